@@ -7,13 +7,13 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.loop.loop import Steps, Use
-from agents.loop.tools.apply_patch import APPLY_PATCH, diff_of
+from agents.loop.tools.apply_patch import APPLY_PATCH, parse_diff
 from agents.loop.turns import Exchange, Result, Turn
-from agents.prompts import prompt
-from agents.review.model.questions import framed
+from agents.prompts import load_prompt
+from agents.review.model.questions import frame_data
 from domain.runs.plan import Plan, Task, TaskId, Words
-from domain.runs.task_result import ToFix
-from domain.text.escaping import visible
+from domain.runs.task_result import RequiredFix
+from domain.text.escaping import strip_invisible
 from workspace.draft import Draft
 from workspace.patches.errors import PatchRefused
 
@@ -53,10 +53,10 @@ class ImplementationTask(BaseModel):
     done: tuple[DoneTask, ...] = ()
     protected: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()
-    to_fix: tuple[ToFix, ...] = ()
+    to_fix: tuple[RequiredFix, ...] = ()
 
     @model_validator(mode="after")
-    def _is_there(self) -> Self:
+    def _check_task(self) -> Self:
         if self.task is not None and self.mine is None:
             raise ValueError("the plan has no such task")
         return self
@@ -66,24 +66,30 @@ class ImplementationTask(BaseModel):
         return next((each for each in self.plan.tasks if each.id == self.task), None)
 
 
-def instructions() -> str:
+def load_instructions() -> str:
     """The stable part, the same for every task."""
-    return prompt("implement")
+    return load_prompt("implement")
 
 
-def content(task: ImplementationTask, redact: Redact) -> str:
+def build_content(task: ImplementationTask, redact: Redact) -> str:
     """The varying part, all of it data.
 
     :param redact: takes credentials out of a text.
     """
-    data = [*_plan(task.plan), *_task(task.mine), *_others(task), *_areas(task), *_to_fix(task.to_fix, redact)]
-    return framed(redact("\n".join(data)))
+    data = [
+        *_render_plan(task.plan),
+        *_render_task(task.mine),
+        *_render_other_tasks(task),
+        *_render_areas(task),
+        *_render_to_fix(task.to_fix, redact),
+    ]
+    return frame_data(redact("\n".join(data)))
 
 
-def applied(past: Sequence[Exchange]) -> list[bytes]:
+def list_diffs(past: Sequence[Exchange]) -> list[bytes]:
     """The diffs that were applied, in order: what they make of the base is the draft."""
     pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
-    return [diff_of(use.arguments) for use, result in pairs if use.tool == APPLY_PATCH and not result.is_error]
+    return [parse_diff(use.arguments) for use, result in pairs if use.tool == APPLY_PATCH and not result.is_error]
 
 
 class OnDraft:
@@ -96,14 +102,14 @@ class OnDraft:
         self._steps = steps
         self._draft = draft
 
-    async def earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[Exchange]:
         """The turns that were taken before; none where what they applied may not be applied any more.
 
         Then the agent is answered anew, by tools that say what is wrong.
         """
-        earlier = await self._steps.earlier()
+        earlier = await self._steps.load_earlier()
         try:
-            await self._draft.replay(applied(earlier))
+            await self._draft.replay(list_diffs(earlier))
         except PatchRefused:
             return ()
         return earlier
@@ -119,37 +125,37 @@ class OnDraft:
         """
 
         async def on_draft() -> Sequence[Result]:
-            await self._draft.replay(applied(past))
+            await self._draft.replay(list_diffs(past))
             return await use()
 
         exchange = await self._steps.act(past, turn, on_draft)
-        await self._draft.replay(applied([*past, exchange]))
+        await self._draft.replay(list_diffs([*past, exchange]))
         return exchange
 
 
 # --- what it is told ---------------------------------------------------------------------------------------
 
 
-def _plan(plan: Plan) -> Iterator[str]:
+def _render_plan(plan: Plan) -> Iterator[str]:
     yield "== plan"
-    yield from _quoted(plan.summary)
-    yield from (f"- Decided: {_flat(each.decision)} Why: {_flat(each.reason)}" for each in plan.decisions)
-    yield from (f"- Interface {_flat(each.name)}: {_flat(each.description)}" for each in plan.interfaces)
+    yield from _quote(plan.summary)
+    yield from (f"- Decided: {_flatten(each.decision)} Why: {_flatten(each.reason)}" for each in plan.decisions)
+    yield from (f"- Interface {_flatten(each.name)}: {_flatten(each.description)}" for each in plan.interfaces)
 
 
-def _task(task: Task | None) -> Iterator[str]:
+def _render_task(task: Task | None) -> Iterator[str]:
     if task is None:
         yield "== your task: mend what is listed under `to fix`"
         return
-    yield f"== your task: {task.id} {_flat(task.title)}"
-    yield from _quoted(task.description)
+    yield f"== your task: {task.id} {_flatten(task.title)}"
+    yield from _quote(task.description)
     yield "Files:"
-    yield from (f"- {_flat(path)}" for path in task.files)
+    yield from (f"- {_flatten(path)}" for path in task.files)
     yield "It is done when:"
-    yield from _quoted(task.acceptance)
+    yield from _quote(task.acceptance)
 
 
-def _others(task: ImplementationTask) -> Iterator[str]:
+def _render_other_tasks(task: ImplementationTask) -> Iterator[str]:
     """The other tasks by their titles, and what was done in those that are finished."""
     others = [each for each in task.plan.tasks if each.id != task.task]
     if not others:
@@ -157,11 +163,11 @@ def _others(task: ImplementationTask) -> Iterator[str]:
     done = {each.id: each.summary for each in task.done}
     yield "== other tasks"
     for each in others:
-        state = f"done: {_flat(done[each.id])}" if each.id in done else "not done yet"
-        yield f"- {each.id} {_flat(each.title)}; {state}"
+        state = f"done: {_flatten(done[each.id])}" if each.id in done else "not done yet"
+        yield f"- {each.id} {_flatten(each.title)}; {state}"
 
 
-def _areas(task: ImplementationTask) -> Iterator[str]:
+def _render_areas(task: ImplementationTask) -> Iterator[str]:
     yield "== where changes may be"
     named = (
         ("Allowed", task.plan.allowed_areas),
@@ -172,40 +178,40 @@ def _areas(task: ImplementationTask) -> Iterator[str]:
     for name, areas in named:
         if areas:
             yield f"{name}:"
-            yield from (f"- {_flat(area)}" for area in areas[:_AREAS])
-            yield from _left_out(len(areas) - _AREAS, "more")
+            yield from (f"- {_flatten(area)}" for area in areas[:_AREAS])
+            yield from _note_omitted(len(areas) - _AREAS, "more")
 
 
-def _to_fix(items: Sequence[ToFix], redact: Redact) -> Iterator[str]:
+def _render_to_fix(items: Sequence[RequiredFix], redact: Redact) -> Iterator[str]:
     """As many as there is room for, in their order."""
     if not items:
         return
     yield "== to fix"
     room = _TO_FIX
     for index, item in enumerate(items):
-        lines = [f"- {_where(item, redact)}", *_quoted(redact(item.message)[:_MESSAGE])]
+        lines = [f"- {_render_place(item, redact)}", *_quote(redact(item.message)[:_MESSAGE])]
         room -= sum(len(line) + 1 for line in lines)
         if room < 0:
-            yield from _left_out(len(items) - index, "more")
+            yield from _note_omitted(len(items) - index, "more")
             return
         yield from lines
 
 
-def _where(item: ToFix, redact: Redact) -> str:
-    path, rule = (redact(_flat(text))[:_PLACE] for text in (item.path, item.rule))
+def _render_place(item: RequiredFix, redact: Redact) -> str:
+    path, rule = (redact(_flatten(text))[:_PLACE] for text in (item.path, item.rule))
     line = "" if item.line is None else f":{item.line}"
     return f"{path}{line} {rule}".strip()
 
 
-def _quoted(text: str) -> list[str]:
+def _quote(text: str) -> list[str]:
     """A text with a mark before each line, so that none can pass for a heading or a note of ours."""
-    return [f"> {line}" for line in visible(text).split("\n")]
+    return [f"> {line}" for line in strip_invisible(text).split("\n")]
 
 
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     """A text on one line."""
-    return " ".join(visible(text).split())
+    return " ".join(strip_invisible(text).split())
 
 
-def _left_out(count: int, what: str) -> list[str]:
+def _note_omitted(count: int, what: str) -> list[str]:
     return [f"[{count:,} {what} are left out]"] if count > 0 else []

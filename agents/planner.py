@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.prompts import prompt
-from agents.review.model.questions import framed, plain
+from agents.prompts import load_prompt
+from agents.review.model.questions import flatten_markdown, frame_data
 from domain.runs.contracts import CONTRACTS
 from domain.runs.plan import Plan
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 
 Redact = Callable[[str], str]
 
@@ -34,7 +34,7 @@ _TAG = re.compile(rf"<([A-Za-z][A-Za-z0-9-]*+)(?:{_ATTRIBUTE}){{1,30}}+\s*+/?>")
 _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 
 
-class Said(BaseModel):
+class AuthoredText(BaseModel):
     """What a person wrote.
 
     :param role: their live permission: admin, maintain, write, triage, read or none.
@@ -62,45 +62,49 @@ class PlanningTask(BaseModel):
 
     number: int
     title: str
-    issue: Said
-    comments: tuple[Said, ...] = ()
+    issue: AuthoredText
+    comments: tuple[AuthoredText, ...] = ()
     default_branch: str
     entries: tuple[str, ...] = ()
     earlier: Plan | None = None
-    replies: tuple[Said, ...] = ()
+    replies: tuple[AuthoredText, ...] = ()
     contracts: tuple[str, ...] = tuple(CONTRACTS)
 
 
-def instructions() -> str:
+def load_instructions() -> str:
     """The stable part, the same for every issue."""
-    return prompt("plan")
+    return load_prompt("plan")
 
 
-def content(task: PlanningTask, redact: Redact) -> str:
+def build_content(task: PlanningTask, redact: Redact) -> str:
     """The varying part, all of it data.
 
     :param redact: takes credentials out of a text.
     """
-    data = [*_issue(task, redact), *_repository(task, redact), *_comments("comments", task.comments, redact)]
+    data = [
+        *_render_issue(task, redact),
+        *_render_repository(task, redact),
+        *_render_comments("comments", task.comments, redact),
+    ]
     if task.earlier is not None:
-        data += _earlier(task.earlier, redact)
-        data += _comments("replies to the earlier plan", task.replies, redact)
-    return framed("\n".join(data))
+        data += _render_earlier(task.earlier, redact)
+        data += _render_comments("replies to the earlier plan", task.replies, redact)
+    return frame_data("\n".join(data))
 
 
-def readable(text: str) -> str:
+def strip_hidden_markup(text: str) -> str:
     """A person's Markdown without what its page would not show: comments, texts of images, attributes, titles of links.
 
     What stands in code is treated alike, so that nothing hides behind a fence that GitHub reads differently.
     """
-    bare = _uncommented(visible(text[:_LONGEST]))
+    bare = _strip_comments(strip_invisible(text[:_LONGEST]))
     bare = _DECLARED.sub(" ", bare)
     for expression, instead in ((_IMAGE, "(image)"), (_REFERENCE, ""), (_LINK_TITLE, r"](\1)"), (_TAG, r"<\1>")):
         bare = expression.sub(instead, bare)
     return _GAP.sub("\n\n", bare).strip()
 
 
-def _uncommented(text: str) -> str:
+def _strip_comments(text: str) -> str:
     """The text without HTML comments; one without an end hides all the rest only if it begins a line."""
     parts: list[str] = []
     at = 0
@@ -112,69 +116,69 @@ def _uncommented(text: str) -> str:
     return "".join([*parts, rest if hiding is None else rest[: hiding.start()]])
 
 
-def _issue(task: PlanningTask, redact: Redact) -> Iterator[str]:
-    yield f"== issue {task.number} by {_by(task.issue)}"
-    yield f"Title: {redact(plain(task.title, _TITLE))}"
-    yield _quoted(task.issue.text, _BODY, redact) or "(without a body)"
+def _render_issue(task: PlanningTask, redact: Redact) -> Iterator[str]:
+    yield f"== issue {task.number} by {_render_author(task.issue)}"
+    yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
+    yield _quote(task.issue.text, _BODY, redact) or "(without a body)"
 
 
-def _repository(task: PlanningTask, redact: Redact) -> Iterator[str]:
+def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:
     yield "== repository"
-    yield f"Default branch: {_flat(task.default_branch)}"
-    yield f"Contracts: {', '.join(map(_flat, task.contracts)) or 'none'}"
+    yield f"Default branch: {_flatten(task.default_branch)}"
+    yield f"Contracts: {', '.join(map(_flatten, task.contracts)) or 'none'}"
     yield "Top level:"
-    yield from (f"- {redact(_flat(entry))}" for entry in task.entries[:_ENTRIES])
-    yield from _left_out(len(task.entries) - _ENTRIES, "entries")
+    yield from (f"- {redact(_flatten(entry))}" for entry in task.entries[:_ENTRIES])
+    yield from _note_omitted(len(task.entries) - _ENTRIES, "entries")
 
 
-def _earlier(plan: Plan, redact: Redact) -> Iterator[str]:
+def _render_earlier(plan: Plan, redact: Redact) -> Iterator[str]:
     yield "== earlier plan"
-    written = redact(visible(plan.model_dump_json(exclude_defaults=True)).replace("\n", " "))
+    written = redact(strip_invisible(plan.model_dump_json(exclude_defaults=True)).replace("\n", " "))
     yield written[:_PLAN]
-    yield from _left_out(len(written) - _PLAN, "more characters")
+    yield from _note_omitted(len(written) - _PLAN, "more characters")
 
 
-def _comments(title: str, said: Sequence[Said], redact: Redact) -> Iterator[str]:
+def _render_comments(title: str, said: Sequence[AuthoredText], redact: Redact) -> Iterator[str]:
     """As many as there is room for, in the order they were written."""
     if not said:
         return
-    shown = dict(_fitting(said, redact))
+    shown = dict(_fit_comments(said, redact))
     yield f"== {title}"
-    yield from _left_out(len(said) - len(shown), "comments")
+    yield from _note_omitted(len(said) - len(shown), "comments")
     for index in sorted(shown):
-        yield f"{_by(said[index])}:"
+        yield f"{_render_author(said[index])}:"
         yield shown[index]
 
 
-def _fitting(said: Sequence[Said], redact: Redact) -> Iterator[tuple[int, str]]:
+def _fit_comments(said: Sequence[AuthoredText], redact: Redact) -> Iterator[tuple[int, str]]:
     """Those of people who may write first, so that nobody else can crowd them out; among them the newest."""
     room = _COMMENTS
     ranked = sorted(range(len(said)), key=lambda index: (said[index].role in _WRITERS, index), reverse=True)
     for index in ranked:
         if room < _COMMENT:
             return
-        text = _quoted(said[index].text, _COMMENT, redact)
+        text = _quote(said[index].text, _COMMENT, redact)
         room -= len(text) + 100
         yield index, text or "> (nothing that can be read)"
 
 
-def _quoted(text: str, most: int, redact: Redact) -> str:
+def _quote(text: str, most: int, redact: Redact) -> str:
     """What somebody wrote, with a mark before each line, so that none can pass for a heading or a note of ours."""
-    bare = redact(readable(text))
+    bare = redact(strip_hidden_markup(text))
     if not bare:
         return ""
     lines = [f"> {line}" for line in bare[:most].split("\n")]
-    return "\n".join([*lines, *_left_out(len(bare) - most, "more characters")])
+    return "\n".join([*lines, *_note_omitted(len(bare) - most, "more characters")])
 
 
-def _left_out(count: int, what: str) -> list[str]:
+def _note_omitted(count: int, what: str) -> list[str]:
     return [f"[{count:,} {what} are left out]"] if count > 0 else []
 
 
-def _by(said: Said) -> str:
-    return f"{_flat(said.login)} (role {_flat(said.role)})"
+def _render_author(said: AuthoredText) -> str:
+    return f"{_flatten(said.login)} (role {_flatten(said.role)})"
 
 
-def _flat(name: str) -> str:
+def _flatten(name: str) -> str:
     """A name of a stranger's making, on one line."""
-    return " ".join(visible(name).split())[:300]
+    return " ".join(strip_invisible(name).split())[:300]

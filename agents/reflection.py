@@ -7,18 +7,18 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from agents.llm.ask import Answer, Question
-from agents.prompts import prompt
-from agents.review.model.questions import framed, without_hidden
+from agents.prompts import load_prompt
+from agents.review.model.questions import frame_data, strip_hidden
 from agents.review.model.rendering import Redact
 from domain.events import Event, EventType
-from domain.memories.memory import Kind
-from domain.runs.next_step import Bounce
+from domain.memories.memory import MemoryKind
+from domain.runs.next_step import SendBack
 from domain.runs.run import Run
-from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, Shown
+from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, ShownToModel
 from safety.reflection_triggers import Moment
 
 KEY = "reflection"
-MOST = 3  # learnings that are looked at
+MAX_LEARNINGS = 3  # learnings that are looked at
 _MOST_FACTS = 40
 _MOST_TO_FIX = 4  # of one bounce
 _WORDS, _NAME = 300, 120  # characters of what somebody said, and of what something is called
@@ -43,9 +43,9 @@ class ReflectionQuestion(Question):
     facts: tuple[Fact, ...]
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownToModel:
         told = {fact.event: fact.text for fact in self.facts}
-        return Shown(prompt=f"{self.instructions}\n{self.content}", events=told)
+        return ShownToModel(prompt=f"{self.instructions}\n{self.content}", events=told)
 
 
 def _cut(limit: int) -> BeforeValidator:
@@ -53,10 +53,10 @@ def _cut(limit: int) -> BeforeValidator:
     return BeforeValidator(lambda value: value[: 2 * limit] if isinstance(value, str) else value)
 
 
-class Learned(BaseModel):
+class ReportedLearning(BaseModel):
     """One thing the model says."""
 
-    kind: Kind
+    kind: MemoryKind
     content: Annotated[str, _cut(LONGEST_SAID)]
     context: Annotated[str, _cut(LONGEST_CONTEXT)] = ""
     tags: list[str] = []
@@ -66,10 +66,10 @@ class Learned(BaseModel):
 class Reflection(BaseModel):
     """What the model hands in."""
 
-    learnings: list[Learned]
+    learnings: list[ReportedLearning]
 
 
-def question(run: Run, moment: Moment, facts: Sequence[Fact], redact: Redact) -> ReflectionQuestion:
+def build_question(run: Run, moment: Moment, facts: Sequence[Fact], redact: Redact) -> ReflectionQuestion:
     """The question what could be learned. The same for the same events.
 
     :param redact: takes credentials out of a text.
@@ -78,20 +78,20 @@ def question(run: Run, moment: Moment, facts: Sequence[Fact], redact: Redact) ->
     lines = [f"A run on {'an issue' if run.is_of_issue else 'a pull request'}. {_WHY[moment]}"]
     lines += [f"#{number} {fact.text}" for number, fact in enumerate(told, 1)]
     return ReflectionQuestion(
-        key=key(moment),
-        instructions=prompt("reflect"),
-        content=framed("\n".join(lines)),
+        key=build_key(moment),
+        instructions=load_prompt("reflect"),
+        content=frame_data("\n".join(lines)),
         max_output_tokens=_MAX_OUTPUT,
         facts=told,
     )
 
 
-def key(moment: Moment) -> str:
+def build_key(moment: Moment) -> str:
     """The step under which a reflection is accounted for."""
     return f"{KEY}: {moment.value}"
 
 
-def learnings(answer: Answer, asked: ReflectionQuestion) -> Sequence[Learning]:
+def read_learnings(answer: Answer, asked: ReflectionQuestion) -> Sequence[Learning]:
     """What the model says was learned; what names no event of the run has none."""
     try:
         said = Reflection.model_validate(answer.value or {"learnings": []}).learnings
@@ -101,12 +101,12 @@ def learnings(answer: Answer, asked: ReflectionQuestion) -> Sequence[Learning]:
     return [
         Learning(
             kind=each.kind,
-            content=without_hidden(each.content),
-            context=without_hidden(each.context),
-            tags=tuple(dict.fromkeys(tag for word in each.tags if (tag := without_hidden(word)))),
+            content=strip_hidden(each.content),
+            context=strip_hidden(each.context),
+            tags=tuple(dict.fromkeys(tag for word in each.tags if (tag := strip_hidden(word)))),
             event=events.get(each.event, ""),
         )
-        for each in said[:MOST]
+        for each in said[:MAX_LEARNINGS]
     ]
 
 
@@ -122,7 +122,7 @@ _WHY: Mapping[Moment, str] = {
 # --- what is told ------------------------------------------------------------------------------------------
 
 
-def facts(events: Sequence[Event], bounces: Sequence[Bounce] = ()) -> tuple[Fact, ...]:
+def list_facts(events: Sequence[Event], bounces: Sequence[SendBack] = ()) -> tuple[Fact, ...]:
     """What is told of a run: its turns in order, and what happened often in one line each.
 
     :param events: in order.
@@ -131,29 +131,38 @@ def facts(events: Sequence[Event], bounces: Sequence[Bounce] = ()) -> tuple[Fact
     back = iter(bounces)
     told: list[Fact] = []
     for event in events:
-        text = _sent_back(event, next(back, None)) if event.type is EventType.phase_bounced else _told(event)
+        text = (
+            _describe_send_back(event, next(back, None))
+            if event.type is EventType.phase_bounced
+            else _describe_event(event)
+        )
         if text:
             told.append(Fact(event=event.id, text=text))
     ids = {event.id: at for at, event in enumerate(events)}
-    return tuple(sorted([*told, *_findings(events), *_tools(events)], key=lambda fact: ids[fact.event]))
+    return tuple(
+        sorted([*told, *_count_findings(events), *_count_tool_failures(events)], key=lambda fact: ids[fact.event])
+    )
 
 
-def _told(event: Event) -> str:
+def _describe_event(event: Event) -> str:
     said = event.payload
     match event.type:
         case EventType.guard_tripped | EventType.breaker_tripped:
-            return f"Stopped by {_name(said.get('name'))}: {_quoted(said.get('text'))}"
+            return f"Stopped by {_name(said.get('name'))}: {_quote(said.get('text'))}"
         case EventType.budget_half:
             return f"Half of the {_name(said.get('name'))} was spent"
         case EventType.gate_approved | EventType.gate_rejected:
             decided = "approved" if event.type is EventType.gate_approved else "rejected"
-            return f"A person {decided} {_name(said.get('name'))}{_with(said.get('words') or said.get('conditions'))}"
+            return (
+                f"A person {decided} "
+                f"{_name(said.get('name'))}{_append_words(said.get('words') or said.get('conditions'))}"
+            )
         case EventType.gate_expired:
             return f"Nobody answered {_name(said.get('name'))} in time"
         case EventType.feedback_dismissed:
-            return f"A maintainer dismissed {_name(said.get('rule'))}{_with(said.get('description'))}"
+            return f"A maintainer dismissed {_name(said.get('rule'))}{_append_words(said.get('description'))}"
         case EventType.feedback_missed:
-            return f"A maintainer reported a bug that Forge had not seen{_with(said.get('description'))}"
+            return f"A maintainer reported a bug that Forge had not seen{_append_words(said.get('description'))}"
         case EventType.feedback_decided:
             return "" if said.get("approved") else "A person merged it although changes were requested"
         case EventType.ladder_stopped:
@@ -165,15 +174,15 @@ def _told(event: Event) -> str:
             return ""
 
 
-def _sent_back(event: Event, bounce: Bounce | None) -> str:
+def _describe_send_back(event: Event, bounce: SendBack | None) -> str:
     phase = "a phase" if event.phase is None else event.phase.value
     wrong = () if bounce is None else bounce.to_fix
     lines = [f"{phase} sent the work back, time {event.payload.get('count', '?')}"]
-    lines += [f"> {_name(each.rule)} in {_name(each.path)}: {_short(each.message)}" for each in wrong[:_MOST_TO_FIX]]
+    lines += [f"> {_name(each.rule)} in {_name(each.path)}: {_shorten(each.message)}" for each in wrong[:_MOST_TO_FIX]]
     return "\n".join(lines)
 
 
-def _findings(events: Sequence[Event]) -> Iterator[Fact]:
+def _count_findings(events: Sequence[Event]) -> Iterator[Fact]:
     """One line per rule, with some of the places."""
     found: defaultdict[str, list[Event]] = defaultdict(list)
     for event in events:
@@ -184,7 +193,7 @@ def _findings(events: Sequence[Event]) -> Iterator[Fact]:
         yield Fact(event=there[-1].id, text=f"{len(there)} × {_name(rule)} found in {', '.join([*places][:3])}")
 
 
-def _tools(events: Sequence[Event]) -> Iterator[Fact]:
+def _count_tool_failures(events: Sequence[Event]) -> Iterator[Fact]:
     """One line per tool whose calls failed."""
     used = [event for event in events if event.type is EventType.tool_executed]
     calls = Counter((event.source, event.phase) for event in used)
@@ -193,22 +202,22 @@ def _tools(events: Sequence[Event]) -> Iterator[Fact]:
     for (tool, phase), event in last.items():
         count = sum((each.source, each.phase) == (tool, phase) for each in failed)
         where = "" if phase is None else f" in {phase.value}"
-        said = _quoted(event.payload.get("problem"))
+        said = _quote(event.payload.get("problem"))
         yield Fact(event=event.id, text=f"{_name(tool)}: {count} of {calls[tool, phase]} calls failed{where}{said}")
 
 
-def _with(words: object) -> str:
-    return f": {_quoted(words)}" if words else ""
+def _append_words(words: object) -> str:
+    return f": {_quote(words)}" if words else ""
 
 
-def _quoted(words: object) -> str:
+def _quote(words: object) -> str:
     """Somebody's words, on a line of their own that can pass for nothing else."""
-    return f"\n> {_short(words)}" if words else ""
+    return f"\n> {_shorten(words)}" if words else ""
 
 
-def _short(words: object) -> str:
-    return without_hidden(str(words)[: 4 * _WORDS])[:_WORDS]
+def _shorten(words: object) -> str:
+    return strip_hidden(str(words)[: 4 * _WORDS])[:_WORDS]
 
 
 def _name(name: object) -> str:
-    return without_hidden(str(name or ""))[:_NAME]
+    return strip_hidden(str(name or ""))[:_NAME]

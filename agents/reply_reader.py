@@ -10,11 +10,11 @@ from typing import Annotated
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from agents.llm.ask import Question
-from agents.prompts import prompt
-from agents.review.model.questions import framed, plain, without_hidden
-from agents.review.model.rendering import Redact, clean
+from agents.prompts import load_prompt
+from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
+from agents.review.model.rendering import Redact, clean_name
 from domain.review.findings import Finding
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 
 KEY = "hear "
 """How the keys of these questions begin."""
@@ -35,7 +35,7 @@ class Meaning(StrEnum):
     other = "other"
 
 
-class Heard(BaseModel):
+class ReplyReading(BaseModel):
     """What the model hands in.
 
     :param has_reason: whether a disagreement says why.
@@ -50,7 +50,7 @@ class Heard(BaseModel):
         return self.confidence >= SURE
 
 
-class Told(BaseModel):
+class QuestionAnswer(BaseModel):
     """The answer to a question."""
 
     answer: str
@@ -58,35 +58,45 @@ class Told(BaseModel):
     @property
     def line(self) -> str:
         """The answer as one line of bounded length."""
-        return outgoing(without_hidden(self.answer))[:_ANSWER]
+        return redact_outgoing(strip_hidden(self.answer))[:_ANSWER]
 
 
-def meaning(key: str, finding: Finding, words: str, redact: Redact) -> Question:
+def build_meaning_question(key: str, finding: Finding, words: str, redact: Redact) -> Question:
     """The question what a reply means.
 
     :param key: names it in its phase.
     :param words: of the reply, Markdown of a person who need not be trusted.
     """
-    content = framed(redact("\n".join(["== reply", f"> {plain(words, _WORDS)}", *_finding(finding)])))
-    return Question(key=f"{key} meaning", instructions=prompt("hear"), content=content, max_output_tokens=300)
+    content = frame_data(
+        redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *_render_finding(finding)]))
+    )
+    return Question(key=f"{key} meaning", instructions=load_prompt("hear"), content=content, max_output_tokens=300)
 
 
-def answer(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
+def build_answer_question(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
     """What a person asks about a finding.
 
     :param lines: of the finding's file; none where it must not be sent.
     """
-    parts = ["== question", f"> {plain(words, _WORDS)}", *_finding(finding), *_code(finding, lines)]
-    content = framed(redact("\n".join(parts)))
-    return Question(key=f"{key} answer", instructions=prompt("answer"), content=content, max_output_tokens=600)
+    parts = [
+        "== question",
+        f"> {flatten_markdown(words, _WORDS)}",
+        *_render_finding(finding),
+        *_render_code(finding, lines),
+    ]
+    content = frame_data(redact("\n".join(parts)))
+    return Question(key=f"{key} answer", instructions=load_prompt("answer"), content=content, max_output_tokens=600)
 
 
-def _finding(finding: Finding) -> list[str]:
-    told = f"{finding.id} {clean(finding.where)} {finding.rule}, {finding.severity.value}: {clean(finding.message)}"
+def _render_finding(finding: Finding) -> list[str]:
+    told = (
+        f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
+        f"{clean_name(finding.message)}"
+    )
     return ["== finding", told]
 
 
-def _code(finding: Finding, lines: Sequence[str]) -> list[str]:
+def _render_code(finding: Finding, lines: Sequence[str]) -> list[str]:
     if finding.line is None or not lines or finding.is_credential:
         return []
     first = max(1, finding.line - _AROUND)

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.testing.cache_warming import Filling
-from safety.containment import CODE, Containment, Origin, containment
+from agents.testing.cache_warming import CacheWarmer
+from safety.containment import CODE, Containment, Origin, choose_containment
 from workspace.dependency_cache import DependencyCache
 from workspace.sandbox import probing
 from workspace.sandbox.registry_proxy import Address
@@ -30,7 +30,7 @@ class Toolbox:
     seconds: float = 30.0
     reads: tuple[Path, ...] = ()
     proxy: Address | None = None
-    filling: Filling | None = None
+    cache_warmer: CacheWarmer | None = None
 
     @classmethod
     @asynccontextmanager
@@ -58,8 +58,8 @@ class Toolbox:
         """
         await asyncio.to_thread(sweep)
         unconfined = "FORGE_SANDBOX is none" if sandbox == "none" else None
-        filling = None if cache is None else Filling(cache)
-        probed = asyncio.create_task(probing.sandbox(user, sandbox))
+        filling = None if cache is None else CacheWarmer(cache)
+        probed = asyncio.create_task(probing.make_sandbox(user, sandbox))
         try:
             async with WorkerPool("agents.worker_jobs", size=workers, user=user, unconfined=unconfined) as pool:
                 try:
@@ -75,11 +75,11 @@ class Toolbox:
         """Where a program may run that is started for this change."""
         strongest = self.sandbox.strongest().level
         reasons = [level.reason for level in self.sandbox.levels if level.level >= CODE and not level.works]
-        return containment(tool, strongest, "; ".join(dict.fromkeys(reasons)), origin=origin, executes=executes)
+        return choose_containment(tool, strongest, "; ".join(dict.fromkeys(reasons)), origin=origin, executes=executes)
 
     def for_worker(self, tool: str, *, origin: Origin) -> Containment:
         """Where a parser may run that lives in the warm workers."""
-        return containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
+        return choose_containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
 
     @property
     def containment(self) -> str:

@@ -69,13 +69,13 @@ class _Bandit:
 
 
 @lru_cache(maxsize=1)
-def _scanner() -> _Bandit:
+def _load_bandit() -> _Bandit:
     return _Bandit()
 
 
-def bandit(request: Any) -> JsonValue:
+def scan_with_bandit(request: Any) -> JsonValue:
     """Scan one file at head and, only if there is something to compare, at the merge base."""
-    scanner, heeding = _scanner(), bool(request["heeding"])
+    scanner, heeding = _load_bandit(), bool(request["heeding"])
     head = scanner.scan(base64.b64decode(request["head"]), heeding)
     base: list[JsonValue] | None = []
     if head and request["base"] is not None:
@@ -88,11 +88,11 @@ def scan_secrets(request: Any) -> JsonValue:
     return [
         {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
         for file in request
-        for hit in secrets.scan(file["path"], _numbered(file["added"]), file["removed"], _numbered(file["headers"]))
+        for hit in secrets.scan(file["path"], _to_pairs(file["added"]), file["removed"], _to_pairs(file["headers"]))
     ]
 
 
-def _numbered(lines: Any) -> list[tuple[int, str]]:
+def _to_pairs(lines: Any) -> list[tuple[int, str]]:
     return [(number, text) for number, text in lines]
 
 
@@ -107,7 +107,7 @@ def scan_patterns(request: Any) -> JsonValue:
 
 
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
-    "bandit": bandit,
+    "bandit": scan_with_bandit,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
     "junit": testing.read_junit,
@@ -136,8 +136,8 @@ def prepare() -> None:
     warnings.simplefilter("ignore")
     assert extension_loader.MANAGER.plugins
     content = base64.b64encode(_EXAMPLE).decode()
-    bandit({"head": content, "base": content, "heeding": True})
-    bandit({"head": base64.b64encode(b"def (").decode(), "base": None, "heeding": False})
+    scan_with_bandit({"head": content, "base": content, "heeding": True})
+    scan_with_bandit({"head": base64.b64encode(b"def (").decode(), "base": None, "heeding": False})
     line = 'password = "' + "q9" + 'Zr4-Tk2w"'
     scan_secrets(
         [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]

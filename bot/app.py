@@ -18,29 +18,29 @@ import migrations
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
 from bot.clock import SystemClock
-from bot.connections import HEADER_SECONDS, connections
+from bot.connections import HEADER_SECONDS, connection_factory
 from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.health import Health
 from bot.prometheus import Metrics
 from bot.settings import Settings, provider_secrets
-from bot.webhook import BODY_SECONDS, LARGEST_BODY, Door
+from bot.webhook import BODY_SECONDS, MAX_BODY, Door
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.ports import Clock
 from domain.text.markers import Markers
-from domain.text.redaction import OWN
+from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import BUSY_SECONDS, Database, Engine, sync_engine
 from memory.process import halts
-from pipeline.context import SETTLING, WORTH_TELLING, Services
+from pipeline.context import PROGRESS_DELAY, SETTLING, Services
 from pipeline.intake import PATIENCE, Intake
 from pipeline.maintenance.redelivery import Redelivery
-from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
-from pipeline.worker import HEARTBEAT, EngineSettings, WorkflowEngine, client
+from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
+from pipeline.worker import HEARTBEAT, EngineSettings, WorkflowEngine, build_client
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.temporary import remove_tree
 
-_LAST_WORDS = 0.02  # seconds in which those whose connection was accepted last can ask
+_GRACE_S = 0.02  # seconds in which those whose connection was accepted last can ask
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Patience:
     worker: float = BUSY_SECONDS
     heartbeat: float = HEARTBEAT
     stubborn: int = STUBBORN
-    telling: float = WORTH_TELLING
+    telling: float = PROGRESS_DELAY
     lag: Sequence[float] = LAG
     settling: float = SETTLING
 
@@ -86,7 +86,7 @@ async def forge(
     door: bool = True,
     clock: Clock | None = None,
     pauses: Sequence[float] = PAUSES,
-    durable: Durable = durable,
+    durable: Durable = run_durable_step,
     patience: Patience = Patience(),
     models: Models | None = None,
 ) -> AsyncGenerator[Forge]:
@@ -138,7 +138,7 @@ async def forge(
         stack.push_async_callback(workflows.stop)
         entrance = await _door(settings, clock, metrics, patience, stack) if door else None
         redelivery = Redelivery(
-            database, host.deliveries, clock, settings.app_id, look=patience.heartbeat, count=metrics.asked_again
+            database, host.deliveries, clock, settings.app_id, look=patience.heartbeat, count=metrics.count_redelivery
         )
         yield Forge(settings, services, workflows, entrance, redelivery, metrics)
 
@@ -213,7 +213,7 @@ def _cache(settings: Settings) -> DependencyCache | None:
 
 def _hide_own_secrets(settings: Settings) -> None:
     """What this process must never say."""
-    OWN.learn(
+    PROCESS_REDACTOR.learn(
         settings.private_key_pem(),
         *(secret.get_secret_value() for secret in settings.webhook_secret),
         *provider_secrets(),
@@ -230,16 +230,16 @@ def _passwords(url: str) -> Sequence[str]:
 async def _door(settings: Settings, clock: Clock, metrics: Metrics, patience: Patience, stack: AsyncExitStack) -> Door:
     engine = sync_engine(settings.database_url, busy_seconds=patience.door * 0.8, urgent=True)
     stack.callback(engine.dispose)
-    intake = Intake(engine, client(engine), patience.door)
+    intake = Intake(engine, build_client(engine), patience.door)
     intake.start()
     stack.push_async_callback(intake.stop)
     secrets = [secret.get_secret_value() for secret in settings.webhook_secret]
-    return Door(intake, clock, settings.app_id, secrets, body_seconds=patience.body, count=metrics.delivered)
+    return Door(intake, clock, settings.app_id, secrets, body_seconds=patience.body, count=metrics.count_delivery)
 
 
 def application(running: Forge) -> web.Application:
     """The HTTP surface of a running Forge."""
-    app = web.Application(client_max_size=LARGEST_BODY)
+    app = web.Application(client_max_size=MAX_BODY)
     if running.door is not None:
         app.router.add_post("/webhook", running.door.receive)
         app.router.add_post("/", running.door.receive)
@@ -247,12 +247,12 @@ def application(running: Forge) -> web.Application:
     app.router.add_get("/healthz", health.alive)
     app.router.add_get("/readyz", health.ready)
     if running.settings.serves_metrics:
-        app.router.add_get("/metrics", running.metrics.exposed)
+        app.router.add_get("/metrics", running.metrics.expose)
     return app
 
 
 @asynccontextmanager
-async def served(running: Forge, header_seconds: float = HEADER_SECONDS) -> AsyncGenerator[int]:
+async def serve(running: Forge, header_seconds: float = HEADER_SECONDS) -> AsyncGenerator[int]:
     """Serve the HTTP surface; the port it is reached at. Who is served has missed deliveries sent again.
 
     :param header_seconds: for the headers of a request to arrive.
@@ -261,8 +261,8 @@ async def served(running: Forge, header_seconds: float = HEADER_SECONDS) -> Asyn
     await runner.setup()
     try:
         async with (
-            _listening(runner, running.settings, header_seconds) as port,
-            _redelivering(running),  # not before, or they would be missed again
+            _listen(runner, running.settings, header_seconds) as port,
+            _redeliver(running),  # not before, or they would be missed again
         ):
             yield port
     finally:
@@ -270,7 +270,7 @@ async def served(running: Forge, header_seconds: float = HEADER_SECONDS) -> Asyn
 
 
 @asynccontextmanager
-async def _listening(runner: web.AppRunner, settings: Settings, header_seconds: float) -> AsyncGenerator[int]:
+async def _listen(runner: web.AppRunner, settings: Settings, header_seconds: float) -> AsyncGenerator[int]:
     """Listen at the address of the settings; the port.
 
     :raises ConfigurationError: if that does not work.
@@ -286,7 +286,7 @@ async def _listening(runner: web.AppRunner, settings: Settings, header_seconds: 
                 asyncio.get_running_loop().remove_reader(listener.fileno())
                 with suppress(OSError):  # not every system knows this of a socket that listens
                     listener.shutdown(socket.SHUT_RDWR)
-            await asyncio.sleep(_LAST_WORDS)
+            await asyncio.sleep(_GRACE_S)
 
 
 async def _server(runner: web.AppRunner, settings: Settings, header_seconds: float) -> asyncio.Server:
@@ -295,7 +295,7 @@ async def _server(runner: web.AppRunner, settings: Settings, header_seconds: flo
     :raises ConfigurationError: if that does not work.
     """
     assert runner.server is not None  # made by its setup
-    accept = connections(runner.server, header_seconds)
+    accept = connection_factory(runner.server, header_seconds)
     host, port = settings.host, settings.port
     try:
         return await asyncio.get_running_loop().create_server(accept, host, port, backlog=128)
@@ -320,7 +320,7 @@ async def _server(runner: web.AppRunner, settings: Settings, header_seconds: flo
 
 
 @asynccontextmanager
-async def _redelivering(running: Forge) -> AsyncGenerator[None]:
+async def _redeliver(running: Forge) -> AsyncGenerator[None]:
     """Look for missed deliveries meanwhile, if there is a door they can come to."""
     sweeping = asyncio.create_task(running.redelivery.keep_sweeping()) if running.door is not None else None
     try:

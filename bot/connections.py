@@ -71,7 +71,7 @@ class Connection(RequestHandler):
             self.force_close()
 
 
-def connections(server: web.Server, header_seconds: float = HEADER_SECONDS) -> Callable[[], Connection]:
+def connection_factory(server: web.Server, header_seconds: float = HEADER_SECONDS) -> Callable[[], Connection]:
     """Makes the connections of a server. The signature is over the bytes as they came: they are not decompressed."""
     return partial(
         Connection,

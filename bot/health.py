@@ -15,8 +15,8 @@ from pipeline.worker import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 
-FRESH = 1.0  # seconds for which an answer of ``/readyz`` holds
-LEAST_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
+MAX_AGE_S = 1.0  # seconds for which an answer of ``/readyz`` holds
+MIN_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
 
 
 class Health:
@@ -27,7 +27,7 @@ class Health:
         self._database = database
         self._data_dir = data_dir
         self._asked = asyncio.Lock()
-        self._looked_at = -FRESH
+        self._looked_at = -MAX_AGE_S
         self._problems: list[str] = []
         self._is_halted = False
 
@@ -41,7 +41,7 @@ class Health:
         While it is halted, Forge is ready all the same: it accepts webhooks, and stopping was the operator's wish.
         """
         async with self._asked:  # however many ask, the database is written to once a second
-            if time.monotonic() - self._looked_at >= FRESH:
+            if time.monotonic() - self._looked_at >= MAX_AGE_S:
                 self._problems = [name for name, fine in await self._parts() if not fine]
                 self._looked_at = time.monotonic()
         problems = self._problems
@@ -57,7 +57,7 @@ class Health:
 
     def _has_space(self) -> bool:
         try:
-            return shutil.disk_usage(self._data_dir).free >= LEAST_FREE
+            return shutil.disk_usage(self._data_dir).free >= MIN_FREE
         except OSError as error:
             log.warning("not_ready", error=str(error))
             return False
@@ -66,7 +66,7 @@ class Health:
         try:
             async with asyncio.timeout(3):
                 await self._workflows.renew()
-                self._is_halted = await halts.current(self._database) is not None
+                self._is_halted = await halts.get_current(self._database) is not None
         except (DatabaseUnavailable, TimeoutError) as error:
             log.warning("not_ready", error=str(error))
             return False

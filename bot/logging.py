@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import structlog
 
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 
 
 def configure(log_format: str, level: int = logging.INFO) -> None:
@@ -32,7 +32,7 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            without_secrets,
+            redact_event,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -46,9 +46,9 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
     threading.excepthook = _print_uncaught_in_thread
 
 
-def without_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def redact_event(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """The structlog processor: every value of the line as it may leave, nested ones and exceptions included."""
-    return {_shown(key): _safe(value) for key, value in event.items()}
+    return {_redact(key): _safe(value) for key, value in event.items()}
 
 
 class Record(logging.LogRecord):
@@ -57,12 +57,12 @@ class Record(logging.LogRecord):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.exc_info and self.exc_info[0] is not None:
-            self.exc_text = _shown("".join(traceback.format_exception(*self.exc_info)).rstrip())
+            self.exc_text = _redact("".join(traceback.format_exception(*self.exc_info)).rstrip())
         if self.stack_info:
-            self.stack_info = _shown(self.stack_info)
+            self.stack_info = _redact(self.stack_info)
 
     def getMessage(self) -> str:  # noqa: N802  # the standard library's name
-        return _shown(super().getMessage())
+        return _redact(super().getMessage())
 
 
 def _safe(value: object) -> object:
@@ -70,21 +70,21 @@ def _safe(value: object) -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
-        return _shown(value)
+        return _redact(value)
     if isinstance(value, Mapping):
-        return {_shown(str(key)): _safe(item) for key, item in cast("Mapping[object, object]", value).items()}
+        return {_redact(str(key)): _safe(item) for key, item in cast("Mapping[object, object]", value).items()}
     if isinstance(value, list | tuple):
         return [_safe(item) for item in cast("list[object]", value)]
-    return _shown(repr(value))
+    return _redact(repr(value))
 
 
-def _shown(text: str) -> str:
-    return outgoing(visible(text))
+def _redact(text: str) -> str:
+    return redact_outgoing(strip_invisible(text))
 
 
 def print_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print an exception as Python would, redacted; also what ``sys.excepthook`` is."""
-    sys.stderr.write(_shown("".join(traceback.format_exception(kind, error, trace))))
+    sys.stderr.write(_redact("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _print_uncaught_in_thread(args: threading.ExceptHookArgs) -> None:

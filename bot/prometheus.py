@@ -12,7 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from bot.clock import SystemClock
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
-from domain.gates import STANDARD
+from domain.gates import STANDARD_GATES
 from domain.ports import Clock
 from domain.verdicts import BreakerState
 from memory.db.bus import Bus
@@ -34,7 +34,7 @@ _RESPONSE = (5, 15, 30, 60, 120, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 *
 _CALLS = (0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 80)
 
 
-FEEDBACK = timedelta(minutes=5)
+FEEDBACK_INTERVAL = timedelta(minutes=5)
 """How old the figures of the week may be: they are drawn from all of it, so not at each scrape."""
 
 
@@ -86,26 +86,26 @@ class Metrics:
         self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
         bus.subscribe("*", self._count)
 
-    def delivered(self, status: int, outcome: str) -> None:
+    def count_delivery(self, status: int, outcome: str) -> None:
         """Count an answered webhook request."""
         self._deliveries.labels(str(status), outcome).inc()
 
-    def asked_again(self, outcome: str) -> None:
+    def count_redelivery(self, outcome: str) -> None:
         """Count a missed delivery that GitHub was asked to send again: ``asked``, or ``refused`` by GitHub."""
         self._redeliveries.labels(outcome).inc()
 
-    async def exposed(self, _request: web.Request) -> web.Response:
+    async def expose(self, _request: web.Request) -> web.Response:
         """The handler of ``/metrics``."""
         if self._database is not None:
-            await self._look(self._database)
+            await self._read_state(self._database)
         return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    async def _look(self, database: Database) -> None:
+    async def _read_state(self, database: Database) -> None:
         """Read what stands somewhere now; without the database, nothing is told of it rather than something old."""
         for gauge in (self._breakers, self._waiting, self._levels):
             gauge.clear()
         try:
-            now = await snapshot.now(database)
+            now = await snapshot.load_snapshot(database)
         except DatabaseUnavailable:
             return
         for state in BreakerState:
@@ -115,17 +115,17 @@ class Metrics:
         for level, count in now.levels.items():
             self._levels.labels(str(level)).set(count)
         self._halted.set(now.is_halted)
-        await self._draw(database)
+        await self._update_feedback(database)
 
-    async def _draw(self, database: Database) -> None:
+    async def _update_feedback(self, database: Database) -> None:
         """Draw the figures of the last seven days, unless that was done a moment ago."""
         now = self._clock.now()
-        if self._drawn is not None and timedelta() <= now - self._drawn < FEEDBACK:
+        if self._drawn is not None and timedelta() <= now - self._drawn < FEEDBACK_INTERVAL:
             return
         self._drawn = now
         self._feedback.clear()
         try:
-            found = await metrics.weekly(database, now, 1)
+            found = await metrics.load_weekly(database, now, 1)
         except DatabaseUnavailable:
             return
         for each in found:
@@ -156,7 +156,7 @@ class Metrics:
 
 def _gate(name: str) -> str:
     """A label out of a bounded set: repositories name gates of their own."""
-    return name if name in STANDARD else "own"
+    return name if name in STANDARD_GATES else "own"
 
 
 def _model(name: str) -> str:

@@ -25,7 +25,7 @@ from pydantic_settings import (
 from agents.llm.models import Models, Task
 from bot.github.settings import GitHubSettings
 from domain.errors import ConfigurationError
-from domain.money import Ceilings, Fixed, micro
+from domain.money import Ceilings, FixedPrice, to_micro
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 
@@ -68,7 +68,7 @@ class Installation(BaseSettings):
     strong_model: str = Field(default="anthropic:claude-sonnet-5-5", pattern=_MODEL)
     fast_model: str = Field(default="anthropic:claude-haiku-5-5", pattern=_MODEL)
     embedding_model: str | None = Field(default=None, pattern=_MODEL)
-    model_prices: Annotated[dict[str, Fixed], NoDecode] = {}
+    model_prices: Annotated[dict[str, FixedPrice], NoDecode] = {}
     ceiling_phase: Decimal | None = Field(default=None, ge=0)
     ceiling_run: Decimal | None = Field(default=None, ge=0)
     ceiling_day: Decimal | None = Field(default=None, ge=0)
@@ -89,7 +89,7 @@ class Installation(BaseSettings):
 
     @field_validator("sandbox_tools")
     @classmethod
-    def _there(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+    def _require_exists(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
         wrong = next((folder for folder in value if not folder.is_absolute() or not folder.is_dir()), None)
         if wrong is not None:
             raise ValueError(f"{wrong} is no absolute path of a folder; name folders, separated by colons")
@@ -109,7 +109,7 @@ class Installation(BaseSettings):
         found = [_PRICE.fullmatch(part.strip()) for part in value.split(",") if part.strip()]
         if not all(found):
             raise ValueError("write NAME=INPUT/OUTPUT, e.g. openai:my-model=0.5/1.5, several with commas")
-        return {match[1]: Fixed(Decimal(match[2]), Decimal(match[3])) for match in found if match}
+        return {match[1]: FixedPrice(Decimal(match[2]), Decimal(match[3])) for match in found if match}
 
     @field_validator("github_api_url", "github_web_url")
     @classmethod
@@ -127,7 +127,7 @@ class Installation(BaseSettings):
         """The limits that no repository can raise."""
         names = ("phase", "run", "day", "installation")
         set_ones = {name: getattr(self, f"ceiling_{name}") for name in names}
-        money = {name: None if usd is None else micro(usd) for name, usd in set_ones.items()}
+        money = {name: None if usd is None else to_micro(usd) for name, usd in set_ones.items()}
         return Ceilings(**money, calls=self.ceiling_calls, minutes=self.ceiling_minutes, level=self.ceiling_level)
 
     @property
@@ -148,14 +148,14 @@ class Installation(BaseSettings):
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise _unusable(self.data_dir, "cannot be made: there is a file in its place") from None
+            raise _unusable_folder(self.data_dir, "cannot be made: there is a file in its place") from None
         except OSError as error:
-            raise _unusable(self.data_dir, f"cannot be made: {error.strerror}") from None
+            raise _unusable_folder(self.data_dir, f"cannot be made: {error.strerror}") from None
         try:
             with tempfile.TemporaryFile(dir=self.data_dir):
                 pass
         except OSError as error:
-            raise _unusable(self.data_dir, f"cannot be written: {error.strerror}") from None
+            raise _unusable_folder(self.data_dir, f"cannot be written: {error.strerror}") from None
 
 
 class Settings(Installation):
@@ -203,7 +203,7 @@ class Settings(Installation):
             ) from None
 
 
-def _unusable(folder: Path, why: str) -> ConfigurationError:
+def _unusable_folder(folder: Path, why: str) -> ConfigurationError:
     return ConfigurationError(f"FORGE_DATA_DIR {folder} {why}.", "Name a folder that Forge may write.")
 
 
@@ -215,7 +215,7 @@ def load() -> Settings:
 
     :raises ConfigurationError: one line that names the first wrong setting.
     """
-    settings = _filled(Settings)
+    settings = _build(Settings)
     if any(len(secret.get_secret_value()) < _SHORTEST_SECRET for secret in settings.webhook_secret):
         raise ConfigurationError(
             f"FORGE_WEBHOOK_SECRET is shorter than {_SHORTEST_SECRET} characters, so it could be guessed.",
@@ -229,19 +229,19 @@ def load_installation() -> Installation:
 
     :raises ConfigurationError: one line that names the first wrong setting.
     """
-    return _filled(Installation)
+    return _build(Installation)
 
 
-def _filled(kind: type[AnySettings]) -> AnySettings:
+def _build(kind: type[AnySettings]) -> AnySettings:
     try:
-        _feed_providers(_of_file(Path(_DOTENV)))
+        _feed_providers(_read_dotenv(Path(_DOTENV)))
         _refuse_unknown({**EnvSettingsSource(Settings).env_vars, **DotEnvSettingsSource(Settings).env_vars})
         return kind()
     except ValidationError as error:
-        raise _explained(error.errors()[0]) from None
+        raise _explain(error.errors()[0]) from None
 
 
-def _of_file(file: Path) -> Mapping[str, str | None]:
+def _read_dotenv(file: Path) -> Mapping[str, str | None]:
     """What ``.env`` says.
 
     :raises ConfigurationError: if it cannot be read, or a line of it is no setting.
@@ -285,7 +285,7 @@ def _refuse_unknown(variables: Mapping[str, str | None]) -> None:
             raise ConfigurationError(f"{name.upper()} is no setting of Forge.", advice)
 
 
-def _explained(mistake: ErrorDetails) -> ConfigurationError:
+def _explain(mistake: ErrorDetails) -> ConfigurationError:
     """A mistake in the words of whoever sets the setting. The value is not repeated: it may be a secret."""
     name = _PREFIX + "_".join(str(part) for part in mistake["loc"][:1]).upper()
     if mistake["type"] == "missing":

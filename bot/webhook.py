@@ -13,7 +13,7 @@ import orjson
 import structlog
 from aiohttp import ClientPayloadError, web
 
-from domain.commands import AnyCommand, Ignored, acts_once
+from domain.commands import AnyCommand, Ignored, make_dedup_key
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
 from handlers import translate
@@ -22,9 +22,9 @@ from pipeline.intake import Intake
 
 log = structlog.get_logger(__name__)
 
-LARGEST_BODY = 25 * 1024 * 1024  # GitHub never sends more
+MAX_BODY = 25 * 1024 * 1024  # GitHub never sends more
 LARGE_BODY = 1024 * 1024  # few are that large, so only some of them are read at a time
-MOST_LARGE_BODIES = 8
+MAX_LARGE_BODIES = 8
 LONG_BODY = 20_000  # bytes; few comments make one so long
 BODY_SECONDS = 5.0  # with the time to store it well under the 10 after which GitHub gives up
 
@@ -86,12 +86,12 @@ class Door:
 
     async def _take(self, request: web.Request) -> tuple[str, str]:
         """Make a delivery durable; what became of it, and why."""
-        delivery = await self._delivery(request)  # the body is forgotten before the database is waited for
+        delivery = await self._read_delivery(request)  # the body is forgotten before the database is waited for
         if not await self._intake.accept(delivery):
             return "seen before", ""
         return ("ignored", delivery.reason) if delivery.command is None else ("accepted", "")
 
-    async def _delivery(self, request: web.Request) -> Delivery:
+    async def _read_delivery(self, request: web.Request) -> Delivery:
         event, guid = _header(request, _EVENT), _header(request, _GUID)
         signature = request.headers.get(_SIGNATURE, "")
         if not _SHAPE.fullmatch(signature):
@@ -99,8 +99,8 @@ class Door:
         body = await self._read(request)
         self._verify(body, signature)
         payload = _parse(body, request.content_type)
-        wanted = await self._translated(event, payload, len(body))
-        once = None if isinstance(wanted, Ignored) else acts_once(wanted, hashlib.sha256(body).hexdigest())
+        wanted = await self._translate(event, payload, len(body))
+        once = None if isinstance(wanted, Ignored) else make_dedup_key(wanted, hashlib.sha256(body).hexdigest())
         return Delivery(
             guid=guid,
             event=event[:100],
@@ -111,7 +111,7 @@ class Door:
             acts_once=once,
         )
 
-    async def _translated(self, event: str, payload: Mapping[str, Any] | Ignored, size: int) -> AnyCommand | Ignored:
+    async def _translate(self, event: str, payload: Mapping[str, Any] | Ignored, size: int) -> AnyCommand | Ignored:
         """What a payload asks for; a long comment, which may take long to understand, keeps nobody else waiting."""
         if isinstance(payload, Ignored):
             return payload
@@ -120,7 +120,7 @@ class Door:
         return await asyncio.to_thread(translate, event, payload, self._app_id)
 
     async def _read(self, request: web.Request) -> bytes:
-        if request.content_length is not None and request.content_length > LARGEST_BODY:
+        if request.content_length is not None and request.content_length > MAX_BODY:
             raise Refused(413, "The body is larger than 25 MB.")
         chunks: list[bytes] = []
         size = 0
@@ -131,7 +131,7 @@ class Door:
                         if size <= LARGE_BODY < size + len(chunk):
                             place.enter_context(self._place_for_a_large_body())
                         size += len(chunk)
-                        if size > LARGEST_BODY:
+                        if size > MAX_BODY:
                             raise Refused(413, "The body is larger than 25 MB.")
                         chunks.append(chunk)
         except TimeoutError:
@@ -142,7 +142,7 @@ class Door:
 
     @contextlib.contextmanager
     def _place_for_a_large_body(self) -> Generator[None]:
-        if self._large_bodies >= MOST_LARGE_BODIES:
+        if self._large_bodies >= MAX_LARGE_BODIES:
             raise Refused(503, "Too many large bodies at once; please send it again.")
         self._large_bodies += 1
         try:

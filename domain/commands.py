@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from domain.gates import Choice
 from domain.github.conversation import CommentRef
-from domain.github.seen import Seen
+from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef, Trigger
-from domain.slash import Mistake, SlashCommand
+from domain.slash import SlashCommand, SlashMistake
 
 
 class Sender(BaseModel):
@@ -52,7 +52,7 @@ class ReviewPullRequest(Command):
     trigger: Trigger
     repeat: Repeat = Repeat.never
     sender: Sender
-    seen: Seen | None = None
+    seen: EventSnapshot | None = None
     pushed_at: datetime | None = None
 
 
@@ -85,7 +85,7 @@ class EndPullRequest(Command):
     number: int
     reverts: int | None = None
     sender: Sender
-    seen: Seen | None = None
+    seen: EventSnapshot | None = None
 
 
 class EndIssue(Command):
@@ -95,7 +95,7 @@ class EndIssue(Command):
     repository: RepositoryRef
     number: int
     sender: Sender
-    seen: Seen | None = None
+    seen: EventSnapshot | None = None
 
 
 class LabelledIssue(Command):
@@ -110,7 +110,7 @@ class LabelledIssue(Command):
     label: str
     head_sha: str | None = None
     sender: Sender
-    seen: Seen | None = None
+    seen: EventSnapshot | None = None
 
 
 class EndInstallation(Command):
@@ -158,7 +158,7 @@ class ReportMergeGroup(Command):
     sender: Sender
 
 
-class ObeyComment(Command):
+class ExecuteComment(Command):
     """Do what a comment says in its ``/forge`` lines, in their order, and answer it.
 
     :param number: of the issue or the pull request.
@@ -179,8 +179,8 @@ class ObeyComment(Command):
     head_sha: str | None
     opened_by: int | None
     sender: Sender
-    asked: tuple[SlashCommand | Mistake, ...]
-    seen: Seen | None = None
+    asked: tuple[SlashCommand | SlashMistake, ...]
+    seen: EventSnapshot | None = None
 
 
 class DecideGate(Command):
@@ -194,7 +194,7 @@ class DecideGate(Command):
     sender: Sender
 
 
-class NoteThread(Command):
+class RecordThread(Command):
     """A person resolved a review thread that an App began, or opened it again.
 
     :param root: id of the comment the thread began with; only a thread of Forge's own means anything.
@@ -221,10 +221,10 @@ class ChangesRequested(Command):
     number: int
     head_sha: str
     sender: Sender
-    seen: Seen | None = None
+    seen: EventSnapshot | None = None
 
 
-class HearComment(Command):
+class ReadReply(Command):
     """A person wrote on the diff of a pull request, in words and not by commands.
 
     :param words: Markdown, nothing of it trusted; cut off where it is long.
@@ -273,11 +273,11 @@ AnyCommand = Annotated[
     | ResumeInstallation
     | FollowRepository
     | ReportMergeGroup
-    | ObeyComment
+    | ExecuteComment
     | DecideGate
-    | NoteThread
+    | RecordThread
     | ChangesRequested
-    | HearComment
+    | ReadReply
     | ReadMemoryFile
     | ChecksEnded,
     Field(discriminator="kind"),
@@ -285,14 +285,14 @@ AnyCommand = Annotated[
 COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)
 
 
-def acts_once(command: AnyCommand, digest: str) -> str | None:
+def make_dedup_key(command: AnyCommand, digest: str) -> str | None:
     """What a command is known by beside its delivery's GUID, which is not signed: sent again under another it is known
     (T-W14). None where acting twice changes nothing, or where GitHub may tell two acts in the same words.
 
     :param digest: of the signed body.
     """
     match command:
-        case ObeyComment() | HearComment():
+        case ExecuteComment() | ReadReply():
             return f"{command.comment.kind} {command.comment.id}"
         case LabelledIssue() | ChangesRequested() | ReviewCheckedHead():
             return digest
@@ -300,7 +300,7 @@ def acts_once(command: AnyCommand, digest: str) -> str | None:
             return None if command.choice is Choice.view else digest
         case ReviewPullRequest():  # each other one is known by its head
             return digest if command.repeat is Repeat.always else None
-        case NoteThread():
+        case RecordThread():
             return digest if command.is_dated else None
         case EndInstallation():
             return digest if command.why == "deleted" else None

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 
 HALTED = "The operator halted Forge; it goes on by itself after `forge resume`."
 
@@ -57,7 +57,7 @@ class ForgeError(Exception):
     recovery = Recovery.stop
 
     def __init__(self, message: str, advice: str = "") -> None:
-        self.message, self.advice = outgoing(message), outgoing(advice)
+        self.message, self.advice = redact_outgoing(message), redact_outgoing(advice)
         super().__init__(self.message)
 
     def __str__(self) -> str:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.ids import short
-from domain.money import NO_SLICE, Slice
+from domain.ids import shorten_id
+from domain.money import NO_EXTENSION, BudgetExtension
 from domain.runs.run import Phase, RepositoryRef
 from domain.verdicts import Reason
 
-CHECK_ID = "gate:"
+CHECK_ID_PREFIX = "gate:"
 """What the external id of a gate's check run begins with; the gate's id follows."""
 
 
@@ -37,7 +37,7 @@ class Choice(StrEnum):
 
 
 @dataclass(frozen=True)
-class Standard:
+class StandardGate:
     """A gate that Forge brings along.
 
     :param role: who at least may answer.
@@ -54,18 +54,18 @@ class Standard:
 
 
 _DAY = timedelta(hours=24)
-STANDARD: Mapping[str, Standard] = {
-    "architecture_approval": Standard("write", _DAY, told="architect"),
-    "human_review": Standard("write", _DAY, not_author=True),
-    "security_findings": Standard("maintain", timedelta(hours=12), not_author=True, told="security team"),
-    "protected_paths": Standard("maintain", _DAY, not_author=True),
-    "help_needed": Standard("write", _DAY),
-    "guard": Standard("write", _DAY),
-    "cost_overrun": Standard("write", timedelta(hours=2), told="budget owner"),
-    "production_deploy": Standard("maintain", timedelta(hours=1), not_requester=True, told="deployment lead"),
-    "recovery": Standard("write", _DAY),
-    "false_positive": Standard("write", _DAY),
-    "destructive": Standard("maintain", _DAY, not_author=True),
+STANDARD_GATES: Mapping[str, StandardGate] = {
+    "architecture_approval": StandardGate("write", _DAY, told="architect"),
+    "human_review": StandardGate("write", _DAY, not_author=True),
+    "security_findings": StandardGate("maintain", timedelta(hours=12), not_author=True, told="security team"),
+    "protected_paths": StandardGate("maintain", _DAY, not_author=True),
+    "help_needed": StandardGate("write", _DAY),
+    "guard": StandardGate("write", _DAY),
+    "cost_overrun": StandardGate("write", timedelta(hours=2), told="budget owner"),
+    "production_deploy": StandardGate("maintain", timedelta(hours=1), not_requester=True, told="deployment lead"),
+    "recovery": StandardGate("write", _DAY),
+    "false_positive": StandardGate("write", _DAY),
+    "destructive": StandardGate("maintain", _DAY, not_author=True),
 }
 """docs/contract.md, gates. Of ``human_review`` a critical change asks for ``maintain``."""
 
@@ -78,7 +78,7 @@ NOT_ASKED: Mapping[str, str] = {
 }
 """Standard gates that nothing asks in this version, and why; each leaves this table with what asks it."""
 
-SLICED = frozenset({"guard", "cost_overrun"})
+BUDGET_GATES = frozenset({"guard", "cost_overrun"})
 """The gates at which a slice is granted. Rejected, the run goes on without what they stopped."""
 
 OWN_TIMEOUT = _DAY
@@ -122,7 +122,7 @@ class GateRequest(BaseModel):
     seconds: float
     options: tuple[Option, ...]
     escalate: tuple[str, ...] = ()
-    grants: Slice = NO_SLICE
+    grants: BudgetExtension = NO_EXTENSION
     on_issue: bool = False
     proposed_head: str = ""
     task: str = ""
@@ -153,7 +153,7 @@ class GateDecision(BaseModel):
     via: str = ""
     waived: bool = False
     cause: str = ""
-    grants: Slice = NO_SLICE
+    grants: BudgetExtension = NO_EXTENSION
 
 
 class Gate(BaseModel):
@@ -188,9 +188,9 @@ class Gate(BaseModel):
         return self.request.proposed_head or (None if self.request.on_issue else self.head_sha)
 
     @property
-    def shown_id(self) -> str:
+    def short_id(self) -> str:
         """``G-`` and six characters, as people type it."""
-        return short("G", self.id)
+        return shorten_id("G", self.id)
 
     @property
     def is_waiting(self) -> bool:
@@ -202,7 +202,7 @@ class Gate(BaseModel):
         return self.decision.words if self.decision is not None and self.state is GateState.approved else ""
 
 
-class Deciding(NamedTuple):
+class DecisionAttempt(NamedTuple):
     """What became of an attempt to decide: the gate as it is now, and whether this attempt decided it."""
 
     gate: Gate

@@ -22,36 +22,36 @@ Parts = tuple[str, ...]
 """A plain pattern: wildcards, classes such as ``[a-z]``, and each other character by itself."""
 
 
-def mistake(pattern: str) -> str | None:
+def find_mistake(pattern: str) -> str | None:
     """What is wrong with a pattern, as the rest of a sentence about it; None if nothing is."""
     if not pattern or "\\" in pattern or _CONTROL.search(pattern):
-        return misplaced(pattern)
-    if wrong := _unfinished(pattern):
+        return find_path_mistake(pattern)
+    if wrong := _find_unclosed(pattern):
         return wrong
-    if sum(1 for _ in islice(_plain(pattern), MOST + 1)) > MOST:
+    if sum(1 for _ in islice(_expand(pattern), MOST + 1)) > MOST:
         return f"stands for more than {MOST} patterns: write some of them on lines of their own"
-    return next(filter(None, map(_unmatchable, _without_braces(pattern))), None)
+    return next(filter(None, map(_find_unmatchable, _expand_braces(pattern))), None)
 
 
-def readable(pattern: str) -> list[str]:
+def repair(pattern: str) -> list[str]:
     """What a pattern with a mistake surely meant: those of its alternatives that can match, a folder as all it holds.
 
     :param pattern: also one that is right, which is all that it meant.
     """
-    if mistake(pattern) is None:
+    if find_mistake(pattern) is None:
         return [pattern]
-    written = islice(_without_braces(pattern), MOST)
+    written = islice(_expand_braces(pattern), MOST)
     meant = (f"{each}**" if each.endswith("/") else each for each in written)
-    return [each for each in dict.fromkeys(meant) if mistake(each) is None]
+    return [each for each in dict.fromkeys(meant) if find_mistake(each) is None]
 
 
-def _unmatchable(alternative: str) -> str | None:
+def _find_unmatchable(alternative: str) -> str | None:
     if len(alternative) > 1 and alternative.endswith("/"):
         return f"ends in “/”, and only files are matched: write “{alternative}**” for all that the folder holds"
-    return misplaced(alternative)
+    return find_path_mistake(alternative)
 
 
-def misplaced(path: str) -> str | None:
+def find_path_mistake(path: str) -> str | None:
     """Why no path of a repository is written so, as the rest of a sentence about it; None if one may be."""
     if not path:
         return "is empty"
@@ -70,7 +70,7 @@ def misplaced(path: str) -> str | None:
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
     """Whether a path matches any of the patterns as a whole."""
-    return any(_matches(path, parts) for pattern in patterns for parts in alternatives(pattern))
+    return any(_matches(path, parts) for pattern in patterns for parts in expand_pattern(pattern))
 
 
 def permits(path: str, patterns: Iterable[str]) -> bool:
@@ -78,12 +78,12 @@ def permits(path: str, patterns: Iterable[str]) -> bool:
 
     Brackets count as what is written, unless they hold ranges or leave characters out: ``[id]`` is a folder.
     """
-    return any(_matches(path, parts) for pattern in patterns for parts in _as_written(pattern))
+    return any(_matches(path, parts) for pattern in patterns for parts in _expand_literally(pattern))
 
 
 def matches_by_name(path: str, patterns: Iterable[str]) -> bool:
     """Whether a path matches a pattern that ends in a suffix or in a file name: ``**/*.js``, not ``src/**``."""
-    return any(_names_a_kind(parts) and _matches(path, parts) for each in patterns for parts in alternatives(each))
+    return any(_names_a_kind(parts) and _matches(path, parts) for each in patterns for parts in expand_pattern(each))
 
 
 def _names_a_kind(parts: Parts) -> bool:
@@ -94,37 +94,37 @@ def _names_a_kind(parts: Parts) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def alternatives(pattern: str) -> tuple[Parts, ...]:
+def expand_pattern(pattern: str) -> tuple[Parts, ...]:
     """The plain patterns that a pattern stands for.
 
     Braces without a comma and brackets are taken both ways, as a choice and as what is written: there are folders
     named ``[id]`` and ``{{name}}``, and a pattern that protects must not miss what was meant.
     """
-    return tuple(dict.fromkeys(islice(_plain(pattern), MOST)))
+    return tuple(dict.fromkeys(islice(_expand(pattern), MOST)))
 
 
 @lru_cache(maxsize=1000)
-def _as_written(pattern: str) -> tuple[Parts, ...]:
-    plain = islice(_without_braces(pattern), MOST)
-    return tuple(dict.fromkeys(sum(map(_one_reading, _TOKENS.findall(each)), ()) for each in plain))
+def _expand_literally(pattern: str) -> tuple[Parts, ...]:
+    plain = islice(_expand_braces(pattern), MOST)
+    return tuple(dict.fromkeys(sum(map(_read_literally, _TOKENS.findall(each)), ()) for each in plain))
 
 
-def _one_reading(token: str) -> Parts:
+def _read_literally(token: str) -> Parts:
     return tuple(token) if _is_class(token) and not _RANGES.fullmatch(token) else (token,)
 
 
-def _plain(pattern: str) -> Iterator[Parts]:
-    for written in _without_braces(pattern):
+def _expand(pattern: str) -> Iterator[Parts]:
+    for written in _expand_braces(pattern):
         tokens: list[str] = _TOKENS.findall(written)
-        yield from (sum(chosen, ()) for chosen in product(*map(_readings, tokens)))
+        yield from (sum(chosen, ()) for chosen in product(*map(_expand_token, tokens)))
 
 
-def _readings(token: str) -> tuple[Parts, ...]:
+def _expand_token(token: str) -> tuple[Parts, ...]:
     """A class, and its characters as they are written; anything else has one reading."""
     return ((token,), tuple(token)) if _is_class(token) else ((token,),)
 
 
-def _without_braces(pattern: str) -> Iterator[str]:
+def _expand_braces(pattern: str) -> Iterator[str]:
     """The pattern with each choice of its braces, from the innermost ones outwards."""
     group = _INNERMOST.search(pattern)
     if group is None:
@@ -134,10 +134,10 @@ def _without_braces(pattern: str) -> Iterator[str]:
     if len(choices) == 1:
         choices.append(f"{_ITSELF['{']}{group[1]}{_ITSELF['}']}")
     for choice in choices:
-        yield from _without_braces(pattern[: group.start()] + choice + pattern[group.end() :])
+        yield from _expand_braces(pattern[: group.start()] + choice + pattern[group.end() :])
 
 
-def _unfinished(pattern: str) -> str | None:
+def _find_unclosed(pattern: str) -> str | None:
     """Why its braces or brackets mean nothing, as the rest of a sentence."""
     for group, which in ((_INNERMOST, "{}"), (_BRACKETS, "[]")):
         rest = pattern
@@ -149,21 +149,21 @@ def _unfinished(pattern: str) -> str | None:
 
 
 def _matches(path: str, parts: Parts) -> bool:
-    compiled = _compiled(parts)
-    return compiled.fullmatch(path) is not None if compiled is not None else _by_steps(path, parts)
+    compiled = _compile(parts)
+    return compiled.fullmatch(path) is not None if compiled is not None else _match_by_steps(path, parts)
 
 
 @lru_cache(maxsize=4000)
-def _compiled(parts: Parts) -> re.Pattern[str] | None:
+def _compile(parts: Parts) -> re.Pattern[str] | None:
     """The pattern as a regular expression; None if it holds so many wildcards that matching could take for ever."""
     if sum(part.startswith("*") for part in parts) > _FEW:
         return None
-    return re.compile("".join(map(_meaning, parts)), re.DOTALL)
+    return re.compile("".join(map(_to_regex, parts)), re.DOTALL)
 
 
-def _meaning(part: str) -> str:
+def _to_regex(part: str) -> str:
     if _is_class(part):
-        return f"(?!/){_characters(part[1:-1])}"
+        return f"(?!/){_class_to_regex(part[1:-1])}"
     return _MEANINGS.get(part) or re.escape(part)
 
 
@@ -171,7 +171,7 @@ def _is_class(part: str) -> bool:
     return len(part) > 2 and part.startswith("[")
 
 
-def _characters(inside: str) -> str:
+def _class_to_regex(inside: str) -> str:
     """The class of a regular expression; a range that runs backwards is the characters it is written with."""
     negated = len(inside) > 1 and inside[0] in "!^"
     ranges = re.findall(r"(.)-(.)|(.)", inside[negated:], re.DOTALL)
@@ -184,12 +184,12 @@ def _characters(inside: str) -> str:
     return f"[{'^' * negated}{''.join(written)}]"
 
 
-def _by_steps(path: str, pattern: Parts) -> bool:
+def _match_by_steps(path: str, pattern: Parts) -> bool:
     """The same, in time proportional to both lengths: all ways to match are followed side by side."""
-    parts = _steps(pattern)
-    states = _at_rest({0}, parts)
+    parts = _to_steps(pattern)
+    states = _epsilon_closure({0}, parts)
     for character in path:
-        states = _at_rest({after for state in states for after in _after(state, character, parts)}, parts)
+        states = _epsilon_closure({after for state in states for after in _advance(state, character, parts)}, parts)
         if not states:
             return False
     return len(parts) in states
@@ -199,11 +199,11 @@ _OPTIONAL = ""  # the next part may be left out
 
 
 @lru_cache(maxsize=1000)
-def _steps(parts: Parts) -> Parts:
+def _to_steps(parts: Parts) -> Parts:
     return tuple(step for part in parts for step in ((_OPTIONAL, part) if part == "**/" else (part,)))
 
 
-def _at_rest(states: set[int], parts: tuple[str, ...]) -> set[int]:
+def _epsilon_closure(states: set[int], parts: tuple[str, ...]) -> set[int]:
     """The states, and those that can be reached from them without a character."""
     reached: set[int] = set()
     waiting = list(states)
@@ -220,7 +220,7 @@ def _at_rest(states: set[int], parts: tuple[str, ...]) -> set[int]:
     return reached
 
 
-def _after(state: int, character: str, parts: tuple[str, ...]) -> Iterable[int]:
+def _advance(state: int, character: str, parts: tuple[str, ...]) -> Iterable[int]:
     """Where a character leads from a state."""
     part = parts[state] if state < len(parts) else _OPTIONAL
     if part == "**/":
@@ -230,5 +230,5 @@ def _after(state: int, character: str, parts: tuple[str, ...]) -> Iterable[int]:
     if part == "*":
         return () if character == "/" else (state,)
     if part == "?" or _is_class(part):
-        return (state + 1,) if re.fullmatch(_meaning(part), character, re.DOTALL) else ()
+        return (state + 1,) if re.fullmatch(_to_regex(part), character, re.DOTALL) else ()
     return (state + 1,) if character == part else ()

@@ -13,12 +13,12 @@ def new_id() -> str:
     return str(ULID())
 
 
-def short(prefix: str, ulid: str) -> str:
+def shorten_id(prefix: str, ulid: str) -> str:
     """How a ULID is shown to people, e.g. ``M-4ZK9QX`` (prefix and last 6 characters)."""
     return f"{prefix}-{ulid[-6:]}"
 
 
-def finding_id(fingerprint: str, taken: Collection[str] = ()) -> str:
+def make_finding_id(fingerprint: str, taken: Collection[str] = ()) -> str:
     """The name of a finding within its pull request.
 
     :param fingerprint: hexadecimal first fingerprint of the finding.
@@ -35,6 +35,6 @@ def finding_id(fingerprint: str, taken: Collection[str] = ()) -> str:
         salt += 1
 
 
-def earliest(moment: datetime) -> str:
+def lowest_id_at(moment: datetime) -> str:
     """What every ULID made at or after a moment is not less than."""
     return str(ULID.from_datetime(moment))[:10]

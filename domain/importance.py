@@ -18,7 +18,7 @@ _current: ContextVar[Importance] = ContextVar("importance", default=Importance.a
 
 
 @contextmanager
-def writing(importance: Importance) -> Generator[None]:
+def use_importance(importance: Importance) -> Generator[None]:
     """What is written to GitHub within this block matters that much. Unless told, it is awaited."""
     token = _current.set(importance)
     try:
@@ -27,6 +27,6 @@ def writing(importance: Importance) -> Generator[None]:
         _current.reset(token)
 
 
-def current() -> Importance:
+def current_importance() -> Importance:
     """How much the write that is about to be made matters."""
     return _current.get()

@@ -91,7 +91,7 @@ class RunFact:
 
 
 @dataclass(frozen=True)
-class Told:
+class RecallFact:
     """What became of one memory that one task of a run was told. ``helped`` is None while nothing is known."""
 
     at: datetime
@@ -116,7 +116,7 @@ class Facts:
     runs: Sequence[RunFact] = ()
     tools: Sequence[tuple[datetime, int, int]] = ()
     learned: Sequence[datetime] = ()
-    told: Sequence[Told] = ()
+    told: Sequence[RecallFact] = ()
     posted: Sequence[tuple[datetime, int, int]] = ()
     dismissed: Sequence[tuple[datetime, float]] = ()
     merged: Sequence[tuple[datetime, bool]] = ()
@@ -125,7 +125,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """One observation. A mean is over ``of``, so that what belongs to no run in particular can be shared out."""
 
     metric: Metric
@@ -151,34 +151,34 @@ class Series:
         return self.values[-1]
 
 
-def series(facts: Facts, now: datetime, weeks: int, since: datetime | None = None) -> Sequence[Series]:
+def build_series(facts: Facts, now: datetime, weeks: int, since: datetime | None = None) -> Sequence[Series]:
     """Every metric over the last weeks, each of seven days, the last of which ends now.
 
     :param since: what was before is not all kept any more, so nothing is said of weeks that begin earlier.
     """
-    seen: defaultdict[tuple[Metric, int], list[Seen]] = defaultdict(list)
-    for each in observed(facts):
+    seen: defaultdict[tuple[Metric, int], list[Observation]] = defaultdict(list)
+    for each in observe(facts):
         ago = (now - each.at) // WEEK
         if 0 <= ago < weeks and (since is None or now - WEEK * (ago + 1) >= since):
             seen[each.metric, weeks - 1 - ago].append(each)
-    return [_series(metric, [seen[metric, week] for week in range(weeks)]) for metric in METRICS]
+    return [_build_one(metric, [seen[metric, week] for week in range(weeks)]) for metric in METRICS]
 
 
-def observed(facts: Facts) -> Iterator[Seen]:
+def observe(facts: Facts) -> Iterator[Observation]:
     """What is counted, one by one."""
     for run in facts.runs:
-        yield from _of_run(run)
-    yield from (Seen(TOOL_SUCCESS, at, well, of) for at, well, of in facts.tools)
-    yield from (Seen(LEARNINGS, at, 1, of=0) for at in facts.learned)
-    yield from _of_recalls(facts.told)
-    yield from (Seen(DISMISSAL, at, dismissed, of) for at, dismissed, of in facts.posted)
-    yield from (Seen(TO_DISMISSAL, at, seconds) for at, seconds in facts.dismissed)
-    yield from (Seen(OVERRIDE, at, against) for at, against in facts.merged)
-    yield from (Seen(RESPONSE, at, seconds) for at, seconds in facts.answered)
-    yield from (Seen(FIRST_PASS, at, approved) for at, approved in facts.first)
+        yield from _observe_run(run)
+    yield from (Observation(TOOL_SUCCESS, at, well, of) for at, well, of in facts.tools)
+    yield from (Observation(LEARNINGS, at, 1, of=0) for at in facts.learned)
+    yield from _observe_recalls(facts.told)
+    yield from (Observation(DISMISSAL, at, dismissed, of) for at, dismissed, of in facts.posted)
+    yield from (Observation(TO_DISMISSAL, at, seconds) for at, seconds in facts.dismissed)
+    yield from (Observation(OVERRIDE, at, against) for at, against in facts.merged)
+    yield from (Observation(RESPONSE, at, seconds) for at, seconds in facts.answered)
+    yield from (Observation(FIRST_PASS, at, approved) for at, approved in facts.first)
 
 
-def trend(values: Sequence[float | None]) -> str:
+def render_trend(values: Sequence[float | None]) -> str:
     """A line of blocks from the least to the most; in the middle, if they are all the same."""
     known = [value for value in values if value is not None]
     least, most = min(known, default=0.0), max(known, default=0.0)
@@ -191,35 +191,35 @@ def _height(value: float, least: float, most: float) -> int:
     return round((value - least) / (most - least) * (len(_BLOCKS) - 1))
 
 
-def _of_run(run: RunFact) -> Iterator[Seen]:
+def _observe_run(run: RunFact) -> Iterator[Observation]:
     for phase, count in run.calls.items():
-        yield Seen(ITERATIONS[phase], run.at, count)
-    yield Seen(COST, run.at, run.cost / MICRO)
-    yield Seen(LEARNINGS, run.at, 0)
+        yield Observation(ITERATIONS[phase], run.at, count)
+    yield Observation(COST, run.at, run.cost / MICRO)
+    yield Observation(LEARNINGS, run.at, 0)
     if run.state is not RunState.cancelled:
-        yield Seen(SUCCESS, run.at, run.state is RunState.completed)
+        yield Observation(SUCCESS, run.at, run.state is RunState.completed)
     if run.bounces is not None:
-        yield Seen(BOUNCES, run.at, run.bounces)
+        yield Observation(BOUNCES, run.at, run.bounces)
         if run.bounces:
-            yield Seen(BOUNCES_RESOLVED, run.at, run.bounces * (run.state is RunState.completed), of=run.bounces)
+            yield Observation(BOUNCES_RESOLVED, run.at, run.bounces * (run.state is RunState.completed), of=run.bounces)
 
 
-def _of_recalls(told: Iterable[Told]) -> Iterator[Seen]:
+def _observe_recalls(told: Iterable[RecallFact]) -> Iterator[Observation]:
     """Precision is of memories, application of the tasks they were told."""
-    tasks: defaultdict[tuple[str, str], list[Told]] = defaultdict(list)
+    tasks: defaultdict[tuple[str, str], list[RecallFact]] = defaultdict(list)
     for each in told:
         if each.helped is not None:
-            yield Seen(PRECISION, each.at, each.helped)
+            yield Observation(PRECISION, each.at, each.helped)
             tasks[each.run, each.task].append(each)
     for each in tasks.values():
-        yield Seen(APPLICATION, each[0].at, any(one.helped for one in each))
+        yield Observation(APPLICATION, each[0].at, any(one.helped for one in each))
 
 
-def _series(metric: Metric, weeks: Sequence[Sequence[Seen]]) -> Series:
+def _build_one(metric: Metric, weeks: Sequence[Sequence[Observation]]) -> Series:
     return Series(metric, [_value(metric, seen) for seen in weeks], [sum(each.of for each in seen) for seen in weeks])
 
 
-def _value(metric: Metric, seen: Sequence[Seen]) -> float | None:
+def _value(metric: Metric, seen: Sequence[Observation]) -> float | None:
     of = sum(each.of for each in seen)
     if not of:
         return None

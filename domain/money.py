@@ -13,12 +13,12 @@ from domain.verdicts import Check
 MICRO = 1_000_000
 
 
-def micro(usd: Decimal | float | str) -> int:
+def to_micro(usd: Decimal | float | str) -> int:
     """US dollars as millionths, rounded up."""
     return int((Decimal(str(usd)) * MICRO).to_integral_value(ROUND_CEILING))
 
 
-def shown(amount: int) -> str:
+def format_usd(amount: int) -> str:
     """An amount for people; below a cent with four decimals, rounded up."""
     if 0 < amount < MICRO // 100:
         return f"{Decimal(-(-amount // 100)) / 10_000:.4f} USD"
@@ -52,20 +52,20 @@ class Price(Protocol):
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedPrice:
     """A price in USD per million tokens. The cache is taken for as dear as reading without it."""
 
     input: Decimal
     output: Decimal
 
     def cost(self, usage: Usage) -> int:
-        return micro((self.input * usage.input_tokens + self.output * usage.output_tokens) / MICRO)
+        return to_micro((self.input * usage.input_tokens + self.output * usage.output_tokens) / MICRO)
 
 
-FREE = Fixed(Decimal(0), Decimal(0))
+FREE = FixedPrice(Decimal(0), Decimal(0))
 
 
-class Scope(StrEnum):
+class LimitScope(StrEnum):
     """What a limit holds for, from narrow to broad."""
 
     phase = "phase"  # this phase of this run
@@ -91,11 +91,11 @@ class Limits(BaseModel):
     day: int = 200 * MICRO
     installation: int | None = None
 
-    def of(self, scope: Scope, phase: Phase) -> int | None:
+    def limit(self, scope: LimitScope, phase: Phase) -> int | None:
         """The limit of a scope; a phase without one of its own has the run's."""
-        if scope is Scope.phase:
+        if scope is LimitScope.phase:
             return self.phase.get(phase, self.run)
-        return {Scope.run: self.run, Scope.day: self.day, Scope.installation: self.installation}[scope]
+        return {LimitScope.run: self.run, LimitScope.day: self.day, LimitScope.installation: self.installation}[scope]
 
 
 class Ceilings(BaseModel):
@@ -131,7 +131,7 @@ class Ceilings(BaseModel):
 NO_CEILINGS = Ceilings()
 
 
-class Slice(BaseModel):
+class BudgetExtension(BaseModel):
     """What a person grants beyond the limits: micro-USD for the phase and the run, and calls of a model."""
 
     model_config = ConfigDict(frozen=True)
@@ -140,12 +140,12 @@ class Slice(BaseModel):
     calls: int = 0
 
     @property
-    def shown(self) -> str:
-        parts = [*([shown(self.amount)] if self.amount else []), *([f"{self.calls} calls"] if self.calls else [])]
+    def label(self) -> str:
+        parts = [*([format_usd(self.amount)] if self.amount else []), *([f"{self.calls} calls"] if self.calls else [])]
         return " and ".join(parts)
 
 
-NO_SLICE = Slice()
+NO_EXTENSION = BudgetExtension()
 
 
 class Totals(BaseModel):
@@ -158,16 +158,16 @@ class Totals(BaseModel):
     day: int = 0
     installation: int = 0
 
-    def of(self, scope: Scope) -> int:
+    def total(self, scope: LimitScope) -> int:
         return {
-            Scope.phase: self.phase,
-            Scope.run: self.run,
-            Scope.day: self.day,
-            Scope.installation: self.installation,
+            LimitScope.phase: self.phase,
+            LimitScope.run: self.run,
+            LimitScope.day: self.day,
+            LimitScope.installation: self.installation,
         }[scope]
 
 
-class Use(BaseModel):
+class LimitUse(BaseModel):
     """How far a limit is used, in micro-USD."""
 
     model_config = ConfigDict(frozen=True)
@@ -178,19 +178,19 @@ class Use(BaseModel):
 
 
 SCOPES = {
-    Scope.phase: "budget of the {phase} phase",
-    Scope.run: "budget of this run",
-    Scope.day: "budget of this repository for today (UTC)",
-    Scope.installation: "ceiling of this installation for today (UTC)",
+    LimitScope.phase: "budget of the {phase} phase",
+    LimitScope.run: "budget of this run",
+    LimitScope.day: "budget of this repository for today (UTC)",
+    LimitScope.installation: "ceiling of this installation for today (UTC)",
 }
 
 
-def uses(totals: Totals, limits: Limits, phase: Phase) -> list[Use]:
+def list_limit_uses(totals: Totals, limits: Limits, phase: Phase) -> list[LimitUse]:
     """How far each limit is used, from the narrowest to the broadest."""
     return [
-        Use(name=SCOPES[scope].format(phase=phase.value), used=totals.of(scope), limit=limit)
-        for scope in Scope
-        if (limit := limits.of(scope, phase)) is not None
+        LimitUse(name=SCOPES[scope].format(phase=phase.value), used=totals.total(scope), limit=limit)
+        for scope in LimitScope
+        if (limit := limits.limit(scope, phase)) is not None
     ]
 
 
@@ -224,7 +224,7 @@ class Reservation(BaseModel):
     warnings: tuple[str, ...] = ()
 
 
-class Outcome(StrEnum):
+class CallOutcome(StrEnum):
     """How a call of a model ended."""
 
     answered = "answered"
@@ -241,7 +241,7 @@ class Receipt(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    outcome: Outcome
+    outcome: CallOutcome
     amount: int | None = None
     usage: Usage = Usage()
     seconds: float = 0.0

@@ -10,7 +10,7 @@ _MANIFEST = re.compile(
     r"|package\.json|go\.mod|Cargo\.toml|Gemfile|[^/]+\.gemspec|pom\.xml)$",
     re.IGNORECASE,
 )
-_STEERS = re.compile(
+_CONFIGURES_LINTER = re.compile(
     r"\.conf(ig)?\.|lint|^[tj]sconfig|^(biome|deno|project|ruleset|nx)\.jsonc?$|^(tox|mypy|pytest|setup)\.|^rector\.|"
     r"^(phpcs|phpmd|phpstan|psalm|checkstyle|pmd|ruleset|detekt|spotbugs)\b|^(conftest|sitecustomize|usercustomize)\.py$"
 )
@@ -41,11 +41,11 @@ _TEXT_FILES = "dockerfile makefile gnumakefile jenkinsfile rakefile gemfile vagr
 _DOCUMENTS, _DOCUMENT_NAMES = frozenset(_DOCUMENT_SUFFIXES.split()), frozenset(_DOCUMENT_FILES.split())
 _DATA = frozenset(_DATA_SUFFIXES.split())
 _TEXT, _TEXT_NAMES = frozenset(_TEXT_SUFFIXES.split()), frozenset(_TEXT_FILES.split())
-_TOLD = re.compile(
+_READ_BY_PEOPLE = re.compile(
     r"^(readme|license|licence|copying|notices?|authors|contributors|maintainers|changelog|changes|history|news|thanks|"
     r"credits|acknowledge?ments|third[-_]?party|todo|robots|humans|security)([-_.].*)?$"
 )
-_TOLD_FOLDERS = frozenset({"doc", "docs", "documentation", "licenses"})
+_DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation", "licenses"})
 _DECIDES = re.compile(r"req|deps|constraint|conanfile|cmakelists|packages|runtime|options")
 _INSTRUCTS = re.compile(
     r"(^|/)(claude|agents?|gemini|qwen|skill|copilot[^/]*|forge-memory)(\.local)?\.\w+$"
@@ -64,7 +64,7 @@ _LANGUAGES = {
 }
 
 
-def printable(path: str) -> str:
+def escape_unprintable(path: str) -> str:
     """A path for people: what cannot be seen in it, such as a character that turns the direction, is escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in path)
 
@@ -89,8 +89,8 @@ def is_document(path: str) -> bool:
     if is_manifest(path) or _INSTRUCTS.search(str(name)):
         return False
     if name.suffix == ".txt":
-        in_documents = not _TOLD_FOLDERS.isdisjoint(name.parts[:-1]) and not _DECIDES.search(name.stem)
-        return in_documents or _TOLD.search(name.stem) is not None
+        in_documents = not _DOCUMENT_FOLDERS.isdisjoint(name.parts[:-1]) and not _DECIDES.search(name.stem)
+        return in_documents or _READ_BY_PEOPLE.search(name.stem) is not None
     return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
 
 
@@ -113,11 +113,11 @@ def runs_as_text(path: str) -> bool:
     return name.suffix[1:] in _TEXT or name.name in _TEXT_NAMES or is_source(path)
 
 
-def may_steer(path: str) -> bool:
+def may_configure_linter(path: str) -> bool:
     """Whether a linter may take its settings from this file, so that a change of it decides what the linter says."""
     parts = PurePosixPath(path.lower()).parts
     hidden = any(part.startswith(".") and part != ".github" for part in parts)
-    return hidden or is_manifest(path) or _STEERS.search(parts[-1]) is not None
+    return hidden or is_manifest(path) or _CONFIGURES_LINTER.search(parts[-1]) is not None
 
 
 def is_manifest(path: str) -> bool:

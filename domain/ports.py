@@ -167,7 +167,7 @@ class Issues(Protocol):
         ...
 
 
-class Proposing(Protocol):
+class PullRequests(Protocol):
     """What leads to a pull request of Forge's own. The rules of ``CodeHost`` hold."""
 
     async def default_branch(self, repository: RepositoryRef) -> Branch:
@@ -231,7 +231,7 @@ class Actions(Protocol):
         ...
 
 
-class CodeHost(Conversation, Merging, Issues, Proposing, Actions, Protocol):
+class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes
@@ -295,7 +295,7 @@ class CodeHost(Conversation, Merging, Issues, Proposing, Actions, Protocol):
         """
         ...
 
-    async def covered(self, installation_id: int) -> Collection[int]:
+    async def repository_ids(self, installation_id: int) -> Collection[int]:
         """The ids of the repositories of an installation, all of them."""
         ...
 
@@ -333,7 +333,7 @@ class Clock(Protocol):
         ...
 
 
-class Purse(Protocol):
+class ModelBudget(Protocol):
     """The money of one phase of one run: reserved before each call of a model, settled after it."""
 
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:

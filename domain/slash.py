@@ -57,7 +57,7 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class CommandEntry:
     """One verb for people.
 
     :param usage: what may follow ``/forge``.
@@ -74,61 +74,67 @@ class Entry:
 _READ, _TRIAGE, _WRITE, _ADMIN, _GATE = "read", "triage", "write", "admin", "the gate's role"
 _TEACHER = "write, not the author"
 
-ENTRIES: Mapping[Verb, Entry] = {
-    Verb.help: Entry("help", _READ, "this table", True),
-    Verb.status: Entry("status", _READ, "what Forge is doing here and what it waits for", True),
-    Verb.cost: Entry("cost", _READ, "what was spent here, and what is left", True),
-    Verb.view: Entry("view [GATE]", _READ, "the last verdict with its reasons and open findings", True),
-    Verb.history: Entry(
+ENTRIES: Mapping[Verb, CommandEntry] = {
+    Verb.help: CommandEntry("help", _READ, "this table", True),
+    Verb.status: CommandEntry("status", _READ, "what Forge is doing here and what it waits for", True),
+    Verb.cost: CommandEntry("cost", _READ, "what was spent here, and what is left", True),
+    Verb.view: CommandEntry("view [GATE]", _READ, "the last verdict with its reasons and open findings", True),
+    Verb.history: CommandEntry(
         "history", _READ, "every run here and how it ended, and what the newest one tried, turn by turn", True
     ),
-    Verb.diff: Entry("diff", _READ, "what Forge changed"),
-    Verb.level: Entry("level [N]", "read; to set it: admin", "the automation level, from 0 to 4", True),
-    Verb.why: Entry("why F-ID", _READ, "what led to a finding, and what dismissals make of it", True),
-    Verb.review: Entry("review [full]", "triage; on a fork: write", "review this head; `full`: from scratch", True),
-    Verb.test: Entry("test", "triage; on a fork: write", "run the tests of this head", True),
-    Verb.explain: Entry("explain F-ID", _TRIAGE, "a finding in more words", True),
-    Verb.dismiss: Entry(
+    Verb.diff: CommandEntry("diff", _READ, "what Forge changed"),
+    Verb.level: CommandEntry("level [N]", "read; to set it: admin", "the automation level, from 0 to 4", True),
+    Verb.why: CommandEntry("why F-ID", _READ, "what led to a finding, and what dismissals make of it", True),
+    Verb.review: CommandEntry(
+        "review [full]", "triage; on a fork: write", "review this head; `full`: from scratch", True
+    ),
+    Verb.test: CommandEntry("test", "triage; on a fork: write", "run the tests of this head", True),
+    Verb.explain: CommandEntry("explain F-ID", _TRIAGE, "a finding in more words", True),
+    Verb.dismiss: CommandEntry(
         "dismiss F-ID reason",
         _TEACHER,
         "the finding is wrong or not wanted: do not raise it again",
         True,
     ),
-    Verb.undismiss: Entry("undismiss F-ID", _WRITE, "take a dismissal back", True),
-    Verb.remember: Entry("remember text", _TEACHER, "teach Forge something about this repository", True),
-    Verb.forget: Entry("forget M-ID", _TEACHER, "make Forge forget it", True),
-    Verb.fix: Entry("fix F-ID", _WRITE, "propose a change that fixes a finding"),
-    Verb.run: Entry("run", _WRITE, "plan this issue, carry it out and open a pull request", True),
-    Verb.plan: Entry("plan", _WRITE, "plan this issue, nothing more", True),
-    Verb.retry: Entry("retry", _WRITE, "run the failed phase again", True),
-    Verb.resume: Entry("resume", _WRITE, "go on from the last checkpoint", True),
-    Verb.cancel: Entry("cancel", _WRITE, "stop the run, keep what it has so far", True),
-    Verb.more: Entry("continue 5usd or 10it", _WRITE, "grant another slice of money or iterations", True),
-    Verb.approve: Entry("approve [GATE] [SHA7] [with: conditions]", _GATE, "let the gate pass", True),
-    Verb.reject: Entry("reject [GATE] reason", _GATE, "stop at the gate", True),
-    Verb.delegate: Entry("delegate [GATE] @account", _GATE, "let somebody else decide", True),
-    Verb.suggest: Entry("suggest [GATE]", _GATE, "ask for alternatives"),
-    Verb.legitimate: Entry("legitimate [F-ID] [justification]", _WRITE, "false positive: the change was right"),
-    Verb.violation: Entry("violation [F-ID] [justification]", _WRITE, "no false positive: the finding was right"),
-    Verb.needs_review: Entry("needs-review [F-ID] [justification]", _WRITE, "somebody else should judge the finding"),
-    Verb.whitelist: Entry(
+    Verb.undismiss: CommandEntry("undismiss F-ID", _WRITE, "take a dismissal back", True),
+    Verb.remember: CommandEntry("remember text", _TEACHER, "teach Forge something about this repository", True),
+    Verb.forget: CommandEntry("forget M-ID", _TEACHER, "make Forge forget it", True),
+    Verb.fix: CommandEntry("fix F-ID", _WRITE, "propose a change that fixes a finding"),
+    Verb.run: CommandEntry("run", _WRITE, "plan this issue, carry it out and open a pull request", True),
+    Verb.plan: CommandEntry("plan", _WRITE, "plan this issue, nothing more", True),
+    Verb.retry: CommandEntry("retry", _WRITE, "run the failed phase again", True),
+    Verb.resume: CommandEntry("resume", _WRITE, "go on from the last checkpoint", True),
+    Verb.cancel: CommandEntry("cancel", _WRITE, "stop the run, keep what it has so far", True),
+    Verb.more: CommandEntry("continue 5usd or 10it", _WRITE, "grant another slice of money or iterations", True),
+    Verb.approve: CommandEntry("approve [GATE] [SHA7] [with: conditions]", _GATE, "let the gate pass", True),
+    Verb.reject: CommandEntry("reject [GATE] reason", _GATE, "stop at the gate", True),
+    Verb.delegate: CommandEntry("delegate [GATE] @account", _GATE, "let somebody else decide", True),
+    Verb.suggest: CommandEntry("suggest [GATE]", _GATE, "ask for alternatives"),
+    Verb.legitimate: CommandEntry("legitimate [F-ID] [justification]", _WRITE, "false positive: the change was right"),
+    Verb.violation: CommandEntry(
+        "violation [F-ID] [justification]", _WRITE, "no false positive: the finding was right"
+    ),
+    Verb.needs_review: CommandEntry(
+        "needs-review [F-ID] [justification]", _WRITE, "somebody else should judge the finding"
+    ),
+    Verb.whitelist: CommandEntry(
         "whitelist F-ID file or repository justification", _WRITE, "never raise it again in this file or repository"
     ),
-    Verb.accept: Entry("accept", _WRITE, "at a guard or budget: end with what there is so far", True),
-    Verb.abort: Entry("abort", _WRITE, "end the run and clean up", True),
-    Verb.missed: Entry("missed description", _WRITE, "report a critical bug Forge did not see", True),
-    Verb.rollback: Entry("rollback C-ID or ENV", "write; production: maintain", "go back"),
-    Verb.deploy: Entry("deploy ENV", "write; production: maintain", "deploy"),
-    Verb.pause: Entry("pause", _ADMIN, "stop everything in this repository now", True),
-    Verb.unpause: Entry("unpause", _ADMIN, "let Forge work again", True),
+    Verb.accept: CommandEntry("accept", _WRITE, "at a guard or budget: end with what there is so far", True),
+    Verb.abort: CommandEntry("abort", _WRITE, "end the run and clean up", True),
+    Verb.missed: CommandEntry("missed description", _WRITE, "report a critical bug Forge did not see", True),
+    Verb.rollback: CommandEntry("rollback C-ID or ENV", "write; production: maintain", "go back"),
+    Verb.deploy: CommandEntry("deploy ENV", "write; production: maintain", "deploy"),
+    Verb.pause: CommandEntry("pause", _ADMIN, "stop everything in this repository now", True),
+    Verb.unpause: CommandEntry("unpause", _ADMIN, "let Forge work again", True),
 }
 
 
-class _Asked(BaseModel):
+class _SlashCommand(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Plain(_Asked):
+class PlainCommand(_SlashCommand):
     """A verb that takes no arguments."""
 
     verb: Literal[
@@ -150,25 +156,25 @@ class Plain(_Asked):
     ]
 
 
-class AskReview(_Asked):
+class AskReview(_SlashCommand):
     verb: Literal[Verb.review] = Verb.review
     full: bool = False
 
 
-class AboutFinding(_Asked):
+class AboutFinding(_SlashCommand):
     """``finding`` is None in a reply in the finding's own thread; so it is in all that follow."""
 
     verb: Literal[Verb.why, Verb.explain, Verb.fix, Verb.undismiss]
     finding: str | None = None
 
 
-class Dismiss(_Asked):
+class Dismiss(_SlashCommand):
     verb: Literal[Verb.dismiss] = Verb.dismiss
     finding: str | None = None
     reason: Text
 
 
-class Judge(_Asked):
+class Judge(_SlashCommand):
     """A decision at the false-positive gate; without a finding it is the one the waiting gate is about."""
 
     verb: Literal[Verb.legitimate, Verb.violation, Verb.needs_review]
@@ -176,28 +182,28 @@ class Judge(_Asked):
     justification: Text | None = None
 
 
-class Whitelist(_Asked):
+class Whitelist(_SlashCommand):
     verb: Literal[Verb.whitelist] = Verb.whitelist
     finding: str | None = None
     scope: Literal["file", "repository"]
     justification: Text
 
 
-class AboutGate(_Asked):
+class AboutGate(_SlashCommand):
     """``gate`` is a name or ``G-…``; None means the one that waits. So it does in all that follow."""
 
     verb: Literal[Verb.view, Verb.suggest]
     gate: str | None = None
 
 
-class Approve(_Asked):
+class Approve(_SlashCommand):
     verb: Literal[Verb.approve] = Verb.approve
     gate: str | None = None
     sha: str | None = None
     conditions: Text | None = None
 
 
-class Reject(_Asked):
+class Reject(_SlashCommand):
     """A custom gate's name stays the first word of ``reason``: which ones exist is known only to the repository."""
 
     verb: Literal[Verb.reject] = Verb.reject
@@ -205,23 +211,23 @@ class Reject(_Asked):
     reason: Text
 
 
-class Delegate(_Asked):
+class Delegate(_SlashCommand):
     verb: Literal[Verb.delegate] = Verb.delegate
     gate: str | None = None
     account: str
 
 
-class Tell(_Asked):
+class TextCommand(_SlashCommand):
     verb: Literal[Verb.remember, Verb.missed]
     text: Text
 
 
-class Forget(_Asked):
+class Forget(_SlashCommand):
     verb: Literal[Verb.forget] = Verb.forget
     memory: str
 
 
-class Continue(_Asked):
+class Continue(_SlashCommand):
     """Another slice: of money in USD or of model calls, exactly one of them."""
 
     verb: Literal[Verb.more] = Verb.more
@@ -229,7 +235,7 @@ class Continue(_Asked):
     iterations: Annotated[int, Field(gt=0, le=500)] | None = None
 
 
-class Rollback(_Asked):
+class Rollback(_SlashCommand):
     """To a checkpoint of the run, or of what is deployed in an environment; exactly one of them."""
 
     verb: Literal[Verb.rollback] = Verb.rollback
@@ -237,12 +243,12 @@ class Rollback(_Asked):
     environment: str | None = None
 
 
-class Deploy(_Asked):
+class Deploy(_SlashCommand):
     verb: Literal[Verb.deploy] = Verb.deploy
     environment: str
 
 
-class Level(_Asked):
+class Level(_SlashCommand):
     """Sets the automation level; shows it where ``level`` is None."""
 
     verb: Literal[Verb.level] = Verb.level
@@ -250,7 +256,7 @@ class Level(_Asked):
 
 
 SlashCommand = Annotated[
-    Plain
+    PlainCommand
     | AskReview
     | AboutFinding
     | Dismiss
@@ -260,7 +266,7 @@ SlashCommand = Annotated[
     | Approve
     | Reject
     | Delegate
-    | Tell
+    | TextCommand
     | Forget
     | Continue
     | Rollback
@@ -282,7 +288,7 @@ class Problem(StrEnum):
     too_many = "too_many"  # more commands in one comment than are obeyed
 
 
-class Mistake(BaseModel):
+class SlashMistake(BaseModel):
     """A line that begins with ``/forge`` and is no command.
 
     :param written: the line, shortened and without what cannot be seen.
@@ -311,7 +317,7 @@ class RefusalCode(StrEnum):
     requester = "requester"  # who asked for it does not approve it
 
 
-class Refused(BaseModel):
+class CommandRefusal(BaseModel):
     """A refusal, with the role that was needed and the live one."""
 
     model_config = ConfigDict(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead
-from domain.gates import CHECK_ID, Choice
+from domain.gates import CHECK_ID_PREFIX, Choice
 from domain.github.workflow_runs import SLUG
 from domain.runs.run import Trigger
 from handlers.payloads import Id, RepositoryEvent, Sha, View
@@ -37,36 +37,36 @@ class _SuiteEvent(RepositoryEvent):
 def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _RunEvent.model_validate(payload)
-    gate = (event.check_run.external_id or "").partition(CHECK_ID)[2]
+    gate = (event.check_run.external_id or "").partition(CHECK_ID_PREFIX)[2]
     if gate and event.action in {"rerequested", "requested_action"}:
-        return _answer(event, gate, app_id)
+        return _handle_button(event, gate, app_id)
     if event.action == "rerequested":
-        return _again(event, event.check_run, app_id, Trigger.rerequested)
+        return _handle_rerun(event, event.check_run, app_id, Trigger.rerequested)
     if event.action != "requested_action":
         return Ignored(reason="action_not_used")
     if event.requested_action is None or event.requested_action.identifier != "review":
         return Ignored(reason="unknown_button")
-    return _again(event, event.check_run, app_id, Trigger.requested_action)
+    return _handle_rerun(event, event.check_run, app_id, Trigger.requested_action)
 
 
 def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`. A requested suite needs nothing: the pull request's own event starts the run."""
     event = _SuiteEvent.model_validate(payload)
     if event.action == "completed":
-        return _ended(event)
+        return _handle_ended(event)
     if event.action != "rerequested":
         return Ignored(reason="action_not_used")
-    return _again(event, event.check_suite, app_id, Trigger.rerequested)
+    return _handle_rerun(event, event.check_suite, app_id, Trigger.rerequested)
 
 
-def _ended(event: _SuiteEvent) -> AnyCommand | Ignored:
+def _handle_ended(event: _SuiteEvent) -> AnyCommand | Ignored:
     """A workflow run has a suite of its own. An App that called itself like that would make Forge look, no more."""
     if event.check_suite.app.slug != SLUG:
         return Ignored(reason="suite_of_no_workflow")
-    return ChecksEnded(repository=event.where(), head_sha=event.check_suite.head_sha)
+    return ChecksEnded(repository=event.to_ref(), head_sha=event.check_suite.head_sha)
 
 
-def _answer(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:
+def _handle_button(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:
     """A button of a gate's check. To run it again decides nothing: it shows where the gate stands."""
     sender = event.sender.as_sender()
     if event.check_run.app.id != app_id:
@@ -77,7 +77,7 @@ def _answer(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:
     if pressed not in set(Choice):
         return Ignored(reason="unknown_button")
     return DecideGate(
-        repository=event.where(),
+        repository=event.to_ref(),
         gate_id=gate,
         choice=Choice(pressed),
         head_sha=event.check_run.head_sha,
@@ -85,14 +85,14 @@ def _answer(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:
     )
 
 
-def _again(event: RepositoryEvent, check: _Check, app_id: int, trigger: Trigger) -> AnyCommand | Ignored:
+def _handle_rerun(event: RepositoryEvent, check: _Check, app_id: int, trigger: Trigger) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
     if check.app.id != app_id:
         return Ignored(reason="check_of_another_app")
     if sender.is_app:
         return Ignored(reason="sent_by_an_app")
     return ReviewCheckedHead(
-        repository=event.where(),
+        repository=event.to_ref(),
         head_sha=check.head_sha,
         run_id=check.external_id or None,
         trigger=trigger,

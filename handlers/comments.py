@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from domain.commands import Ignored, ObeyComment
+from domain.commands import ExecuteComment, Ignored
 from domain.github.conversation import CommentRef
 from handlers import slash
 from handlers.payloads import Account, Id, PullSubject, RepositoryEvent, Subject, View
@@ -24,7 +24,7 @@ class Author(Account):
 NO_COMMAND = "no_command"
 
 
-class Written(View):
+class CommentView(View):
     """A comment of any kind. ``performed_via_github_app`` is set where an App wrote in a person's name."""
 
     id: Id
@@ -40,7 +40,7 @@ class PullRequest(PullSubject):
     user: Account | None = None
 
 
-def unheard(event: RepositoryEvent, written: Written, action: str) -> Ignored | None:
+def ignore_comment(event: RepositoryEvent, written: CommentView, action: str) -> Ignored | None:
     """Why a comment does not command, whatever it says (T-P3, T-P4); None if it may.
 
     :param action: the action by which such a comment comes to be.
@@ -57,9 +57,9 @@ def unheard(event: RepositoryEvent, written: Written, action: str) -> Ignored | 
     return None if author.id == event.sender.id else Ignored(reason="sender_is_not_the_author")
 
 
-def obey(
+def build_command(
     event: RepositoryEvent,
-    written: Written,
+    written: CommentView,
     comment: CommentRef,
     *,
     written_at: datetime,
@@ -67,13 +67,13 @@ def obey(
     opened_by: Account | None,
     head_sha: str | None,
     is_pull_request: bool = True,
-) -> ObeyComment | Ignored:
+) -> ExecuteComment | Ignored:
     """The commands in a comment, as one request."""
     asked = slash.read(written.body or "", in_thread=comment.thread is not None)
     if not asked:
         return Ignored(reason=NO_COMMAND)
-    return ObeyComment(
-        repository=event.where(),
+    return ExecuteComment(
+        repository=event.to_ref(),
         number=subject.number,
         is_pull_request=is_pull_request,
         comment=comment,
@@ -82,5 +82,5 @@ def obey(
         opened_by=opened_by.id if opened_by else None,
         sender=event.sender.as_sender(),
         asked=asked,
-        seen=subject.seen(),
+        seen=subject.to_seen(),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from domain.commands import AnyCommand, Ignored
 from domain.github.conversation import CommentKind, CommentRef
-from handlers.comments import Written, obey, unheard
+from handlers.comments import CommentView, build_command, ignore_comment
 from handlers.payloads import Account, IssueSubject, RepositoryEvent
 
 
@@ -15,7 +15,7 @@ class _Issue(IssueSubject):
     pull_request: dict[str, Any] | None = None
 
 
-class _Comment(Written):
+class _Comment(CommentView):
     created_at: datetime
 
 
@@ -28,7 +28,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
     comment = event.comment
-    return unheard(event, comment, "created") or obey(
+    return ignore_comment(event, comment, "created") or build_command(
         event,
         comment,
         CommentRef(kind=CommentKind.issue_comment, id=comment.id, node_id=comment.node_id),

@@ -11,7 +11,7 @@ class _Event(RepositoryEvent):
     issue: IssueSubject
 
 
-class _Labelled(_Event):
+class _IssueLabelEvent(_Event):
     label: LabelGiven
 
 
@@ -23,25 +23,25 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """
     event = _Event.model_validate(payload)
     if event.action == "labeled":
-        return _labelled(_Labelled.model_validate(payload))
+        return _handle_label(_IssueLabelEvent.model_validate(payload))
     if event.action != "closed":
         return Ignored(reason="action_not_used")
     return EndIssue(
-        repository=event.where(),
+        repository=event.to_ref(),
         number=event.issue.number,
         sender=event.sender.as_sender(),
-        seen=event.issue.seen(),
+        seen=event.issue.to_seen(),
     )
 
 
-def _labelled(event: _Labelled) -> AnyCommand | Ignored:
+def _handle_label(event: _IssueLabelEvent) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
     if sender.is_app:  # a label asks for work, and that only people do
         return Ignored(reason="sent_by_an_app")
     return LabelledIssue(
-        repository=event.where(),
+        repository=event.to_ref(),
         number=event.issue.number,
         label=event.label.name,
         sender=sender,
-        seen=event.issue.seen(),
+        seen=event.issue.to_seen(),
     )

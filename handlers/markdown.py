@@ -32,7 +32,7 @@ _ENCLOSING = frozenset(
 """The elements GitHub lets through that enclose something; others it removes, and they enclose nothing."""
 
 
-def commanding_lines(body: str) -> Iterator[str]:
+def find_command_lines(body: str) -> Iterator[str]:
     """The lines that begin with ``/forge`` and may command, as they were written."""
     if PREFIX not in body.lower():
         return
@@ -41,7 +41,7 @@ def commanding_lines(body: str) -> Iterator[str]:
     blocks: list[Token] = []
     _MARKDOWN.block.parse("\n".join(raw), _MARKDOWN, env, blocks)
     open_tags, math = _OpenTags(), _Math(block.content for block in blocks if block.type == "inline")
-    notes = _in_footnotes(raw)
+    notes = _mark_footnotes(raw)
     left = MOST_READ
     for index, block in enumerate(blocks):
         if block.type == "html_block":
@@ -56,10 +56,10 @@ def commanding_lines(body: str) -> Iterator[str]:
             outside = [
                 not (math_ or note)
                 for math_, note in zip(
-                    math.around(raw[first : parent.map[1]]), notes[first : parent.map[1]], strict=True
+                    math.mark_formulas(raw[first : parent.map[1]]), notes[first : parent.map[1]], strict=True
                 )
             ]
-            yield from _of_paragraph(tokens, raw[first], open_tags, outside)
+            yield from _find_in_paragraph(tokens, raw[first], open_tags, outside)
         else:
             open_tags.follow(block.content, tokens)
         math.read(block.content)
@@ -76,7 +76,7 @@ def _inline(text: str, env: dict[str, object], longest: int) -> list[Token] | No
     return tokens
 
 
-def _in_footnotes(raw: Sequence[str]) -> list[bool]:
+def _mark_footnotes(raw: Sequence[str]) -> list[bool]:
     """Which lines belong to a footnote: from where it begins to a blank line.
 
     (CommonMark has no footnotes, and takes what begins one for the definition of a link.)
@@ -87,7 +87,7 @@ def _in_footnotes(raw: Sequence[str]) -> list[bool]:
     return found
 
 
-def _of_paragraph(
+def _find_in_paragraph(
     tokens: Sequence[Token], first_raw: str, open_tags: "_OpenTags", outside: Sequence[bool]
 ) -> Iterator[str]:
     """Its lines that may command.
@@ -97,7 +97,7 @@ def _of_paragraph(
     """
     lines = _lines(tokens)
     written = ["".join(map(_source, line)) for line in lines]
-    in_table = _in_table(written)
+    in_table = _mark_table(written)
     for index, (line, text) in enumerate(zip(lines, written, strict=True)):
         is_plain = not open_tags.any and not in_table[index] and all(outside[index : index + 1]) and line != []
         open_tags.follow("", line)
@@ -132,7 +132,7 @@ def _source(token: Token) -> str:
             return token.markup
 
 
-def _in_table(lines: Sequence[str]) -> list[bool]:
+def _mark_table(lines: Sequence[str]) -> list[bool]:
     """Which lines of a paragraph GitHub shows as a table: from the one before a row of dashes to the end.
 
     (CommonMark has no tables; this errs towards seeing one.)
@@ -169,7 +169,7 @@ class _Math:
         """A text that was passed."""
         self._read += self._count(text)
 
-    def around(self, lines: Sequence[str]) -> list[bool]:
+    def mark_formulas(self, lines: Sequence[str]) -> list[bool]:
         """Which lines of the next text stand in a formula, or begin or end one."""
         found, read = list[bool](), self._read
         for line in lines:

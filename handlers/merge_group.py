@@ -29,7 +29,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     if queued is None:
         return Ignored(reason="unknown_merge_group")
     return ReportMergeGroup(
-        repository=event.where(),
+        repository=event.to_ref(),
         number=int(queued[1]),
         head_sha=event.merge_group.head_sha,
         base_ref=event.merge_group.base_ref.removeprefix("refs/heads/"),

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from domain.commands import Sender
-from domain.github.issues import wording
-from domain.github.seen import Seen
+from domain.github.issues import digest_wording
+from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
@@ -54,11 +54,11 @@ class Subject(View):
     state: Literal["open", "closed"] | None = None
     updated_at: AwareDatetime | None = None
 
-    def seen(self) -> Seen | None:
+    def to_seen(self) -> EventSnapshot | None:
         """What the event showed of it; GitHub's API may not show as much yet."""
         if self.updated_at is None:
             return None
-        return Seen(updated_at=self.updated_at, is_open=None if self.state is None else self.state == "open")
+        return EventSnapshot(updated_at=self.updated_at, is_open=None if self.state is None else self.state == "open")
 
 
 class IssueSubject(Subject):
@@ -67,11 +67,11 @@ class IssueSubject(Subject):
     title: str | None = None
     body: str | None = None
 
-    def seen(self) -> Seen | None:
-        known = super().seen()
+    def to_seen(self) -> EventSnapshot | None:
+        known = super().to_seen()
         if known is None or self.title is None:
             return known
-        return known.model_copy(update={"wording": wording(self.title, self.body)})
+        return known.model_copy(update={"wording": digest_wording(self.title, self.body)})
 
 
 class Commit(View):
@@ -89,8 +89,8 @@ class PullSubject(Subject):
     base: Base | None = None
     draft: bool | None = None
 
-    def seen(self) -> Seen | None:
-        known = super().seen()
+    def to_seen(self) -> EventSnapshot | None:
+        known = super().to_seen()
         base = None if self.base is None else self.base.ref
         return known and known.model_copy(update={"head_sha": self.head.sha, "is_draft": self.draft, "base_ref": base})
 
@@ -103,7 +103,7 @@ class RepositoryEvent(View):
     installation: Installation
     sender: Account
 
-    def where(self) -> RepositoryRef:
+    def to_ref(self) -> RepositoryRef:
         return RepositoryRef(
             installation_id=self.installation.id,
             id=self.repository.id,

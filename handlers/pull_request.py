@@ -42,7 +42,7 @@ class _Event(RepositoryEvent):
     changes: _Changes = _Changes()
 
 
-class _Labelled(_Event):
+class _PullLabelEvent(_Event):
     label: LabelGiven
 
 
@@ -52,50 +52,50 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     number = event.pull_request.number
     if event.action == "closed":
         return EndPullRequest(
-            repository=event.where(),
+            repository=event.to_ref(),
             number=number,
-            reverts=_reverted(event),
+            reverts=_find_reverted(event),
             sender=event.sender.as_sender(),
-            seen=event.pull_request.seen(),
+            seen=event.pull_request.to_seen(),
         )
     if event.action == "labeled":
-        return _labelled(_Labelled.model_validate(payload))
+        return _handle_label(_PullLabelEvent.model_validate(payload))
     if event.action not in _REPEATS:
         return Ignored(reason="action_not_used")
     if event.action == "edited" and event.changes.base is None:
         return Ignored(reason="base_not_changed")
     return ReviewPullRequest(
-        repository=event.where(),
+        repository=event.to_ref(),
         number=number,
         head_sha=event.pull_request.head.sha,
         trigger=Trigger.pull_request,
         repeat=_REPEATS[event.action],
         sender=event.sender.as_sender(),
-        seen=event.pull_request.seen(),
+        seen=event.pull_request.to_seen(),
         pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
     )
 
 
-def _labelled(event: _Labelled) -> AnyCommand | Ignored:
+def _handle_label(event: _PullLabelEvent) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
     if sender.is_app:  # a label asks for work, and that only people do
         return Ignored(reason="sent_by_an_app")
     return LabelledIssue(
-        repository=event.where(),
+        repository=event.to_ref(),
         number=event.pull_request.number,
         label=event.label.name,
         head_sha=event.pull_request.head.sha,
         sender=sender,
-        seen=event.pull_request.seen(),
+        seen=event.pull_request.to_seen(),
     )
 
 
-def _reverted(event: _Event) -> int | None:
+def _find_reverted(event: _Event) -> int | None:
     """The pull request of this repository that one takes back."""
     if not event.pull_request.title.startswith('Revert "'):
         return None
     found = _REVERTS.search(event.pull_request.body or "")
-    where = event.where()
+    where = event.to_ref()
     if found is None or f"{found['owner']}/{found['name']}".casefold() != where.full_name.casefold():
         return None
     number = int(found["number"])

@@ -43,4 +43,4 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         return Ignored(reason="not_the_default_branch")
     if not event.may_change_file:
         return Ignored(reason="nothing_to_read")
-    return ReadMemoryFile(repository=event.where(), sender=event.sender.as_sender(), head_sha=event.after)
+    return ReadMemoryFile(repository=event.to_ref(), sender=event.sender.as_sender(), head_sha=event.after)

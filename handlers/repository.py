@@ -11,7 +11,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = RepositoryEvent.model_validate(payload)
     if event.action in {"renamed", "transferred"}:
-        return FollowRepository(repository=event.where(), sender=event.sender.as_sender())
+        return FollowRepository(repository=event.to_ref(), sender=event.sender.as_sender())
     if event.action != "deleted":
         return Ignored(reason="action_not_used")
     return EndInstallation(

@@ -6,11 +6,11 @@ from typing import Any
 
 from domain.commands import AnyCommand, ChangesRequested, Ignored
 from domain.github.conversation import CommentKind, CommentRef
-from handlers.comments import NO_COMMAND, PullRequest, Written, obey, unheard
+from handlers.comments import NO_COMMAND, CommentView, PullRequest, build_command, ignore_comment
 from handlers.payloads import RepositoryEvent
 
 
-class _Review(Written):
+class _Review(CommentView):
     submitted_at: datetime
     state: str = ""
 
@@ -24,7 +24,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
     review, pull_request = event.review, event.pull_request
-    obeyed = unheard(event, review, "submitted") or obey(
+    obeyed = ignore_comment(event, review, "submitted") or build_command(
         event,
         review,
         CommentRef(kind=CommentKind.review, id=review.id, node_id=review.node_id),
@@ -35,10 +35,10 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     )
     if obeyed == Ignored(reason=NO_COMMAND) and review.state == "changes_requested":
         return ChangesRequested(
-            repository=event.where(),
+            repository=event.to_ref(),
             number=pull_request.number,
             head_sha=pull_request.head.sha,
             sender=event.sender.as_sender(),
-            seen=pull_request.seen(),
+            seen=pull_request.to_seen(),
         )
     return obeyed

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from domain.commands import AnyCommand, HearComment, Ignored
+from domain.commands import AnyCommand, Ignored, ReadReply
 from domain.github.conversation import CommentKind, CommentRef
-from domain.text.escaping import visible
-from handlers.comments import NO_COMMAND, PullRequest, Written, obey, unheard
+from domain.text.escaping import strip_invisible
+from handlers.comments import NO_COMMAND, CommentView, PullRequest, build_command, ignore_comment
 from handlers.payloads import Id, RepositoryEvent
 
 _LONGEST = 4_000  # characters of a comment that are kept to be read
 
 
-class _Comment(Written):
+class _Comment(CommentView):
     created_at: datetime
     in_reply_to_id: Id | None = None
     path: str
@@ -32,10 +32,10 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     reference = CommentRef(
         kind=CommentKind.review_comment, id=comment.id, node_id=comment.node_id, thread=comment.in_reply_to_id
     )
-    ignored = unheard(event, comment, "created")
+    ignored = ignore_comment(event, comment, "created")
     if ignored is not None:
         return ignored
-    obeyed = obey(
+    obeyed = build_command(
         event,
         comment,
         reference,
@@ -44,10 +44,10 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         opened_by=pull_request.user,
         head_sha=pull_request.head.sha,
     )
-    if obeyed != Ignored(reason=NO_COMMAND) or not visible(comment.body or "").strip():
+    if obeyed != Ignored(reason=NO_COMMAND) or not strip_invisible(comment.body or "").strip():
         return obeyed
-    return HearComment(
-        repository=event.where(),
+    return ReadReply(
+        repository=event.to_ref(),
         number=pull_request.number,
         comment=reference,
         words=(comment.body or "")[:_LONGEST],

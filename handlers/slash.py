@@ -8,10 +8,10 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from domain.gates import STANDARD
-from domain.slash import ENTRIES, MOST_COMMANDS, SLASH, Mistake, Problem, SlashCommand, Verb
-from domain.text.escaping import visible
-from handlers.markdown import commanding_lines
+from domain.gates import STANDARD_GATES
+from domain.slash import ENTRIES, MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake, Verb
+from domain.text.escaping import strip_invisible
+from handlers.markdown import find_command_lines
 
 LONGEST_QUOTE = 200  # characters of a mistaken line that are repeated to its author
 _NEAR = 0.6  # how alike two words must be for one to be offered for the other
@@ -19,7 +19,7 @@ _NEAR = 0.6  # how alike two words must be for one to be offered for the other
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 _ULID_END = "[0-9A-HJKMNP-TV-Z]{6}"
 _ULID = f"(?:[0-9A-HJKMNP-TV-Z]{{20}})?{_ULID_END}"  # or its end, by which it is shown
-_GATES = "|".join(STANDARD)
+_GATES = "|".join(STANDARD_GATES)
 _END = r"(?:[ \t]+|$)"
 _SHA = "[0-9a-f]{7,64}"
 _GATE = rf"(?:(?!{_SHA}{_END})(?P<gate>G-{_ULID_END}|[a-z][a-z0-9_-]{{0,49}}){_END})?"
@@ -62,23 +62,23 @@ _TEXTS = frozenset({"reason", "conditions", "justification", "text"})
 _NAMES = frozenset({"finding"})
 
 
-def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | Mistake, ...]:
+def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | SlashMistake, ...]:
     """The commands and mistakes of a comment, in order.
 
     :param body: Markdown as the author wrote it.
     :param in_thread: whether it is a reply in a review thread, where a finding needs no name.
     """
-    return tuple(_limited(commanding_lines(body), in_thread))
+    return tuple(_parse_lines(find_command_lines(body), in_thread))
 
 
-def _limited(lines: Iterator[str], in_thread: bool) -> Iterator[SlashCommand | Mistake]:
+def _parse_lines(lines: Iterator[str], in_thread: bool) -> Iterator[SlashCommand | SlashMistake]:
     for line in islice(lines, MOST_COMMANDS):
         yield read_line(line, in_thread)
     for line in islice(lines, 1):
         yield _mistake(Problem.too_many, line)
 
 
-def read_line(line: str, in_thread: bool = False) -> SlashCommand | Mistake:
+def read_line(line: str, in_thread: bool = False) -> SlashCommand | SlashMistake:
     """The command of one line, which begins with ``/forge``."""
     parts = _LINE.fullmatch(line)
     word = parts["verb"] if parts else ""
@@ -88,16 +88,16 @@ def read_line(line: str, in_thread: bool = False) -> SlashCommand | Mistake:
     if verb is None:
         near = get_close_matches(word.lower()[:40], _VERBS, n=1, cutoff=_NEAR)
         return _mistake(Problem.unknown_verb, line, _VERBS[near[0]] if near else None)
-    return _with_arguments(verb, parts["rest"], in_thread, line)
+    return _parse_arguments(verb, parts["rest"], in_thread, line)
 
 
 _VERBS = {verb.value: verb for verb in ENTRIES}
 
 
-def _with_arguments(verb: Verb, rest: str, in_thread: bool, line: str) -> SlashCommand | Mistake:
+def _parse_arguments(verb: Verb, rest: str, in_thread: bool, line: str) -> SlashCommand | SlashMistake:
     found = _pattern(verb, in_thread).fullmatch(rest)
     if found is None or "<!" in rest:  # an HTML comment is not shown to those who read along
-        return _mistake(_why_not(verb, rest, in_thread), line, verb)
+        return _mistake(_diagnose(verb, rest, in_thread), line, verb)
     try:
         return SLASH.validate_python({"verb": verb, **_values(found.groupdict())})
     except ValidationError as error:
@@ -122,18 +122,18 @@ def _values(groups: Mapping[str, str | None]) -> dict[str, object]:
 
 def _value(name: str, text: str) -> object:
     if name in _TEXTS:
-        return " ".join(visible(text).split())
+        return " ".join(strip_invisible(text).split())
     if name in _NAMES:
         return text.upper()
     return True if name == "full" else text
 
 
-def _why_not(verb: Verb, rest: str, in_thread: bool) -> Problem:
+def _diagnose(verb: Verb, rest: str, in_thread: bool) -> Problem:
     needs_finding = "{finding}" in _ARGUMENTS.get(verb, "") and not in_thread
     return Problem.no_finding if needs_finding and not re.match(_FINDING, rest) else Problem.malformed
 
 
-def _mistake(problem: Problem, line: str, verb: Verb | None = None) -> Mistake:
-    written = " ".join(visible(line).split())
+def _mistake(problem: Problem, line: str, verb: Verb | None = None) -> SlashMistake:
+    written = " ".join(strip_invisible(line).split())
     shown = written if len(written) <= LONGEST_QUOTE else written[: LONGEST_QUOTE - 1] + "…"
-    return Mistake(problem=problem, written=shown, verb=verb)
+    return SlashMistake(problem=problem, written=shown, verb=verb)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from domain.commands import AnyCommand, Ignored, NoteThread
+from domain.commands import AnyCommand, Ignored, RecordThread
 from handlers.comments import NodeId, PullRequest
 from handlers.payloads import Account, Id, RepositoryEvent, View
 
@@ -39,8 +39,8 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     root = event.thread.comments[0]
     if root.user is None or root.user.type != "Bot":
         return Ignored(reason="thread_of_a_person")
-    return NoteThread(
-        repository=event.where(),
+    return RecordThread(
+        repository=event.to_ref(),
         number=event.pull_request.number,
         root=root.in_reply_to_id or root.id,
         thread=event.thread.node_id,

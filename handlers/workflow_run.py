@@ -24,4 +24,4 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         return Ignored(reason="action_not_used")
     if event.workflow_run.event not in TESTING_EVENTS:
         return Ignored(reason="workflow_tests_no_head")
-    return ChecksEnded(repository=event.where(), head_sha=event.workflow_run.head_sha)
+    return ChecksEnded(repository=event.to_ref(), head_sha=event.workflow_run.head_sha)

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from domain.events import Event, EventType
-from domain.ids import short
-from domain.money import Slice
+from domain.ids import shorten_id
+from domain.money import BudgetExtension
 
 _FAMILIES = ("gate.", "breaker.", "guard.", "ladder.", "safety.", "feedback.")
-SAFETY: Sequence[EventType] = tuple(
+SAFETY_EVENTS: Sequence[EventType] = tuple(
     kind
     for kind in EventType
     if kind.value.startswith(_FAMILIES)
     or kind in {EventType.budget_granted, EventType.budget_refused, EventType.permission_refused}
 )
 """What is a safety decision, or tells of one."""
-MOVES: Sequence[EventType] = tuple(kind for kind in EventType if kind.value.startswith("run."))
+RUN_EVENTS: Sequence[EventType] = tuple(kind for kind in EventType if kind.value.startswith("run."))
 """What moves a run: part of a run's story and of a gate's."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class AuditEntry:
     """An event with where it happened.
 
     :param run: the id of its run; empty if it belongs to none.
@@ -35,7 +35,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Told:
+class EventDescription:
     """An event in words. Plain text, of which ``words`` are a person's own and ``why`` may quote tools and models.
 
     :param subject: the name of a gate, breaker or guard.
@@ -51,33 +51,37 @@ class Told:
     words: str = ""
 
 
-def tell(event: Event) -> Told:
+def describe_event(event: Event) -> EventDescription:
     """What an event says."""
     family, _, kind = event.type.value.partition(".")
-    return _TELLERS.get(family, _other)(event, kind, event.payload)
+    return _DESCRIBERS.get(family, _other)(event, kind, event.payload)
 
 
-def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     name, gate_id = str(facts.get("name", "")), str(facts.get("gate", ""))
-    named = f"gate {name} ({short('G', gate_id)})"
+    named = f"gate {name} ({shorten_id('G', gate_id)})"
     match event.type:
         case EventType.gate_requested:
             why = "; ".join(map(str, facts.get("reasons", ())))
-            return Told(f"{named} asked, for {span(float(facts.get('until', 0)))}", name, gate_id, why=why)
+            return EventDescription(
+                f"{named} asked, for {format_duration(float(facts.get('until', 0)))}", name, gate_id, why=why
+            )
         case EventType.gate_escalated:
-            return Told(f"{named} passed on to {', '.join(facts.get('to', ()))}: nobody answered", name, gate_id)
+            return EventDescription(
+                f"{named} passed on to {', '.join(facts.get('to', ()))}: nobody answered", name, gate_id
+            )
         case EventType.gate_delegated:
             what = f"{named} passed on to {facts.get('to', '')}"
         case EventType.gate_expired:
-            return Told(f"{named} expired unanswered: rejected", name, gate_id, how="timeout")
+            return EventDescription(f"{named} expired unanswered: rejected", name, gate_id, how="timeout")
         case EventType.gate_voided:
-            return Told(f"{named} became void", name, gate_id, why=str(facts.get("via", "")))
+            return EventDescription(f"{named} became void", name, gate_id, why=str(facts.get("via", "")))
         case EventType.gate_contested:
             what = f"{named}: {facts.get('said', 'an answer')} came after the decision and does not count"
         case _:
             what = f"{named} {kind}"
     waived = "nobody else has the role, so the rule on authors was waived" if facts.get("waived") else ""
-    return Told(
+    return EventDescription(
         what + _grants(facts),
         name,
         gate_id,
@@ -89,52 +93,56 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
 
 
 def _grants(facts: Mapping[str, Any]) -> str:
-    granted = Slice.model_validate(facts.get("grants") or {}).shown
+    granted = BudgetExtension.model_validate(facts.get("grants") or {}).label
     return f", granting {granted}" if granted else ""
 
 
-def _breaker(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _breaker(_event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     name = str(facts.get("name", ""))
     what = {"tripped": "tripped", "warning": "warns", "trial": "lets one trial through", "closed": "closed again"}
     provider = f" of {facts['provider']}" if facts.get("provider") else ""
-    return Told(f"breaker {name}{provider} {what.get(kind, kind)}", name, why=str(facts.get("text", "")))
+    return EventDescription(f"breaker {name}{provider} {what.get(kind, kind)}", name, why=str(facts.get("text", "")))
 
 
-def _guard(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _guard(_event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     name = str(facts.get("name", ""))
-    return Told(
+    return EventDescription(
         f"guard {name} {kind} before turn {int(facts.get('turn', 0)) + 1}", name, why=str(facts.get("text", ""))
     )
 
 
-def _budget(event: Event, _kind: str, facts: Mapping[str, Any]) -> Told:
+def _budget(event: Event, _kind: str, facts: Mapping[str, Any]) -> EventDescription:
     if event.type is EventType.budget_granted:
-        slice_ = Slice(amount=facts.get("amount", 0), calls=facts.get("calls", 0))
-        return Told(f"another slice granted: {slice_.shown or 'nothing'}")
+        slice_ = BudgetExtension(amount=facts.get("amount", 0), calls=facts.get("calls", 0))
+        return EventDescription(f"another slice granted: {slice_.label or 'nothing'}")
     check = cast(Mapping[str, Any], facts.get("check") or {})
     name, reason = str(check.get("name", "")), cast(Mapping[str, Any], check.get("reason") or {})
-    return Told(f"call of a model refused by {name or 'a limit'}", name, why=str(reason.get("text", "")))
+    return EventDescription(f"call of a model refused by {name or 'a limit'}", name, why=str(reason.get("text", "")))
 
 
-def _ladder(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _ladder(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     why = str(facts.get("text") or facts.get("why") or "")
     who = str(facts.get("by", ""))
     match event.type:
         case EventType.ladder_changed:
-            return Told(f"ladder: level {facts.get('before', '?')} to {facts.get('level', '?')}", who=who, why=why)
+            return EventDescription(
+                f"ladder: level {facts.get('before', '?')} to {facts.get('level', '?')}", who=who, why=why
+            )
         case EventType.ladder_acted:
             rule = f" by rule {facts['rule']}" if facts.get("rule") else ""
-            return Told(f"ladder: {facts.get('act', 'acted')} at level {facts.get('level', '?')}{rule}", why=why)
+            return EventDescription(
+                f"ladder: {facts.get('act', 'acted')} at level {facts.get('level', '?')}{rule}", why=why
+            )
         case _:
-            return Told(f"ladder: {kind}", who=who, why=why)
+            return EventDescription(f"ladder: {kind}", who=who, why=why)
 
 
-def _permission(_event: Event, _kind: str, facts: Mapping[str, Any]) -> Told:
+def _permission(_event: Event, _kind: str, facts: Mapping[str, Any]) -> EventDescription:
     asked = f"gate {facts['name']}" if facts.get("gate") else f"/forge {facts.get('verb', '')}".strip()
     needed = f", needs {facts['needed']}" if facts.get("needed") else ""
     why = f"{facts.get('code', '')}: has {facts.get('held', 'no role')}{needed}"
     gate_id, name = str(facts.get("gate", "")), str(facts.get("name", ""))
-    return Told(
+    return EventDescription(
         f"refused: {asked}",
         name,
         gate_id,
@@ -143,38 +151,38 @@ def _permission(_event: Event, _kind: str, facts: Mapping[str, Any]) -> Told:
     )
 
 
-def _safety(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _safety(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     who, words = str(facts.get("by", "")), str(facts.get("why", ""))
     if event.type in {EventType.halted, EventType.resumed}:
-        return Told(f"Forge {kind} by the operator", who=who, how="command line", words=words)
+        return EventDescription(f"Forge {kind} by the operator", who=who, how="command line", words=words)
     if event.type is EventType.ok_given:
-        return Told(f"ok for head {str(facts.get('head', ''))[:7]} of a stranger", who=who)
-    return Told(f"repository {kind}", who=who)
+        return EventDescription(f"ok for head {str(facts.get('head', ''))[:7]} of a stranger", who=who)
+    return EventDescription(f"repository {kind}", who=who)
 
 
-def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     who, words = str(facts.get("by", "")), str(facts.get("description", ""))
     if event.type is EventType.feedback_missed:
-        return Told("a critical bug was missed", who=who, words=words)
+        return EventDescription("a critical bug was missed", who=who, words=words)
     if event.type is EventType.feedback_decided:
-        return Told(f"merged {'with' if facts.get('approved') else 'against'} the verdict", who=who)
+        return EventDescription(f"merged {'with' if facts.get('approved') else 'against'} the verdict", who=who)
     if event.type is EventType.feedback_reacted:
         thumb = "up" if facts.get("content") == "+1" else "down"
-        return Told(f"thumb {thumb} for finding {facts.get('finding', '')}", who=who)
-    return Told(f"finding {facts.get('finding', '')} {kind}", who=who, words=words)
+        return EventDescription(f"thumb {thumb} for finding {facts.get('finding', '')}", who=who)
+    return EventDescription(f"finding {facts.get('finding', '')} {kind}", who=who, words=words)
 
 
-def _run(_event: Event, kind: str, facts: Mapping[str, Any]) -> Told:
+def _run(_event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     why = ": ".join(str(facts[name]) for name in ("reason", "detail") if facts.get(name))
     what = {"waiting": "waits", "resumed": "goes on", "started": "begins", "admitted": "is admitted"}
-    return Told(f"run {what.get(kind, kind)}", why=why)
+    return EventDescription(f"run {what.get(kind, kind)}", why=why)
 
 
-def _other(event: Event, _kind: str, _facts: Mapping[str, Any]) -> Told:
-    return Told(event.type.value)
+def _other(event: Event, _kind: str, _facts: Mapping[str, Any]) -> EventDescription:
+    return EventDescription(event.type.value)
 
 
-_TELLERS = {
+_DESCRIBERS = {
     "gate": _gate,
     "breaker": _breaker,
     "guard": _guard,
@@ -187,7 +195,7 @@ _TELLERS = {
 }
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A length of time for people, in its two largest units."""
     whole = round(seconds)
     if whole < 1:
@@ -221,9 +229,9 @@ COLUMNS = (
 """Of the export as CSV."""
 
 
-def cells(entry: Entry) -> tuple[str, ...]:
+def to_row(entry: AuditEntry) -> tuple[str, ...]:
     """An entry as one row of :data:`COLUMNS`."""
-    event, told, facts = entry.event, tell(entry.event), entry.event.payload
+    event, told, facts = entry.event, describe_event(entry.event), entry.event.payload
     account = facts.get("by_id", facts.get("account"))
     values: tuple[object, ...] = (
         event.time.isoformat(),
@@ -249,12 +257,12 @@ def cells(entry: Entry) -> tuple[str, ...]:
     return tuple("" if value is None else str(value) for value in values)
 
 
-def as_json(entry: Entry) -> dict[str, Any]:
+def to_json(entry: AuditEntry) -> dict[str, Any]:
     """An entry with everything the ledger knows of it, for JSON Lines."""
     return {
         **entry.event.model_dump(mode="json"),
         "run": entry.run or None,
         "repository": entry.repository or None,
         "number": entry.number,
-        "told": tell(entry.event).what,
+        "told": describe_event(entry.event).what,
     }

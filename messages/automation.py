@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from domain.review.findings import Finding
-from domain.text.escaping import code, prose
+from domain.text.escaping import escape, inline_code
 from domain.verdicts import Reason
 
 WINDOW_MINUTES = 10
@@ -24,17 +24,17 @@ _ALLOWS = {
 _BOUNDS = "Never without green required checks, never in forks, never where protected paths are changed."
 
 
-def changed(before: int, after: int, why: str) -> str:
+def render_change(before: int, after: int, why: str) -> str:
     """One line of a check's summary."""
-    return f"Automation level {before} → {after}: {prose(why)}"
+    return f"Automation level {before} → {after}: {escape(why)}"
 
 
-def not_commented() -> str:
+def explain_no_comments() -> str:
     """For a review's summary at level 0."""
     return "Automation is at level 0 here, so nothing was commented unasked: the findings are only in this check."
 
 
-def opens_nothing(max_level: int, pinned: int | None) -> str:
+def explain_level_0(max_level: int, pinned: int | None) -> str:
     """Why no run of an issue begins at level 0, as a clause, and how to raise it.
 
     :param max_level: what the configuration allows; ``pinned`` what it holds.
@@ -48,7 +48,7 @@ def opens_nothing(max_level: int, pinned: int | None) -> str:
     return f"{AT_LEVEL_0}, at which Forge opens no pull request; {how}, and `/forge plan` only plans"
 
 
-def shown(level: int, name: str, reason: Reason, max_level: int, pinned: int | None, earned: int) -> str:
+def render_level(level: int, name: str, reason: Reason, max_level: int, pinned: int | None, earned: int) -> str:
     """Answers ``level``.
 
     :param level: the one that holds.
@@ -61,21 +61,21 @@ def shown(level: int, name: str, reason: Reason, max_level: int, pinned: int | N
         parts.append(f"The configuration pins it: `ladder.pinned: {pinned}`. Level {earned} was reached.")
     elif earned > level:
         parts.append(f"Level {earned} was reached; the configuration allows {max_level}.")
-    parts.append(f"{prose(reason.text)}.")
+    parts.append(f"{escape(reason.text)}.")
     if reason.children:
-        parts.append("\n".join(f"- {prose(child.text)}" for child in reason.children))
+        parts.append("\n".join(f"- {escape(child.text)}" for child in reason.children))
     parts.append("An admin sets it with `/forge level N`.")
     return "\n\n".join(parts)
 
 
-def was_set(before: int, after: int, name: str) -> str:
+def confirm_level(before: int, after: int, name: str) -> str:
     """The receipt for ``level N``."""
     if before == after:
         return f"Automation level **{after}** ({name}) held already; it counts anew from now on. {_ALLOWS[after]}"
     return f"Automation level {before} → **{after}** ({name}). {_ALLOWS[after]} {_BOUNDS}"
 
 
-def above_the_highest(wanted: int, max_level: int) -> str:
+def refuse_level(wanted: int, max_level: int) -> str:
     """For a level that the configuration or the operator does not allow."""
     return (
         f"Level {wanted} is not set: the highest one allowed here is {max_level}. "
@@ -83,7 +83,7 @@ def above_the_highest(wanted: int, max_level: int) -> str:
     )
 
 
-def pinned(level: int) -> str:
+def refuse_pinned_level(level: int) -> str:
     """For a level that is pinned by the configuration."""
     return (
         f"Nothing was set: `ladder.pinned: {level}` of the configuration holds the level. Change it in "
@@ -91,22 +91,22 @@ def pinned(level: int) -> str:
     )
 
 
-def missed(number: int, run_id: str | None) -> str:
+def confirm_missed_bug(number: int, run_id: str | None) -> str:
     """The receipt for ``missed``."""
-    about = f"run {code(run_id)} of #{number}" if run_id else f"#{number}, where no run was finished"
+    about = f"run {inline_code(run_id)} of #{number}" if run_id else f"#{number}, where no run was finished"
     return f"Noted as a critical bug that Forge did not see, against {about}. It counts for the automation level."
 
 
-def missed_before() -> str:
+def report_known_bug() -> str:
     return "This was noted before."
 
 
-def reverted(title: str) -> str:
+def describe_revert(title: str) -> str:
     """The description of a missed bug that a revert shows."""
     return f"Reverted by: {title}"[:1000]
 
 
-def allowed(text: str, rule: str) -> str:
+def cite_rule(text: str, rule: str) -> str:
     """Which level and rule allowed an act.
 
     :param text: of the reason of ``safety.automatic_actions``, which names the level.
@@ -114,7 +114,7 @@ def allowed(text: str, rule: str) -> str:
     return f"{text} (rule `{rule}`)."
 
 
-def commit(findings: Sequence[Finding], text: str, rule: str, run_id: str) -> str:
+def render_commit_message(findings: Sequence[Finding], text: str, rule: str, run_id: str) -> str:
     """The message of a commit with fixes; nothing in it is a word that GitHub acts upon.
 
     :param text: of the reason that allowed it.
@@ -130,62 +130,65 @@ def commit(findings: Sequence[Finding], text: str, rule: str, run_id: str) -> st
             f"{text} (rule {rule}).",
             "To take it back, revert this commit.",
             "",
-            f"{FIXED_BY}: {run_id}",
+            f"{RUN_TRAILER}: {run_id}",
             "",
         ]
     )
 
 
-FIXED_BY = "Forge-Run"
+RUN_TRAILER = "Forge-Run"
 """The trailer by which a commit of Forge's is known."""
 
 
-def approval(text: str, rule: str, head_sha: str, checks: Sequence[str], marker: str) -> str:
+def render_approval(text: str, rule: str, head_sha: str, checks: Sequence[str], marker: str) -> str:
     """The body of an approving review."""
-    green = f"Green: {', '.join(map(code, checks[:20]))}." if checks else "The branch requires no checks."
-    head = f"Approved without being asked, for head {code(head_sha[:7])} only."
-    return f"{head}\n\n{allowed(text, rule)} {green}\n\n{marker}"
+    green = f"Green: {', '.join(map(inline_code, checks[:20]))}." if checks else "The branch requires no checks."
+    head = f"Approved without being asked, for head {inline_code(head_sha[:7])} only."
+    return f"{head}\n\n{cite_rule(text, rule)} {green}\n\n{marker}"
 
 
-def approval_withdrawn(head_sha: str) -> str:
+def explain_withdrawal(head_sha: str) -> str:
     """Why an approval of Forge's own is dismissed."""
     return f"Forge approved head {head_sha[:7]} as it was then. That does not hold for what the pull request is now."
 
 
-def announcement(text: str, rule: str, head_sha: str, until: datetime | None, marker: str) -> str:
+def announce_merge(text: str, rule: str, head_sha: str, until: datetime | None, marker: str) -> str:
     """The comment that tells people of a merge.
 
     :param until: from when on it may be merged; None: at once.
     """
     if until is None:
-        head = f"**Forge merges** {code(head_sha[:7])} now."
-        return f"{head}\n\n{allowed(text, rule)}\n\n{marker}"
-    head = f"**Forge merges** {code(head_sha[:7])} after {_when(until)}, if everything is as it is now."
+        head = f"**Forge merges** {inline_code(head_sha[:7])} now."
+        return f"{head}\n\n{cite_rule(text, rule)}\n\n{marker}"
+    head = f"**Forge merges** {inline_code(head_sha[:7])} after {_when(until)}, if everything is as it is now."
     stop = (
         "To stop it until then: `/forge reject reason` or `/forge cancel` (write), `/forge pause` (admin), a review "
         "that requests changes, or a push."
     )
-    return f"{head}\n\n{allowed(text, rule)}\n\n{stop}\n\n{marker}"
+    return f"{head}\n\n{cite_rule(text, rule)}\n\n{stop}\n\n{marker}"
 
 
-def merged(text: str, rule: str, head_sha: str, sha: str, marker: str) -> str:
+def report_merge(text: str, rule: str, head_sha: str, sha: str, marker: str) -> str:
     """What became of the announcement: it was done."""
-    return f"**Forge merged** {code(head_sha[:7])} as {code(sha[:7])}.\n\n{allowed(text, rule)}\n\n{marker}"
+    return (
+        f"**Forge merged** {inline_code(head_sha[:7])} as "
+        f"{inline_code(sha[:7])}.\n\n{cite_rule(text, rule)}\n\n{marker}"
+    )
 
 
-def not_merged(head_sha: str, why: str, marker: str) -> str:
+def report_no_merge(head_sha: str, why: str, marker: str) -> str:
     """What became of the announcement: it was not done."""
-    return f"**Forge does not merge** {code(head_sha[:7])}: {prose(why)}\n\nA person can merge it.\n\n{marker}"
+    return f"**Forge does not merge** {inline_code(head_sha[:7])}: {escape(why)}\n\nA person can merge it.\n\n{marker}"
 
 
-def merge_stopped() -> str:
+def confirm_merge_stop() -> str:
     """Answers a command that stopped an announced merge."""
     return "The announced merge is stopped. Forge does nothing more with this head unasked."
 
 
-def measured(changes: Sequence[Mapping[str, object]]) -> str:
+def render_changes(changes: Sequence[Mapping[str, object]]) -> str:
     """The lines on changes of level for a check's summary."""
-    lines = [changed(_number(one["before"]), _number(one["level"]), str(one["text"])) for one in changes]
+    lines = [render_change(_number(one["before"]), _number(one["level"]), str(one["text"])) for one in changes]
     return "\n\n".join(lines)
 
 

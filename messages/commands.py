@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from domain.money import Usage, Use, shown
+from domain.money import LimitUse, Usage, format_usd
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
@@ -13,16 +13,16 @@ from domain.slash import (
     ENTRIES,
     LONGEST_TEXT,
     MOST_COMMANDS,
-    Mistake,
+    CommandRefusal,
     Problem,
     RefusalCode,
-    Refused,
     SlashCommand,
+    SlashMistake,
     Verb,
 )
-from domain.text.escaping import block, code, link, place, prose
-from messages.memory import dismissal_learned
-from messages.review import reasons
+from domain.text.escaping import code_block, escape, inline_code, inline_path, link
+from messages.memory import describe_learned
+from messages.review import render_reasons
 
 MOST_LINES = 30  # rows of a table in an answer
 _NOTHING: Mapping[str, Finding] = MappingProxyType({})
@@ -77,7 +77,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Past:
+class PastRun:
     """A run and when it began and ended."""
 
     run: Run
@@ -124,23 +124,23 @@ def compose(answers: Sequence[Answer], marker: str) -> str:
             text = "Left out: these answers are too long for one comment. Ask this in a comment of its own."
         said.add(answer.text)
         room -= len(text)
-        parts.append(f"**{code(answer.asked)}**\n\n{text}")
+        parts.append(f"**{inline_code(answer.asked)}**\n\n{text}")
     return "\n\n".join([*parts, marker])
 
 
-def written(asked: SlashCommand | Mistake) -> str:
+def name_command(asked: SlashCommand | SlashMistake) -> str:
     """How a line is named above its answer."""
-    if isinstance(asked, Mistake):
+    if isinstance(asked, SlashMistake):
         return asked.written
     named = (getattr(asked, part, None) for part in ("finding", "gate"))
     return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
 
 
-def help_table() -> str:
+def render_help() -> str:
     """Answers ``help``."""
     head = ["| command | who at least | meaning |", "| --- | --- | --- |"]
     working = [_help_row(verb) for verb, entry in ENTRIES.items() if entry.works]
-    later = ", ".join(code(verb) for verb, entry in ENTRIES.items() if not entry.works)
+    later = ", ".join(inline_code(verb) for verb, entry in ENTRIES.items() if not entry.works)
     intro = (
         "Write a command at the start of a line, one per line. In a reply to a finding its F-ID may be left out. "
         "Edited comments, quotes and code do not command."
@@ -148,8 +148,8 @@ def help_table() -> str:
     return "\n".join([intro, "", *head, *working, "", f"<sub>Not available yet: {later}</sub>"])
 
 
-def status(
-    last: Past | None, doing: str = "", until: datetime | None = None, paused_by: str | None = None, waits: str = ""
+def render_status(
+    last: PastRun | None, doing: str = "", until: datetime | None = None, paused_by: str | None = None, waits: str = ""
 ) -> str:
     """Answers ``status``.
 
@@ -158,15 +158,16 @@ def status(
     :param until: when it goes on by itself.
     :param waits: the gates it waits at, already neutral.
     """
-    lines = [] if paused_by is None else [_paused_notice(paused_by)]
+    lines = [] if paused_by is None else [_pause_notice(paused_by)]
     if last is None:
         return "\n\n".join([*lines, "Nothing was run here yet."])
     run = last.run
     text = (
-        f"Run {code(run.id)} of {code(run.head_sha[:7])}: **{_state(run)}**, since {_when(last.ended or last.began)}."
+        f"Run {inline_code(run.id)} of {inline_code(run.head_sha[:7])}: **{_state(run)}**, since "
+        f"{_when(last.ended or last.began)}."
     )
     if doing:
-        text += f" {prose(doing)}."
+        text += f" {escape(doing)}."
     if until is not None:
         text += f" It goes on by itself at {_when(until)}."
     if waits:
@@ -174,21 +175,24 @@ def status(
     return "\n\n".join([*lines, text])
 
 
-def cost(spending: Sequence[Spending], budgets: Sequence[Use]) -> str:
+def render_cost(spending: Sequence[Spending], budgets: Sequence[LimitUse]) -> str:
     """Answers ``cost``."""
-    parts = [_spending(spending)] if spending else ["No model was asked here: 0 tokens, 0.00 USD."]
+    parts = [_render_spending(spending)] if spending else ["No model was asked here: 0 tokens, 0.00 USD."]
     if budgets:
-        rows = [f"| {prose(one.name)} | {shown(one.used)} | {shown(one.limit)} | {_left(one)} |" for one in budgets]
+        rows = [
+            f"| {escape(one.name)} | {format_usd(one.used)} | {format_usd(one.limit)} | {_render_left(one)} |"
+            for one in budgets
+        ]
         parts.append("\n".join(["| limit | used | of | left |", "| --- | --- | --- | --- |", *rows]))
     return "\n\n".join(parts)
 
 
-def history(runs: Sequence[Past]) -> str:
+def render_history(runs: Sequence[PastRun]) -> str:
     """Answers ``history``; the newest run comes first."""
     if not runs:
         return "Nothing was run here yet."
     rows = [
-        f"| {_when(past.began)} | {code(past.run.head_sha[:7])} | {past.run.trigger.value.replace('_', ' ')} | "
+        f"| {_when(past.began)} | {inline_code(past.run.head_sha[:7])} | {past.run.trigger.value.replace('_', ' ')} | "
         f"{_state(past.run)} | {_seconds(past)} |"
         for past in runs[:MOST_LINES]
     ]
@@ -196,7 +200,7 @@ def history(runs: Sequence[Past]) -> str:
     return table + _more(len(runs), "run")
 
 
-def view(review: Review | None, dismissed: Mapping[str, Dismissal]) -> str:
+def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) -> str:
     """Answers ``view`` where no gate waits: the last verdict.
 
     :param dismissed: by the finding's id.
@@ -204,83 +208,87 @@ def view(review: Review | None, dismissed: Mapping[str, Dismissal]) -> str:
     if review is None:
         return "No review was finished here yet. `/forge review` asks for one."
     head = (
-        f"Head {code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**, "
+        f"Head {inline_code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**, "
         f"risk {review.risk.level.value} ({review.risk.score} of 100)."
     )
-    return "\n\n".join(part for part in (head, reasons(review.reasons), _findings(review, dismissed)) if part)
+    return "\n\n".join(part for part in (head, render_reasons(review.reasons), _findings(review, dismissed)) if part)
 
 
-def explain(finding: Finding, dismissal: Dismissal | None = None, more: str | None = None) -> str:
+def explain_finding(finding: Finding, dismissal: Dismissal | None = None, more: str | None = None) -> str:
     """Answers ``explain``.
 
     :param more: further words about it, as plain text.
     """
     parts = [
-        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {place(finding.where)}",
-        prose(finding.message, 2000),
-        *([prose(more, 4000)] if more else []),
+        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {inline_path(finding.where)}",
+        escape(finding.message, 2000),
+        *([escape(more, 4000)] if more else []),
         _origin(finding),
     ]
     if finding.fix is not None:
-        parts.append("What would fix it:\n\n" + block(finding.fix.replacement))
+        parts.append("What would fix it:\n\n" + code_block(finding.fix.replacement))
     if dismissal is not None:
-        parts.append(_dismissed_by(dismissal))
+        parts.append(_describe_dismissal(dismissal))
     else:
         parts.append(f"Wrong or not wanted? `/forge dismiss {finding.id} reason` ({ENTRIES[Verb.dismiss].needs}).")
     return "\n\n".join(parts)
 
 
-def dismissed(finding: Finding, reason: str, waived: bool = False, taught: Mapping[str, Finding] = _NOTHING) -> str:
+def confirm_dismissal(
+    finding: Finding, reason: str, waived: bool = False, taught: Mapping[str, Finding] = _NOTHING
+) -> str:
     """The receipt for ``dismiss``.
 
-    :param taught: see :func:`messages.memory.dismissal_learned`.
+    :param taught: see :func:`messages.memory.describe_learned`.
     """
-    why = prose(reason.rstrip("."), LONGEST_TEXT)
+    why = escape(reason.rstrip("."), LONGEST_TEXT)
     text = (
         f"**{finding.id}** is dismissed: {why}. It is not raised again here, nor where the same rule meets the same "
-        f"code. {_learned(taught)}`/forge undismiss {finding.id}` takes it back."
+        f"code. {_mention_memories(taught)}`/forge undismiss {finding.id}` takes it back."
     )
     return text + (" You are the author; nobody else here could decide, so that was waived." if waived else "")
 
 
-def dismissed_by_resolving(remark: Sequence[Finding], login: str, taught: Mapping[str, Finding] = _NOTHING) -> str:
+def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Mapping[str, Finding] = _NOTHING) -> str:
     """The receipt for a thread that a person resolved without a change.
 
     :param remark: what its comment says.
-    :param taught: see :func:`messages.memory.dismissal_learned`.
+    :param taught: see :func:`messages.memory.describe_learned`.
     """
     first = remark[0]
-    named, is_one = _all_named(remark), len(remark) == 1
+    named, is_one = _list_names(remark), len(remark) == 1
     return (
-        f"{code(login)} resolved this thread without a change, so {named} {'is' if is_one else 'are'} dismissed. "
-        f"{_learned(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` takes it back; "
+        f"{inline_code(login)} resolved this thread without a change, so {named} "
+        f"{'is' if is_one else 'are'} dismissed. "
+        f"{_mention_memories(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` takes it back; "
         f"`/forge dismiss {first.id if is_one else 'F-ID'} reason` adds why."
     )
 
 
-def dismissed_together(remark: Sequence[Finding], reason: str, taught: Mapping[str, Finding]) -> str:
+def confirm_group_dismissal(remark: Sequence[Finding], reason: str, taught: Mapping[str, Finding]) -> str:
     """The receipt for ``dismiss`` in the thread of a comment that says several findings.
 
-    :param taught: see :func:`messages.memory.dismissal_learned`.
+    :param taught: see :func:`messages.memory.describe_learned`.
     """
-    why = prose(reason.rstrip("."), LONGEST_TEXT)
+    why = escape(reason.rstrip("."), LONGEST_TEXT)
     return (
-        f"{_all_named(remark)} are dismissed: {why}. They are not raised again here, nor where the same rule meets the "
-        f"same code. {_learned(taught)}`/forge undismiss F-ID` takes one of them back."
+        f"{_list_names(remark)} are dismissed: {why}. They are not raised again here, nor "
+        "where the same rule meets the "
+        f"same code. {_mention_memories(taught)}`/forge undismiss F-ID` takes one of them back."
     )
 
 
-def _all_named(remark: Sequence[Finding]) -> str:
+def _list_names(remark: Sequence[Finding]) -> str:
     return ", ".join(f"**{finding.id}**" for finding in remark)
 
 
-def undismissed(finding: Finding) -> str:
+def confirm_undismissal(finding: Finding) -> str:
     """The receipt for ``undismiss``."""
     return f"**{finding.id}** counts again. The next review raises it if it is still there."
 
 
 def already_dismissed(finding: Finding, dismissal: Dismissal) -> str:
-    return f"**{finding.id}** was dismissed before. {_dismissed_by(dismissal)}"
+    return f"**{finding.id}** was dismissed before. {_describe_dismissal(dismissal)}"
 
 
 def not_dismissed(finding: Finding) -> str:
@@ -289,35 +297,35 @@ def not_dismissed(finding: Finding) -> str:
 
 def no_such_finding(name: str, near: Sequence[str] = ()) -> str:
     """For a finding this pull request does not have."""
-    meant = f" Did you mean {' or '.join(map(code, near))}?" if near else " `/forge view` lists those it has."
-    return f"There is no finding {code(name)}.{meant}"
+    meant = f" Did you mean {' or '.join(map(inline_code, near))}?" if near else " `/forge view` lists those it has."
+    return f"There is no finding {inline_code(name)}.{meant}"
 
 
 def which_finding(verb: Verb) -> str:
     """For a reply in a thread that is not a finding's own."""
-    return f"This is not the thread of a finding. Name it: {code('/forge ' + ENTRIES[verb].usage)}."
+    return f"This is not the thread of a finding. Name it: {inline_code('/forge ' + ENTRIES[verb].usage)}."
 
 
-def reviewing(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
+def confirm_review(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
     """The receipt for ``review``."""
-    text = f"Reviewing {code(head_sha[:7])}{' from scratch' if full else ''}; the check shows how far it is."
+    text = f"Reviewing {inline_code(head_sha[:7])}{' from scratch' if full else ''}; the check shows how far it is."
     return text + (" This is also the ok for this head, and for no other." if is_ok else "")
 
 
-def begun_testing(head_sha: str, is_ok: bool = False) -> str:
+def confirm_test(head_sha: str, is_ok: bool = False) -> str:
     """The receipt for ``test``."""
-    text = f"Testing {code(head_sha[:7])}; the check `Forge / test` shows how far it is."
+    text = f"Testing {inline_code(head_sha[:7])}; the check `Forge / test` shows how far it is."
     return text + (" This is also the ok for this head, and for no other." if is_ok else "")
 
 
 def not_looked_at(head_sha: str) -> str:
     """For a head that no run is about, which therefore nobody can account for."""
-    return f"{code(head_sha[:7])} was not looked at yet. Write `/forge review`, then `/forge test`."
+    return f"{inline_code(head_sha[:7])} was not looked at yet. Write `/forge review`, then `/forge test`."
 
 
 def not_reviewed_again(head_sha: str, why: str) -> str:
     """:param why: that this head was reviewed before, or is being reviewed."""
-    return f"{code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."
+    return f"{inline_code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."
 
 
 def budget_waits() -> str:
@@ -331,19 +339,19 @@ def nothing_to_review() -> str:
 
 def head_moved(head_sha: str) -> str:
     """For a command about a head that is not the newest any more (T-F3)."""
-    return f"The head moved to {code(head_sha[:7])} after you wrote this. Look at it, then ask again."
+    return f"The head moved to {inline_code(head_sha[:7])} after you wrote this. Look at it, then ask again."
 
 
-def cancelled(run: Run) -> str:
+def confirm_cancel(run: Run) -> str:
     again = "`/forge run`" if run.is_of_issue else "`/forge review`"
-    return f"Run {code(run.id)} was stopped. What it posted so far stays. {again} starts another one."
+    return f"Run {inline_code(run.id)} was stopped. What it posted so far stays. {again} starts another one."
 
 
 def nothing_to_cancel() -> str:
     return "Nothing is running here."
 
 
-def paused(stopped: int) -> str:
+def confirm_pause(stopped: int) -> str:
     """The receipt for ``pause``.
 
     :param stopped: how many runs it ended.
@@ -353,10 +361,10 @@ def paused(stopped: int) -> str:
 
 
 def already_paused(by: str) -> str:
-    return _paused_notice(by)
+    return _pause_notice(by)
 
 
-def unpaused() -> str:
+def confirm_unpause() -> str:
     return "Forge works again in this repository. `/forge review` reviews what was pushed meanwhile."
 
 
@@ -366,22 +374,22 @@ def not_paused() -> str:
 
 def not_available(verb: Verb) -> str:
     """For a verb this version understands and cannot carry out."""
-    return f"{code('/forge ' + verb)} is not available yet."
+    return f"{inline_code('/forge ' + verb)} is not available yet."
 
 
 def only_on_pull_requests(verb: Verb) -> str:
-    return f"{code('/forge ' + verb)} works on pull requests only."
+    return f"{inline_code('/forge ' + verb)} works on pull requests only."
 
 
 def only_on_issues(verb: Verb) -> str:
-    return f"{code('/forge ' + verb)} works on issues only."
+    return f"{inline_code('/forge ' + verb)} works on issues only."
 
 
-SHOWN = ""
+NO_ANSWER = ""
 """Answers what needs no words: the run of an issue that begins shows that in a comment of its own."""
 
 
-def taken_up() -> str:
+def confirm_resume() -> str:
     """For a run of an issue that goes on after it ended; its comment stands further up."""
     return "The run continues with what it has; nothing is paid for again. Its comment above says how far it is."
 
@@ -396,9 +404,9 @@ def runs_are_off() -> str:
     return "Nothing began: `issues.run: false` in `.github/forge.yml` switches it off here. `/forge plan` still plans."
 
 
-def refused(refusal: Refused, login: str) -> str:
+def refuse(refusal: CommandRefusal, login: str) -> str:
     """For somebody who may not do what they ask."""
-    command, who = code(f"/forge {refusal.verb}"), code(login)
+    command, who = inline_code(f"/forge {refusal.verb}"), inline_code(login)
     match refusal.code:
         case RefusalCode.app:
             return f"Refused: {command} from an App. Only people command."
@@ -410,10 +418,10 @@ def refused(refusal: Refused, login: str) -> str:
             return f"Refused: {command} is not for who asked. {_somebody_else(refusal)}"
         case RefusalCode.role:
             why = ", because it lets the code of a fork run" if refusal.fork else ""
-            return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {prose(refusal.held)}."
+            return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {escape(refusal.held)}."
 
 
-def say_it_again() -> str:
+def ask_to_repeat() -> str:
     """For a comment that waited while Forge was updated, so that nobody knows how far it was carried out."""
     return (
         "Forge was updated while this comment waited for GitHub: what it asks for may be done, in part or not at all. "
@@ -427,24 +435,26 @@ def too_many_comments(login: str, why: str) -> str:
     :param why: what was counted.
     """
     return (
-        f"Nothing was done: {prose(why)}. {code(login)} is heard again once an hour has passed; "
+        f"Nothing was done: {escape(why)}. {inline_code(login)} is heard again once an hour has passed; "
         "until then such comments are not answered."
     )
 
 
 def cannot_ask(login: str) -> str:
     """For a moment in which GitHub does not say what somebody may do: nothing is done (T-P10)."""
-    return f"GitHub did not say what {code(login)} may do here, so nothing was done. Write the command again later."
+    return (
+        f"GitHub did not say what {inline_code(login)} may do here, so nothing was done. Write the command again later."
+    )
 
 
-def went_wrong(message: str) -> str:
+def report_failure(message: str) -> str:
     """For a command that was allowed and failed."""
-    return f"This did not work, or not all of it: {prose(message)} `/forge status` says what holds now."
+    return f"This did not work, or not all of it: {escape(message)} `/forge status` says what holds now."
 
 
-def mistake(made: Mistake) -> str:
+def explain_mistake(made: SlashMistake) -> str:
     """For a line that begins with ``/forge`` and is no command."""
-    said, usage = code(made.written), code(made.usage or "/forge help")
+    said, usage = inline_code(made.written), inline_code(made.usage or "/forge help")
     match made.problem:
         case Problem.no_verb:
             return "What should Forge do? `/forge help` lists the commands."
@@ -463,17 +473,17 @@ def mistake(made: Mistake) -> str:
             return f"{said} cannot be understood. It is used like this: {usage}."
 
 
-def _learned(taught: Mapping[str, Finding]) -> str:
-    return f"{dismissal_learned(taught)} " if taught else ""
+def _mention_memories(taught: Mapping[str, Finding]) -> str:
+    return f"{describe_learned(taught)} " if taught else ""
 
 
-def _somebody_else(refusal: Refused) -> str:
+def _somebody_else(refusal: CommandRefusal) -> str:
     return f"Somebody else with the role {refusal.needed} can."
 
 
 def _help_row(verb: Verb) -> str:
     entry = ENTRIES[verb]
-    return f"| {code('/forge ' + entry.usage)} | {entry.needs} | {entry.meaning} |"
+    return f"| {inline_code('/forge ' + entry.usage)} | {entry.needs} | {entry.meaning} |"
 
 
 def _state(run: Run) -> str:
@@ -485,32 +495,34 @@ def _when(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _seconds(past: Past) -> str:
+def _seconds(past: PastRun) -> str:
     return "" if past.ended is None else f"{(past.ended - past.began).total_seconds():.0f} s"
 
 
-def _spending(spending: Sequence[Spending]) -> str:
+def _render_spending(spending: Sequence[Spending]) -> str:
     rows = [
-        f"| {prose(one.phase)} | {code(one.model)} | {one.calls} | {one.usage.input_tokens:,} | "
-        f"{one.usage.output_tokens:,} | {shown(one.amount)} |"
+        f"| {escape(one.phase)} | {inline_code(one.model)} | {one.calls} | {one.usage.input_tokens:,} | "
+        f"{one.usage.output_tokens:,} | {format_usd(one.amount)} |"
         for one in spending[:MOST_LINES]
     ]
     head = ["| phase | model | calls | tokens in | tokens out | cost |", "| --- | --- | --- | --- | --- | --- |"]
-    total = f"| **all** | | {sum(one.calls for one in spending)} | | | {shown(sum(one.amount for one in spending))} |"
+    total = (
+        f"| **all** | | {sum(one.calls for one in spending)} | | | {format_usd(sum(one.amount for one in spending))} |"
+    )
     return "\n".join([*head, *rows, total])
 
 
-def _left(budget: Use) -> str:
-    return shown(max(0, budget.limit - budget.used))
+def _render_left(budget: LimitUse) -> str:
+    return format_usd(max(0, budget.limit - budget.used))
 
 
 def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
-    everything = review.found
+    everything = review.all_findings
     held = {each.finding.id for each in review.held}
     if not everything:
         return "No findings."
     rows = [
-        f"| {finding.id} | {finding.severity.value} | {place(finding.where)} | {prose(finding.message, 160)} | "
+        f"| {finding.id} | {finding.severity.value} | {inline_path(finding.where)} | {escape(finding.message, 160)} | "
         f"{'held back' if finding.id in held else _dismissal_cell(dismissals.get(finding.id))} |"
         for finding in everything[:MOST_LINES]
     ]
@@ -519,11 +531,13 @@ def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
 
 
 def _dismissal_cell(dismissal: Dismissal | None) -> str:
-    return "" if dismissal is None else f"dismissed by {code(dismissal.by)}"
+    return "" if dismissal is None else f"dismissed by {inline_code(dismissal.by)}"
 
 
-def _dismissed_by(dismissal: Dismissal) -> str:
-    return f"Dismissed by {code(dismissal.by)} on {_when(dismissal.at)}: {prose(dismissal.reason, LONGEST_TEXT)}"
+def _describe_dismissal(dismissal: Dismissal) -> str:
+    return (
+        f"Dismissed by {inline_code(dismissal.by)} on {_when(dismissal.at)}: {escape(dismissal.reason, LONGEST_TEXT)}"
+    )
 
 
 def _origin(finding: Finding) -> str:
@@ -532,8 +546,8 @@ def _origin(finding: Finding) -> str:
     return f"Rule {rule}, layer {finding.layer.value}, confidence {finding.confidence:.0%}. {blocks} the pull request."
 
 
-def _paused_notice(by: str) -> str:
-    return f"Forge is paused in this repository by {code(by)}; `/forge unpause` lets it work again."
+def _pause_notice(by: str) -> str:
+    return f"Forge is paused in this repository by {inline_code(by)}; `/forge unpause` lets it work again."
 
 
 def _more(count: int, noun: str) -> str:

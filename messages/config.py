@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from domain.config.mistakes import Mistake, counted, table
-from domain.text.escaping import code, prose, visible
-from domain.text.redaction import outgoing
+from domain.config.mistakes import Mistake, count_in_words, render_table
+from domain.text.escaping import escape, inline_code, strip_invisible
+from domain.text.redaction import redact_outgoing
 from messages.review import CheckText
 
 PATH = ".github/forge.yml"
@@ -19,7 +19,7 @@ _LATER = "The version of this pull request takes effect once it is on the defaul
 
 
 @dataclass(frozen=True)
-class Change:
+class ValueChange:
     """One value that a new version changes; None stands for a value that is not there."""
 
     path: str
@@ -27,14 +27,14 @@ class Change:
     after: JsonValue
 
 
-def changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> list[Change]:
+def list_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> list[ValueChange]:
     """What differs between two configurations, by dotted path."""
     paths = [*after, *(path for path in before if path not in after)]
-    compared = [Change(path, _said(before.get(path)), _said(after.get(path))) for path in paths]
+    compared = [ValueChange(path, _drop_empty(before.get(path)), _drop_empty(after.get(path))) for path in paths]
     return [one for one in compared if one.before != one.after]
 
 
-def _said(value: JsonValue) -> JsonValue:
+def _drop_empty(value: JsonValue) -> JsonValue:
     """An empty list or section says as much as none."""
     return None if value in ([], {}) else value
 
@@ -68,7 +68,7 @@ def still_holds(protects: Mapping[str, JsonValue]) -> str:
     return f" What forbids or protects in it holds all the same, as far as it can be read: {named}."
 
 
-def hidden(last_valid: str | None) -> str:
+def report_hidden_file(last_valid: str | None) -> str:
     """Says that the organisation's file, which was valid before, cannot be read at the moment, and what holds.
 
     :param last_valid: the SHA of the version that holds; None if it is not valid any more.
@@ -84,16 +84,16 @@ def hidden(last_valid: str | None) -> str:
     )
 
 
-def broken(mistakes: Sequence[Mistake]) -> CheckText:
+def render_broken(mistakes: Sequence[Mistake]) -> CheckText:
     """The check of a version with mistakes."""
     return CheckText(
-        f"{counted(mistakes)} in {PATH}",
-        f"{table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
+        f"{count_in_words(mistakes)} in {PATH}",
+        f"{render_table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
         "Merged like this, the file would be put aside and its last valid version would hold.",
     )
 
 
-def valid(changed: Sequence[Change], removed: bool, notes: Sequence[str] = ()) -> CheckText:
+def render_valid(changed: Sequence[ValueChange], removed: bool, notes: Sequence[str] = ()) -> CheckText:
     """The check of a version without mistakes, or of its removal."""
     head = (
         "Without the file the organisation's default holds, or the preset `standard`."
@@ -108,26 +108,26 @@ def linters_need_a_sandbox() -> str:
     return "Linters of your own run only where Forge has a sandbox of level 2 or better; elsewhere the check says so."
 
 
-def without_effect(idle: Sequence[Mistake]) -> str:
+def warn_without_effect(idle: Sequence[Mistake]) -> str:
     """What a valid version says in vain."""
-    lines = [f"- line {one.line}: {prose(one.sentence)}" for one in idle]
+    lines = [f"- line {one.line}: {escape(one.sentence)}" for one in idle]
     return "\n".join(["Without effect in this version of Forge:", *lines])
 
 
-def annotation(mistake: Mistake) -> tuple[str, str]:
+def render_annotation(mistake: Mistake) -> tuple[str, str]:
     """Title and message of an annotation; GitHub shows them as plain text."""
     title = f"Forge: {mistake.path or 'configuration'}"
-    return outgoing(visible(title))[:255], outgoing(visible(mistake.sentence))[:4000]
+    return redact_outgoing(strip_invisible(title))[:255], redact_outgoing(strip_invisible(mistake.sentence))[:4000]
 
 
-def _table(changed: Sequence[Change]) -> str:
+def _table(changed: Sequence[ValueChange]) -> str:
     if not changed:
         return "It changes nothing."
-    rows = [f"| {code(one.path)} | {_value(one.before)} | {_value(one.after)} |" for one in changed[:_SHOWN]]
+    rows = [f"| {inline_code(one.path)} | {_value(one.before)} | {_value(one.after)} |" for one in changed[:_SHOWN]]
     left = len(changed) - len(rows)
     tail = [f"\nand {left} more"] if left else []
     return "\n".join(["| changes | now | then |", "| --- | --- | --- |", *rows, *tail])
 
 
 def _value(value: JsonValue) -> str:
-    return "–" if value is None else code(json.dumps(value, ensure_ascii=False), 100)
+    return "–" if value is None else inline_code(json.dumps(value, ensure_ascii=False), 100)

@@ -3,84 +3,93 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.gates import SLICED, Gate, GateState
-from domain.money import NO_SLICE, Slice
-from domain.slash import RefusalCode, Refused
-from domain.text.escaping import code, prose
-from messages.gates import title
+from domain.gates import BUDGET_GATES, Gate, GateState
+from domain.money import NO_EXTENSION, BudgetExtension
+from domain.slash import CommandRefusal, RefusalCode
+from domain.text.escaping import escape, inline_code
+from messages.gates import render_title
 
 
-def decided(gate: Gate) -> str:
+def confirm_decision(gate: Gate) -> str:
     """The receipt of a decision."""
     if gate.state is GateState.rejected:
-        return f"{_named(gate)} is rejected. {_after_rejection(gate)}"
-    slice_ = NO_SLICE if gate.decision is None else gate.decision.grants
-    granted = f" It got another slice: {slice_.shown}." if slice_.shown else ""
+        return f"{_gate_label(gate)} is rejected. {_after_rejection(gate)}"
+    slice_ = NO_EXTENSION if gate.decision is None else gate.decision.grants
+    granted = f" It got another slice: {slice_.label}." if slice_.label else ""
     on = " The conditions go with it." if gate.conditions else ""
-    waived = " Nobody else is left with the role, so the rule on authors was waived." if _waived(gate) else ""
-    return f"{_named(gate)} is approved; the run goes on.{granted}{on}{waived}"
+    waived = " Nobody else is left with the role, so the rule on authors was waived." if _is_waived(gate) else ""
+    return f"{_gate_label(gate)} is approved; the run goes on.{granted}{on}{waived}"
 
 
-def too_late(gate: Gate) -> str:
+def report_too_late(gate: Gate) -> str:
     """For a gate that cannot be decided any more."""
     if gate.is_waiting:  # a push took its object away at this moment
         return (
-            f"{_named(gate)} is about a head that is not the newest any more. What is still to be asked is asked anew."
+            f"{_gate_label(gate)} is about a head that is not the newest any more. What is "
+            "still to be asked is asked anew."
         )
     when = "" if gate.decision is None else f" on {_when(gate.decision.at)}"
-    return f"{_named(gate)} is decided already: {prose(title(gate), 200)}{when}. Nothing was changed."
+    return f"{_gate_label(gate)} is decided already: {escape(render_title(gate), 200)}{when}. Nothing was changed."
 
 
-def other_head(gate: Gate, seen: str) -> str:
+def report_other_head(gate: Gate, seen: str) -> str:
     return (
-        f"{_named(gate)} asks about {code(gate.head_sha[:7])}, not about {code(seen[:7])}. "
+        f"{_gate_label(gate)} asks about {inline_code(gate.head_sha[:7])}, not about {inline_code(seen[:7])}. "
         f"Look at that head; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
     )
 
 
-def asked_after(gate: Gate) -> str:
+def report_new_question(gate: Gate) -> str:
     return (
-        f"{_named(gate)} was asked anew, about {code(gate.head_sha[:7])}, after you wrote this. "
+        f"{_gate_label(gate)} was asked anew, about {inline_code(gate.head_sha[:7])}, after you wrote this. "
         f"Look at it, then answer again; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
     )
 
 
-def which(waiting: Sequence[Gate], last: Gate | None) -> str:
+def ask_which_gate(waiting: Sequence[Gate], last: Gate | None) -> str:
     """For an answer without a name where not exactly one gate waits."""
     if waiting:
         return f"{len(waiting)} gates wait here: {_list(waiting)}. Name the one you mean."
-    ended = "" if last is None else f" The last one, {code(last.name)}: {prose(title(last), 200)}."
+    ended = "" if last is None else f" The last one, {inline_code(last.name)}: {escape(render_title(last), 200)}."
     return f"No gate waits here.{ended}"
 
 
-def unknown(name: str, waiting: Sequence[Gate]) -> str:
+def report_unknown_gate(name: str, waiting: Sequence[Gate]) -> str:
     there = f"These wait: {_list(waiting)}." if waiting else "None waits at the moment."
-    return f"There is no gate {code(name)} here. {there}"
+    return f"There is no gate {inline_code(name)} here. {there}"
 
 
-def refused(gate: Gate, refusal: Refused, login: str) -> str:
+def refuse(gate: Gate, refusal: CommandRefusal, login: str) -> str:
     """For somebody who may not decide."""
-    who, needed = code(login), refusal.needed
+    who, needed = inline_code(login), refusal.needed
     match refusal.code:
         case RefusalCode.app:
-            return f"Refused: {_named(gate)} is decided by people, not by Apps."
+            return f"Refused: {_gate_label(gate)} is decided by people, not by Apps."
         case RefusalCode.author:
-            return f"Refused: {_named(gate)} is not for who wrote the change. Somebody else with the role {needed} can."
+            return (
+                f"Refused: {_gate_label(gate)} is not for who wrote the change. Somebody else "
+                f"with the role {needed} can."
+            )
         case RefusalCode.requester:
-            return f"Refused: {_named(gate)} is not for who asked for it. Somebody else with the role {needed} can."
+            return (
+                f"Refused: {_gate_label(gate)} is not for who asked for it. Somebody else with the role {needed} can."
+            )
         case _:
-            return f"Refused: {_named(gate)} needs the role {needed}; {who} has {prose(refusal.held)}. It still waits."
+            return (
+                f"Refused: {_gate_label(gate)} needs the role {needed}; {who} has "
+                f"{escape(refusal.held)}. It still waits."
+            )
 
 
-def delegated(gate: Gate) -> str:
+def announce_delegation(gate: Gate) -> str:
     """Mentions the account, once: somebody asked it to decide."""
-    asked = f"@{gate.delegate}, you are asked to decide {_named(gate)} until {_when(gate.until)}."
+    asked = f"@{gate.delegate}, you are asked to decide {_gate_label(gate)} until {_when(gate.until)}."
     return f"{asked} It needs the role {gate.request.role}."
 
 
-def granted(grants: Slice, run_id: str) -> str:
+def confirm_extension(grants: BudgetExtension, run_id: str) -> str:
     """For a slice that was granted where no gate waited for it."""
-    return f"Run {code(run_id)} may use {grants.shown} more."
+    return f"Run {inline_code(run_id)} may use {grants.label} more."
 
 
 def nothing_to_continue() -> str:
@@ -91,27 +100,27 @@ def nothing_to_accept() -> str:
     return "No guard or budget has stopped anything here, so there is nothing to accept."
 
 
-def pressed(login: str, answer: str) -> str:
+def report_button(login: str, answer: str) -> str:
     """What became of a button, above the gate's check."""
-    return f"**{code(login)} pressed a button:** {answer}"
+    return f"**{inline_code(login)} pressed a button:** {answer}"
 
 
-def _named(gate: Gate) -> str:
-    return f"{code(gate.name)} ({gate.shown_id})"
+def _gate_label(gate: Gate) -> str:
+    return f"{inline_code(gate.name)} ({gate.short_id})"
 
 
 def _after_rejection(gate: Gate) -> str:
-    if gate.name in SLICED:
+    if gate.name in BUDGET_GATES:
         return "The model is asked no more; the review ends with what there is."
     return "The run ends here."
 
 
-def _waived(gate: Gate) -> bool:
+def _is_waived(gate: Gate) -> bool:
     return gate.decision is not None and gate.decision.waived
 
 
 def _list(gates: Sequence[Gate]) -> str:
-    return ", ".join(f"{code(gate.name)} ({gate.shown_id})" for gate in gates)
+    return ", ".join(f"{inline_code(gate.name)} ({gate.short_id})" for gate in gates)
 
 
 def _when(moment: datetime) -> str:

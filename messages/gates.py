@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.gates import SLICED, Gate, GateState
-from domain.money import shown
-from domain.text.escaping import code, prose
-from messages.review import CheckText, reasons
+from domain.gates import BUDGET_GATES, Gate, GateState
+from domain.money import format_usd
+from domain.text.escaping import escape, inline_code
+from messages.review import CheckText, render_reasons
 
 ESCALATED_LABEL = "forge: nobody answered"
 
@@ -16,7 +16,7 @@ def check_name(gate: str) -> str:
     return f"Forge / gate: {gate}"
 
 
-def title(gate: Gate) -> str:
+def render_title(gate: Gate) -> str:
     """Where the gate stands, in a few words."""
     decision = gate.decision
     by = decision.by_login if decision is not None else ""
@@ -33,7 +33,7 @@ def title(gate: Gate) -> str:
             return "Void: there is nothing left to decide"
 
 
-def check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> CheckText:
+def render_check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> CheckText:
     """The gate's check run: the details page of the question.
 
     :param spent: what the run cost so far, in micro-USD.
@@ -41,78 +41,79 @@ def check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None
     :param looked: when somebody pressed View.
     """
     seen = f"<sub>Looked up on {_when(looked)}.</sub>" if looked is not None else ""
-    return CheckText(title(gate), "\n\n".join(part for part in (note, *_body(gate, spent), seen) if part))
+    return CheckText(render_title(gate), "\n\n".join(part for part in (note, *_body(gate, spent), seen) if part))
 
 
-def stopped_at(gate: Gate) -> CheckText:
+def render_stopped_phase(gate: Gate) -> CheckText:
     """The check run of a phase that a gate stopped in the middle."""
-    next_ = f"**Next:** somebody who may decides at {code(check_name(gate.name))}, or writes one of these:"
-    parts = [prose(gate.request.prompt, 500), reasons(gate.request.reasons), next_, _options(gate)]
+    next_ = f"**Next:** somebody who may decides at {inline_code(check_name(gate.name))}, or writes one of these:"
+    parts = [escape(gate.request.prompt, 500), render_reasons(gate.request.reasons), next_, _options(gate)]
     return CheckText(f"Waits for a person at {gate.name}", "\n\n".join(parts))
 
 
-def comment(gate: Gate, spent: int, marker: str) -> str:
+def render_comment(gate: Gate, spent: int, marker: str) -> str:
     """The gate's comment below the pull request or issue."""
-    head = f"**{_heading(gate)}** · {gate.shown_id} · head {code((gate.check_head or gate.head_sha)[:7])}"
+    head = f"**{_heading(gate)}** · {gate.short_id} · head {inline_code((gate.check_head or gate.head_sha)[:7])}"
     if gate.state is GateState.void:
         return f"{head} · {_why_void(gate)}\n\n{marker}"
     return "\n\n".join([head, *_body(gate, spent), marker])
 
 
-def escalation(gate: Gate, spent: int, marker: str) -> str:
+def render_escalation(gate: Gate, spent: int, marker: str) -> str:
     """The one comment that tells the configured people that nobody answered."""
     to = " ".join(f"@{name.removeprefix('@')}" for name in gate.request.escalate)
     told = (
-        f"{to} {code(gate.name)} ({gate.shown_id}) was asked on {_when(gate.asked_at)} and nobody answered until "
+        f"{to} {inline_code(gate.name)} ({gate.short_id}) was asked on "
+        f"{_when(gate.asked_at)} and nobody answered until "
         f"{_when(gate.until)}, so it counts as rejected."
     )
-    again = f"Spent so far: {shown(spent)}. {_again(gate)} asks again."
-    return "\n\n".join([told, prose(gate.request.prompt, 500), again, marker])
+    again = f"Spent so far: {format_usd(spent)}. {_retry_command(gate)} asks again."
+    return "\n\n".join([told, escape(gate.request.prompt, 500), again, marker])
 
 
-def standing(gates: Sequence[Gate]) -> str:
+def render_gates_section(gates: Sequence[Gate]) -> str:
     """A section of the review's summary: what was asked, and what people answered under which conditions."""
     told = [gate for gate in gates if gate.state is not GateState.void]
     if not told:
         return ""
-    rows = [f"| {code(gate.name)} | {prose(title(gate), 200)} | {_words(gate)} |" for gate in told]
+    rows = [f"| {inline_code(gate.name)} | {escape(render_title(gate), 200)} | {_words(gate)} |" for gate in told]
     return "\n".join(
         ["### Gates", "", "| gate | where it stands | conditions or reason |", "| --- | --- | --- |", *rows]
     )
 
 
-def waits(gates: Sequence[Gate]) -> str:
+def describe_waiting(gates: Sequence[Gate]) -> str:
     """What a run waits for, in one sentence."""
-    named = ", ".join(f"{code(gate.name)} ({gate.request.role}, until {_when(gate.until)})" for gate in gates)
+    named = ", ".join(f"{inline_code(gate.name)} ({gate.request.role}, until {_when(gate.until)})" for gate in gates)
     return f"It waits for a person at {named}."
 
 
 def _heading(gate: Gate) -> str:
-    return f"Forge asks: {gate.name}" if gate.is_waiting else f"{gate.name}: {prose(title(gate), 200)}"
+    return f"Forge asks: {gate.name}" if gate.is_waiting else f"{gate.name}: {escape(render_title(gate), 200)}"
 
 
 def _body(gate: Gate, spent: int) -> list[str]:
     if gate.state is GateState.void:
-        return [f"{prose(title(gate), 200)}. Why: {_why_void(gate)}."]
+        return [f"{escape(render_title(gate), 200)}. Why: {_why_void(gate)}."]
     if not gate.is_waiting:
         return [
             _answer(gate),
-            prose(gate.request.prompt, 500),
-            reasons(gate.request.reasons),
-            *_shown(gate),
+            escape(gate.request.prompt, 500),
+            render_reasons(gate.request.reasons),
+            *_question_details(gate),
             _cost(spent),
         ]
     return [
-        prose(gate.request.prompt, 500),
-        reasons(gate.request.reasons),
-        *_shown(gate),
+        escape(gate.request.prompt, 500),
+        render_reasons(gate.request.reasons),
+        *_question_details(gate),
         _options(gate),
         _who(gate),
         _cost(spent),
     ]
 
 
-def _shown(gate: Gate) -> list[str]:
+def _question_details(gate: Gate) -> list[str]:
     """What the question is about; folded once it is answered."""
     shows = gate.request.shows
     if not shows or gate.is_waiting:
@@ -122,7 +123,7 @@ def _shown(gate: Gate) -> list[str]:
 
 def _answer(gate: Gate) -> str:
     decision = gate.decision
-    said = f"**{prose(title(gate), 200)}**"
+    said = f"**{escape(render_title(gate), 200)}**"
     if decision is None:
         return f"{said}."
     took = (
@@ -134,21 +135,21 @@ def _answer(gate: Gate) -> str:
 
 
 def _consequence(gate: Gate) -> str:
-    if gate.name in SLICED and gate.state in {GateState.rejected, GateState.expired}:
+    if gate.name in BUDGET_GATES and gate.state in {GateState.rejected, GateState.expired}:
         return "The model is asked no more; the review ends with what there is."
     if _goes_on_without(gate):
         return "The run goes on without changing these files."
     match gate.state:
         case GateState.rejected:
-            return f"The run ends here. {_begins_anew(gate)} begins a new one."
+            return f"The run ends here. {_new_run_hint(gate)} begins a new one."
         case GateState.expired:
-            return f"The run ends here. {_again(gate)} asks again."
+            return f"The run ends here. {_retry_command(gate)} asks again."
         case _:
             return ""
 
 
 def _why_void(gate: Gate) -> str:
-    return prose(_VOIDED.get(gate.decision.via if gate.decision else "", "the run ended"))
+    return escape(_VOIDED.get(gate.decision.via if gate.decision else "", "the run ended"))
 
 
 def _goes_on_without(gate: Gate) -> bool:
@@ -156,13 +157,13 @@ def _goes_on_without(gate: Gate) -> bool:
     return gate.name == "protected_paths" and gate.request.on_issue and is_refused
 
 
-def _again(gate: Gate) -> str:
+def _retry_command(gate: Gate) -> str:
     """What begins a run anew that asks this."""
     return "`/forge run`" if gate.request.on_issue else "`/forge review full`"
 
 
-def _begins_anew(gate: Gate) -> str:
-    return _again(gate) if gate.request.on_issue else f"A push, or {_again(gate)},"
+def _new_run_hint(gate: Gate) -> str:
+    return _retry_command(gate) if gate.request.on_issue else f"A push, or {_retry_command(gate)},"
 
 
 _VOIDED = {
@@ -177,7 +178,7 @@ _VOIDED = {
 
 
 def _options(gate: Gate) -> str:
-    rows = [f"| {code(option.command)} | {prose(option.effect, 300)} |" for option in gate.request.options]
+    rows = [f"| {inline_code(option.command)} | {escape(option.effect, 300)} |" for option in gate.request.options]
     return "\n".join(["| answer | what it does |", "| --- | --- |", *rows])
 
 
@@ -188,8 +189,12 @@ def _who(gate: Gate) -> str:
         *(["who asked for it"] if request.not_requester else []),
     ]
     but = f", but not {' or '.join(left_out)}" if left_out else ""
-    told = f", and {', '.join(map(code, request.escalate))} {_are(request.escalate)} told" if request.escalate else ""
-    passed = f" {code(gate.delegate)} was asked to decide." if gate.delegate else ""
+    told = (
+        f", and {', '.join(map(inline_code, request.escalate))} {_are(request.escalate)} told"
+        if request.escalate
+        else ""
+    )
+    passed = f" {inline_code(gate.delegate)} was asked to decide." if gate.delegate else ""
     void = "Closing the issue makes it void." if request.on_issue else "A push makes it void."
     return (
         f"**Who decides:** anybody with the role {request.role} or above{but}; GitHub is asked at that moment."
@@ -202,11 +207,11 @@ def _are(names: Sequence[str]) -> str:
 
 
 def _cost(spent: int) -> str:
-    return f"<sub>Spent by this run so far: {shown(spent)}.</sub>"
+    return f"<sub>Spent by this run so far: {format_usd(spent)}.</sub>"
 
 
 def _words(gate: Gate) -> str:
-    return prose(gate.decision.words, 1000) if gate.decision is not None else ""
+    return escape(gate.decision.words, 1000) if gate.decision is not None else ""
 
 
 def _when(moment: datetime) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from domain.text.escaping import code, prose
+from domain.text.escaping import escape, inline_code
 
 MOST = 20
 """Turns that are shown, the newest ones."""
@@ -15,7 +15,7 @@ _TELLING = ("path", "pattern", "glob")  # arguments that say what a tool was use
 
 
 @dataclass(frozen=True)
-class Tried:
+class AgentTurn:
     """One turn of an agent, or one question to a model.
 
     :param key: of its step, which begins with its task.
@@ -32,7 +32,7 @@ class Tried:
     wrong: Sequence[str] = ()
 
 
-def turns(run_id: str, tried: Sequence[Tried], count: int) -> str:
+def render_turns(run_id: str, tried: Sequence[AgentTurn], count: int) -> str:
     """What a run tried, folded.
 
     :param tried: the newest turns, in order.
@@ -41,28 +41,29 @@ def turns(run_id: str, tried: Sequence[Tried], count: int) -> str:
     if not tried:
         return ""
     left = f", the last {len(tried)} of them" if count > len(tried) else ""
-    summary = f"What run {code(run_id)} tried: {count} turn{'' if count == 1 else 's'}{left}"
+    summary = f"What run {inline_code(run_id)} tried: {count} turn{'' if count == 1 else 's'}{left}"
     first = count - len(tried) + 1
     rows = [_row(number, each) for number, each in enumerate(tried, first)]
     table = ["| turn | at (UTC) | step | did | was refused |", "| --- | --- | --- | --- | --- |", *rows]
     return "\n".join(["<details>", f"<summary>{_plain(summary)}</summary>", "", *table, "", "</details>"])
 
 
-def _row(number: int, tried: Tried) -> str:
-    did = "; ".join(_use(*each) for each in tried.used[:_USES]) or _said(tried)
+def _row(number: int, tried: AgentTurn) -> str:
+    did = "; ".join(_use(*each) for each in tried.used[:_USES]) or _render_words(tried)
     more = len(tried.used) - _USES
-    refused = "; ".join(prose(each, _CELL) for each in tried.wrong[:_USES])
+    refused = "; ".join(escape(each, _CELL) for each in tried.wrong[:_USES])
     at = tried.at.astimezone(UTC).strftime("%H:%M:%S")
-    return f"| {number} | {at} | {code(tried.key, 60)} | {did}{f' and {more} more' if more > 0 else ''} | {refused} |"
+    rest = f" and {more} more" if more > 0 else ""
+    return f"| {number} | {at} | {inline_code(tried.key, 60)} | {did}{rest} | {refused} |"
 
 
-def _said(tried: Tried) -> str:
-    return f"said: {prose(tried.said, _CELL)}" if tried.said.strip() else "answered"
+def _render_words(tried: AgentTurn) -> str:
+    return f"said: {escape(tried.said, _CELL)}" if tried.said.strip() else "answered"
 
 
 def _use(tool: str, arguments: str) -> str:
     on = _on(arguments)
-    return f"{code(tool, 40)} {code(on, 100)}" if on else code(tool, 40)
+    return f"{inline_code(tool, 40)} {inline_code(on, 100)}" if on else inline_code(tool, 40)
 
 
 def _on(arguments: str) -> str:

@@ -2,26 +2,28 @@
 
 from collections.abc import Sequence
 
-from domain.config.mistakes import Mistake, counted, table
-from domain.memories.memory_file import PATH, Entry
-from domain.text.escaping import prose, visible
-from domain.text.redaction import outgoing
+from domain.config.mistakes import Mistake, count_in_words, render_table
+from domain.memories.memory_file import PATH, MemoryFileEntry
+from domain.text.escaping import escape, strip_invisible
+from domain.text.redaction import redact_outgoing
 from messages.review import CheckText
 
 _SHOWN = 40  # entries of each kind in the summary
 _LATER = "What this pull request says is remembered once it is on the default branch, and not before."
 
 
-def broken(mistakes: Sequence[Mistake]) -> CheckText:
+def render_broken(mistakes: Sequence[Mistake]) -> CheckText:
     """The check of a version with mistakes."""
     return CheckText(
-        f"{counted(mistakes)} in {PATH}",
-        f"`{PATH}`\n\n{table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
+        f"{count_in_words(mistakes)} in {PATH}",
+        f"`{PATH}`\n\n{render_table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
         "Merged like this, nothing of the file would be taken over and what its last valid version said would stay.",
     )
 
 
-def valid(entries: Sequence[Entry], added: Sequence[Entry], gone: Sequence[str], removed: bool) -> CheckText:
+def render_valid(
+    entries: Sequence[MemoryFileEntry], added: Sequence[MemoryFileEntry], gone: Sequence[str], removed: bool
+) -> CheckText:
     """The check of a version without mistakes, or of its removal.
 
     :param added: what is not remembered from the file now.
@@ -58,17 +60,17 @@ def no_room(left_out: int, most: int) -> str:
     )
 
 
-def annotation(mistake: Mistake) -> tuple[str, str]:
+def render_annotation(mistake: Mistake) -> tuple[str, str]:
     """Title and message of an annotation; GitHub shows them as plain text."""
-    return "Forge: memory", outgoing(visible(mistake.sentence))[:4000]
+    return "Forge: memory", redact_outgoing(strip_invisible(mistake.sentence))[:4000]
 
 
-def together(one: CheckText, other: CheckText) -> CheckText:
+def combine_checks(one: CheckText, other: CheckText) -> CheckText:
     """Two files in one check."""
     return CheckText(f"{one.title}; {other.title}"[:255], f"{one.summary}\n\n{other.summary}")
 
 
-def outcome(added: int, archived: int, kept: int, left_out: int) -> str:
+def describe_outcome(added: int, archived: int, kept: int, left_out: int) -> str:
     """What became of a delivery."""
     without = f", {left_out} left out" if left_out else ""
     return f"{PATH}: {added} added, {archived} archived, {kept} as before{without}"
@@ -81,6 +83,6 @@ def _count(number: int) -> str:
 def _list(title: str, texts: Sequence[str]) -> str:
     if not texts:
         return ""
-    rows = [f"- {prose(text, 300)}" for text in texts[:_SHOWN]]
+    rows = [f"- {escape(text, 300)}" for text in texts[:_SHOWN]]
     left = len(texts) - len(rows)
     return "\n".join([f"**{title}: {len(texts)}**", "", *rows, *([f"\nand {left} more"] if left else [])])

@@ -5,12 +5,12 @@ from enum import StrEnum
 
 from domain.errors import ForgeError
 from domain.gates import Gate
-from domain.money import Refusal, shown
-from domain.runs.contracts import Holding
-from domain.runs.plan import Plan, Task, Weighed, in_order
+from domain.money import Refusal, format_usd
+from domain.runs.contracts import HeldContract
+from domain.runs.plan import Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
-from domain.text.escaping import code, prose
-from messages.review import reasons
+from domain.text.escaping import escape, inline_code
+from messages.review import render_reasons
 
 _SHOWN = 12  # files of a task, and areas, that are named
 _LONGEST = 50_000  # characters of a plan; GitHub takes 65,536 in a comment, which says more than that
@@ -25,69 +25,71 @@ class StepState(StrEnum):
     next = "next"
 
 
-def progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
+def render_progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
     """The comment while planning goes on; it is edited in place.
 
     :param steps: what is done in which order, and where each step stands.
     :param spent: micro-USD.
     """
-    rows = [f"- [{'x' if state is StepState.done else ' '}] {prose(step, 200)}: {state.value}" for step, state in steps]
+    rows = [
+        f"- [{'x' if state is StepState.done else ' '}] {escape(step, 200)}: {state.value}" for step, state in steps
+    ]
     is_over = all(state is StepState.done for _, state in steps)
     title, hint = (
         ("Forge planned this issue", "") if is_over else ("Forge plans this issue", "`/forge cancel` stops it.")
     )
-    return _joined([f"**{title}**", "\n".join(rows), _footer(spent, hint)])
+    return _join([f"**{title}**", "\n".join(rows), _footer(spent, hint)])
 
 
-def comment(weighed: Weighed, *, version: int, spent: int) -> str:
+def render_comment(weighed: RatedPlan, *, version: int, spent: int) -> str:
     """The plan where only that was asked for; without its details if it would be longer than GitHub takes.
 
     :param version: 1 for the first plan of this issue.
     :param spent: what planning cost so far, in micro-USD.
     """
     end = [f"**Next:** {_NEXT} {_CHANGE}", _footer(spent)]
-    start = f"**{_named_plan(weighed, version)}**"
-    return _bounded([start, *_details(weighed)], [start, *_outline(weighed)], end)
+    start = f"**{_plan_title(weighed, version)}**"
+    return _fit([start, *_details(weighed)], [start, *_outline(weighed)], end)
 
 
-def folded(weighed: Weighed, *, version: int) -> str:
+def render_details(weighed: RatedPlan, *, version: int) -> str:
     """The plan below how far its run is, to be opened by whoever wants to see it.
 
     :param version: 1 for the first plan of this issue.
     """
-    start = f"<details><summary>{_named_plan(weighed, version)}</summary>"
-    return _bounded([start, *_details(weighed)], [start, *_outline(weighed)], [_CHANGE, "</details>"])
+    start = f"<details><summary>{_plan_title(weighed, version)}</summary>"
+    return _fit([start, *_details(weighed)], [start, *_outline(weighed)], [_CHANGE, "</details>"])
 
 
-def asked(weighed: Weighed, *, version: int) -> str:
+def render_question(weighed: RatedPlan, *, version: int) -> str:
     """The plan in the question whether it may be carried out, which names its risk and the reasons.
 
     :param version: 1 for the first plan of this issue.
     """
-    start = f"**{_named_plan(weighed, version)}**"
-    return _bounded([start, *_details(weighed, with_risk=False)], [start, *_outline(weighed)], [_CHANGE])
+    start = f"**{_plan_title(weighed, version)}**"
+    return _fit([start, *_details(weighed, with_risk=False)], [start, *_outline(weighed)], [_CHANGE])
 
 
-def _bounded(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> str:
+def _fit(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> str:
     """The text, or its outline where it would be longer than GitHub takes."""
-    text = _joined([*whole, *end])
-    return text if len(text) <= _LONGEST else _joined([*outline, *end])
+    text = _join([*whole, *end])
+    return text if len(text) <= _LONGEST else _join([*outline, *end])
 
 
-def _named_plan(weighed: Weighed, version: int) -> str:
+def _plan_title(weighed: RatedPlan, version: int) -> str:
     return f"Plan for this issue, version {version} · risk {weighed.level.value}"
 
 
-def view(weighed: Weighed | None) -> str:
+def render_summary(weighed: RatedPlan | None) -> str:
     """The newest plan of an issue, in brief."""
     if weighed is None:
         return "There is no plan of this issue yet. `/forge plan` asks for one."
-    return _joined(["**The newest plan of this issue**", *_brief(weighed)])
+    return _join(["**The newest plan of this issue**", *_brief(weighed)])
 
 
-def questions(asked: Sequence[str], *, spent: int) -> str:
+def render_questions(asked: Sequence[str], *, spent: int) -> str:
     """What the planner has to know first."""
-    rows = [f"{number}. {prose(question, 400)}" for number, question in enumerate(asked, 1)]
+    rows = [f"{number}. {escape(question, 400)}" for number, question in enumerate(asked, 1)]
     return "\n\n".join(
         [
             "**Forge has questions before it can plan this issue**",
@@ -105,56 +107,60 @@ def no_model(missing: str = "") -> str:
     :param missing: what exactly is missing, one sentence.
     """
     return (
-        f"**Not planned: no model can be asked.** {prose(missing) or 'No key of a provider is set.'}\n\n"
+        f"**Not planned: no model can be asked.** {escape(missing) or 'No key of a provider is set.'}\n\n"
         "**What to do:** whoever operates Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts "
         "it; `forge doctor` tells whether it works. Then write `/forge plan`."
     )
 
 
-def closed() -> str:
+def refuse_closed() -> str:
     """For a closed issue."""
     return "**Not planned: this issue is closed.** Reopen it and write `/forge plan` if it should be planned."
 
 
-def stopped(why: ReasonCode, *, spent: int) -> str:
+def report_stop(why: ReasonCode, *, spent: int) -> str:
     """For a run that something else put an end to before there was a plan."""
     return f"**This run was stopped:** {_STOPPED.get(why, 'the run ended')}. {_NOW.get(why, _ANEW)}\n\n{_footer(spent)}"
 
 
-def not_let_on(gate: Gate, *, spent: int) -> str:
+def report_rejection(gate: Gate, *, spent: int) -> str:
     """For a run that people did not let leave a phase.
 
     :param gate: of the repository's own, at which they said so.
     """
     decision = gate.decision
     by = decision.by_login if decision is not None else ""
-    why = f"{code(by)} rejected {code(gate.name)}" if by else f"nobody answered {code(gate.name)} in time"
+    why = (
+        f"{inline_code(by)} rejected {inline_code(gate.name)}"
+        if by
+        else f"nobody answered {inline_code(gate.name)} in time"
+    )
     kept = "Nothing was changed." if gate.request.phase is Phase.planning else "Its draft pull request stays as it is."
     return f"**This run was stopped:** {why}. {kept} `/forge run` begins anew.\n\n{_footer(spent)}"
 
 
-def failed(error: ForgeError, run_id: str, *, spent: int) -> str:
+def report_failure(error: ForgeError, run_id: str, *, spent: int) -> str:
     """For a run that could not be finished."""
-    advice = prose(error.advice) or "Write `/forge plan`; if it happens again, ask whoever operates Forge."
+    advice = escape(error.advice) or "Write `/forge plan`; if it happens again, ask whoever operates Forge."
     return (
-        f"**Forge could not finish its work on this issue**\n\n**What happened:** {prose(error.message)}\n\n"
-        f"**What to do:** {advice}\n\nRun {code(run_id)}.\n\n{_footer(spent)}"
+        f"**Forge could not finish its work on this issue**\n\n**What happened:** {escape(error.message)}\n\n"
+        f"**What to do:** {advice}\n\nRun {inline_code(run_id)}.\n\n{_footer(spent)}"
     )
 
 
-def stuck(why: str, *, spent: int) -> str:
+def report_stuck(why: str, *, spent: int) -> str:
     """For a run whose agent does not get on.
 
     :param why: one sentence.
     """
     return (
-        f"**Forge does not get on with this issue.** {prose(why)}\n\n"
+        f"**Forge does not get on with this issue.** {escape(why)}\n\n"
         "**What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is "
         f"wanted, or asks for less at once, is easier.\n\n{_footer(spent)}"
     )
 
 
-def waits_for_contracts(held: Sequence[Holding]) -> str:
+def waits_for_contracts(held: Sequence[HeldContract]) -> str:
     """What the comment says below the progress while other runs change the same contracts.
 
     :param held: what they hold.
@@ -162,7 +168,7 @@ def waits_for_contracts(held: Sequence[Holding]) -> str:
     return f"**Waiting for other runs:** {_holders(held)}. This one goes on by itself once that work is over."
 
 
-def contracts_held(held: Sequence[Holding], *, spent: int) -> str:
+def contracts_held(held: Sequence[HeldContract], *, spent: int) -> str:
     """For a run that waited too long for contracts, because others change them.
 
     :param held: what others hold.
@@ -187,7 +193,8 @@ def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
     :param contracts: their names.
     """
     return (
-        f"**This run was stopped: another run took {_named(contracts)}** while it was not heard of. What it made "
+        f"**This run was stopped: another run took {_name_contracts(contracts)}** while it "
+        "was not heard of. What it made "
         "stays as it is, and nothing more is pushed.\n\n"
         "**What to do:** write `/forge run` to have it done anew on what the other run made of it."
         f"\n\n{_footer(spent)}"
@@ -206,12 +213,12 @@ def nothing_granted(paths: Sequence[str], *, spent: int) -> str:
     )
 
 
-def refused(refusal: Refusal, *, spent: int) -> str:
+def report_refusal(refusal: Refusal, *, spent: int) -> str:
     """For planning that a budget, a breaker or a guard stopped."""
-    asks = f" A person decides at {code(refusal.gate)}." if refusal.gate else ""
-    advice = prose(refusal.advice) or _ANEW
+    asks = f" A person decides at {inline_code(refusal.gate)}." if refusal.gate else ""
+    advice = escape(refusal.advice) or _ANEW
     return (
-        f"**This run was stopped by a limit.** {prose(refusal.message)}\n\n"
+        f"**This run was stopped by a limit.** {escape(refusal.message)}\n\n"
         f"**What to do:** {advice}{asks}\n\n{_footer(spent)}"
     )
 
@@ -242,19 +249,19 @@ _NOW = {
 }
 
 
-def _details(weighed: Weighed, *, with_risk: bool = True) -> list[str]:
+def _details(weighed: RatedPlan, *, with_risk: bool = True) -> list[str]:
     plan = weighed.plan
     return [
-        prose(plan.summary, 600),
-        _section("### Tasks", [_task(number, task) for number, task in enumerate(in_order(plan), 1)]),
+        escape(plan.summary, 600),
+        _section("### Tasks", [_task(number, task) for number, task in enumerate(sort_tasks(plan), 1)]),
         _architecture(plan),
         _decisions(plan),
-        f"{_risk(weighed)}\n\n{reasons(weighed.reasons)}" if with_risk else "",
+        f"{_risk(weighed)}\n\n{render_reasons(weighed.reasons)}" if with_risk else "",
         _bounds(plan),
     ]
 
 
-def _outline(weighed: Weighed) -> list[str]:
+def _outline(weighed: RatedPlan) -> list[str]:
     """The same, of bounded length whatever the planner wrote."""
     summary, *rest = _brief(weighed)
     return [
@@ -264,24 +271,24 @@ def _outline(weighed: Weighed) -> list[str]:
     ]
 
 
-def _brief(weighed: Weighed) -> list[str]:
+def _brief(weighed: RatedPlan) -> list[str]:
     """The plan without descriptions, files and decisions."""
     plan = weighed.plan
     return [
-        prose(plan.summary, 600),
-        _section("### Tasks", [_entry(number, task) for number, task in enumerate(in_order(plan), 1)]),
-        f"{_risk(weighed)}\n\n{reasons([each.model_copy(update={'children': ()}) for each in weighed.reasons])}",
+        escape(plan.summary, 600),
+        _section("### Tasks", [_entry(number, task) for number, task in enumerate(sort_tasks(plan), 1)]),
+        f"{_risk(weighed)}\n\n{render_reasons([each.model_copy(update={'children': ()}) for each in weighed.reasons])}",
         _bounds(plan),
     ]
 
 
-def _risk(weighed: Weighed) -> str:
+def _risk(weighed: RatedPlan) -> str:
     return f"### Risk: {weighed.level.value}"
 
 
 def _entry(number: int, task: Task) -> str:
     after = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
-    return f"{number}. **{task.id}** {prose(task.title, 120)}{after}"
+    return f"{number}. **{task.id}** {escape(task.title, 120)}{after}"
 
 
 def _task(number: int, task: Task) -> str:
@@ -291,8 +298,8 @@ def _task(number: int, task: Task) -> str:
     return "\n".join(
         [
             _entry(number, task),
-            f"{indent}- {prose(task.description, 300)}",
-            f"{indent}- Done when: {prose(task.acceptance, 200)}",
+            f"{indent}- {escape(task.description, 300)}",
+            f"{indent}- Done when: {escape(task.acceptance, 200)}",
             *files,
         ]
     )
@@ -301,12 +308,12 @@ def _task(number: int, task: Task) -> str:
 def _architecture(plan: Plan) -> str:
     parts = [(part.name, part.purpose) for part in plan.components]
     parts += [(part.name, part.description) for part in plan.interfaces]
-    rows = [f"- {code(name, 80)}: {prose(text, 160)}" for name, text in parts[:_SHOWN]]
+    rows = [f"- {inline_code(name, 80)}: {escape(text, 160)}" for name, text in parts[:_SHOWN]]
     return _section("### Components and interfaces", rows, len(parts))
 
 
 def _decisions(plan: Plan) -> str:
-    rows = [f"- {prose(each.decision, 200)} Why: {prose(each.reason, 200)}" for each in plan.decisions[:_SHOWN]]
+    rows = [f"- {escape(each.decision, 200)} Why: {escape(each.reason, 200)}" for each in plan.decisions[:_SHOWN]]
     return _section("### Decisions", rows, len(plan.decisions))
 
 
@@ -328,28 +335,30 @@ def _bounds(plan: Plan) -> str:
 
 def _places(places: Sequence[str]) -> str:
     more = [f"{len(places) - _SHOWN} more"] if len(places) > _SHOWN else []
-    return ", ".join([*(code(place, 100) for place in places[:_SHOWN]), *more])
+    return ", ".join([*(inline_code(place, 100) for place in places[:_SHOWN]), *more])
 
 
-def _named(contracts: Sequence[str]) -> str:
+def _name_contracts(contracts: Sequence[str]) -> str:
     return f"the contract{'' if len(contracts) == 1 else 's'} {_places(contracts)}"
 
 
-def _holders(held: Sequence[Holding]) -> str:
+def _holders(held: Sequence[HeldContract]) -> str:
     """Which contracts other runs hold, and which runs."""
-    return "; ".join(f"the contract {code(each.contract, 100)} is held by {_holder(each)}" for each in held[:_SHOWN])
+    return "; ".join(
+        f"the contract {inline_code(each.contract, 100)} is held by {_holder(each)}" for each in held[:_SHOWN]
+    )
 
 
-def _holder(holding: Holding) -> str:
+def _holder(holding: HeldContract) -> str:
     if holding.number is None:
         return "another run"
     shown_in = "" if holding.pull_request is None else f", which proposed #{holding.pull_request}"
     return f"the run of #{holding.number}{shown_in}"
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join(parts: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
 def _footer(spent: int, words: str = "") -> str:
-    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {shown(spent)}.', words]))}</sub>"
+    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {format_usd(spent)}.', words]))}</sub>"

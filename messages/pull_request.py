@@ -5,17 +5,17 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.money import shown
-from domain.runs.next_step import Bounce, Reviewed
-from domain.runs.plan import Plan, Task, Weighed
+from domain.money import format_usd
+from domain.runs.next_step import ReviewState, SendBack
+from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
-from domain.text.escaping import code, prose, visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import escape, inline_code, strip_invisible
+from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
-from messages.automation import FIXED_BY
+from messages.automation import RUN_TRAILER
 from messages.plan import StepState
 
-TASK = "Forge-Task"
+TASK_TRAILER = "Forge-Task"
 """The trailer that names the task a commit is for."""
 
 LONGEST_TITLE = 256  # characters GitHub takes
@@ -41,7 +41,7 @@ class TaskReport:
 
 
 @dataclass(frozen=True)
-class Proposed:
+class PullRequestDescription:
     """All that the description of a pull request says.
 
     :param issue: number of the issue it closes.
@@ -51,7 +51,7 @@ class Proposed:
     """
 
     issue: int
-    weighed: Weighed
+    weighed: RatedPlan
     work: Sequence[TaskReport]
     tests: Sequence[str]
     model: str
@@ -84,7 +84,7 @@ class Progress:
 # --- the pull request ----------------------------------------------------------------------------------------
 
 
-def title(issue: int, issue_title: str, plan: Plan) -> str:
+def render_title(issue: int, issue_title: str, plan: Plan) -> str:
     """The title of the pull request, of at most 256 characters, in which nothing acts.
 
     It names the change: as the plan does, or its only task. The issue's own title, which names the fault, comes last.
@@ -95,7 +95,7 @@ def title(issue: int, issue_title: str, plan: Plan) -> str:
     return next(filter(None, headlines), f"Work on issue {issue}")
 
 
-def body(proposed: Proposed, marker: str) -> str:
+def render_body(proposed: PullRequestDescription, marker: str) -> str:
     """The description of the pull request, which closes this issue and no other; outlined where it is too long.
 
     :param marker: by which Forge knows it again; the last line.
@@ -128,19 +128,21 @@ _OUTLINE = _Size(
 )
 
 
-def _body(proposed: Proposed, marker: str, size: _Size) -> str:
+def _body(proposed: PullRequestDescription, marker: str, size: _Size) -> str:
     weighed = proposed.weighed
     parts = [
         f"Closes #{proposed.issue}",
-        _said(weighed.plan.summary, size.summary),
+        _escape_foreign(weighed.plan.summary, size.summary),
         size.note,
-        _list("### What was done", [_worked(each, size) for each in proposed.work]),
-        _list("### Conditions of people", [_said(each, size.reason) for each in proposed.conditions], size.rows),
+        _list("### What was done", [_render_task(each, size) for each in proposed.work]),
+        _list(
+            "### Conditions of people", [_escape_foreign(each, size.reason) for each in proposed.conditions], size.rows
+        ),
         _decisions(weighed, size) if size.words else "",
         _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
-        _list("### Tests added", [_quoted(path, 100) for path in proposed.tests] or ["none"], size.rows),
+        _list("### Tests added", [_quote_foreign(path, 100) for path in proposed.tests] or ["none"], size.rows),
         _result(["The review and the tests of this change are on their way: see the checks below."]),
-        f"<sub>Model: {_quoted(proposed.model, 80)}. {_ASK}</sub>",
+        f"<sub>Model: {_quote_foreign(proposed.model, 80)}. {_ASK}</sub>",
         marker,
     ]
     return "\n\n".join(part for part in parts if part)
@@ -150,7 +152,7 @@ _BEGIN, _END = "<!-- result -->", "<!-- /result -->"
 
 
 @dataclass(frozen=True)
-class Proved:
+class VerifiedResult:
     """What the review and the tests of a proposed change came to.
 
     :param left: findings of the review that stand, as ``path:line rule``.
@@ -167,7 +169,7 @@ class Proved:
     conditions: Sequence[str] = ()
 
 
-def with_result(body: str, proved: Proved, spent: int) -> str | None:
+def add_result(body: str, proved: VerifiedResult, spent: int) -> str | None:
     """The description with what the change came to; None if a person took the place for it out, or left no room.
 
     Everything else in it stays as people left it.
@@ -177,8 +179,8 @@ def with_result(body: str, proved: Proved, spent: int) -> str | None:
         return None
     covered = "" if proved.coverage is None else f"; {proved.coverage:.0%} of the added lines are run by them"
     rows = [
-        f"Tests: {_said(proved.tests, 200)}{covered}" if proved.tests else "Tests: not run",
-        *(f"The review left: {_quoted(each, 200)}" for each in proved.left[:_LEFT]),
+        f"Tests: {_escape_foreign(proved.tests, 200)}{covered}" if proved.tests else "Tests: not run",
+        *(f"The review left: {_quote_foreign(each, 200)}" for each in proved.left[:_LEFT]),
     ]
     if not proved.left:
         rows.append("The review left nothing open.")
@@ -186,8 +188,8 @@ def with_result(body: str, proved: Proved, spent: int) -> str | None:
         rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
     if proved.bounces:
         rows.append(f"The change needed {_fixes(proved.bounces)}.")
-    rows += [f"On the condition of a person: {_said(each, _WHOLE.reason)}" for each in proved.conditions]
-    rows.append(f"Spent by the run in all: {shown(spent)}.")
+    rows += [f"On the condition of a person: {_escape_foreign(each, _WHOLE.reason)}" for each in proved.conditions]
+    rows.append(f"Spent by the run in all: {format_usd(spent)}.")
     whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
     return whole if len(whole) <= LONGEST_BODY else None
 
@@ -196,19 +198,22 @@ def _result(rows: Sequence[str]) -> str:
     return f"{_BEGIN}\n{_list('### Review and tests', rows)}\n{_END}"
 
 
-def _worked(worked: TaskReport, size: _Size) -> str:
+def _render_task(worked: TaskReport, size: _Size) -> str:
     mark = " " if worked.not_done else "x"
-    rows = [f"[{mark}] **{worked.task.id}** {_said(worked.task.title, size.title)}"]
+    rows = [f"[{mark}] **{worked.task.id}** {_escape_foreign(worked.task.title, size.title)}"]
     if worked.done and size.words:
-        rows.append(f"  - Done: {_said(worked.done, size.words)}")
+        rows.append(f"  - Done: {_escape_foreign(worked.done, size.words)}")
     if worked.not_done:
-        rows.append(f"  - Not done: {_said(worked.not_done, size.reason)}")
+        rows.append(f"  - Not done: {_escape_foreign(worked.not_done, size.reason)}")
     return "\n".join(rows)
 
 
-def _decisions(weighed: Weighed, size: _Size) -> str:
+def _decisions(weighed: RatedPlan, size: _Size) -> str:
     decisions = weighed.plan.decisions
-    rows = [f"{_said(each.decision, size.reason)} Why: {_said(each.reason, size.reason)}" for each in decisions]
+    rows = [
+        f"{_escape_foreign(each.decision, size.reason)} Why: {_escape_foreign(each.reason, size.reason)}"
+        for each in decisions
+    ]
     return _list("### Decisions", rows, size.rows)
 
 
@@ -217,8 +222,8 @@ def _reasons(tree: Sequence[Reason], size: _Size) -> Sequence[str]:
     return [
         "\n".join(
             [
-                _said(reason.text, size.reason),
-                *(f"  - {_said(child.text, size.reason)}" for child in reason.children[:10] if size.words),
+                _escape_foreign(reason.text, size.reason),
+                *(f"  - {_escape_foreign(child.text, size.reason)}" for child in reason.children[:10] if size.words),
             ]
         )
         for reason in tree
@@ -235,31 +240,31 @@ def _list(heading: str, entries: Sequence[str], most: int | None = None) -> str:
 # --- commits -------------------------------------------------------------------------------------------------
 
 
-def commit_message(task: Task, run_id: str) -> str:
+def render_commit_message(task: Task, run_id: str) -> str:
     """The message of the commit for a task, in which nothing of a model's text acts.
 
     A message is plain text to git and no Markdown to GitHub, so nothing in it can be made inert by backticks.
     """
     subject = _headline(task.title, LONGEST_SUBJECT) or f"Work on task {task.id}"
-    paragraphs = [_plain(task.description, 1_000), f"Done when: {_plain(task.acceptance, 500)}"]
+    paragraphs = [_defuse(task.description, 1_000), f"Done when: {_defuse(task.acceptance, 500)}"]
     wrapped = [textwrap.fill(each, _WIDTH, break_long_words=False, break_on_hyphens=False) for each in paragraphs]
-    trailers = f"{FIXED_BY}: {run_id}\n{TASK}: {task.id}"
+    trailers = f"{RUN_TRAILER}: {run_id}\n{TASK_TRAILER}: {task.id}"
     return "\n\n".join([subject, *(each for each in wrapped if each), trailers]) + "\n"
 
 
-def mending_message(bounce: Bounce, run_id: str) -> str:
+def render_fix_message(bounce: SendBack, run_id: str) -> str:
     """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
     subject = "Fix what the review found" if bounce.phase is Phase.review else "Fix failing tests"
-    rows = [_plain(f"{each.path} {each.rule}", 200) for each in bounce.to_fix[:_MENDED]]
+    rows = [_defuse(f"{each.path} {each.rule}", 200) for each in bounce.to_fix[:_MENDED]]
     more = [f"and {len(bounce.to_fix) - len(rows)} more"] if len(bounce.to_fix) > len(rows) else []
     listed = "\n".join(f"- {row}" for row in (*rows, *more))
-    return "\n\n".join([subject, *([listed] if listed else []), f"{FIXED_BY}: {run_id}"]) + "\n"
+    return "\n\n".join([subject, *([listed] if listed else []), f"{RUN_TRAILER}: {run_id}"]) + "\n"
 
 
 # --- how far it is -------------------------------------------------------------------------------------------
 
 
-def status(progress: Progress, spent: int) -> str:
+def render_status(progress: Progress, spent: int) -> str:
     """The comment on the issue while its run goes on; it is edited in place.
 
     :param spent: micro-USD.
@@ -276,7 +281,7 @@ def _phases(progress: Progress) -> Sequence[str]:
     phases = [("Planning", progress.planning, "")]
     if progress.approval is not None:
         phases.append(("Approval of the plan by a person", progress.approval, ""))
-    phases.append(("Implementation", progress.implementation, f"{tasks}{_mended(progress.bounces)}"))
+    phases.append(("Implementation", progress.implementation, f"{tasks}{_fixes_suffix(progress.bounces)}"))
     phases.append(("Pull request", progress.pull_request, number))
     phases.append(("Review", progress.review, ""))
     phases.append(("Tests", progress.testing, ""))
@@ -285,7 +290,7 @@ def _phases(progress: Progress) -> Sequence[str]:
     ]
 
 
-def _mended(count: int) -> str:
+def _fixes_suffix(count: int) -> str:
     return f", {_fixes(count)}" if count else ""
 
 
@@ -302,7 +307,7 @@ def _tasks(count: int) -> str:
 
 def nothing_changed(work: Sequence[TaskReport], *, spent: int) -> str:
     """For a run in which no task changed a file."""
-    rows = [f"- **{each.task.id}** {_said(each.not_done, 300)}" for each in work if each.not_done]
+    rows = [f"- **{each.task.id}** {_escape_foreign(each.not_done, 300)}" for each in work if each.not_done]
     parts = [
         "**Nothing was changed, so there is no pull request.**",
         "\n".join(rows),
@@ -312,7 +317,7 @@ def nothing_changed(work: Sequence[TaskReport], *, spent: int) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def taken(number: int, *, spent: int) -> str:
+def report_taken_over(number: int, *, spent: int) -> str:
     """For a draft to whose branch a person pushed: it is theirs."""
     return (
         f"**Somebody pushed to the branch of #{number}, so it is theirs now.** Forge overwrites nothing and pushes no "
@@ -321,7 +326,7 @@ def taken(number: int, *, spent: int) -> str:
     )
 
 
-def over(number: int, *, is_merged: bool, spent: int) -> str:
+def report_closed(number: int, *, is_merged: bool, spent: int) -> str:
     """For a draft that a person merged or closed while Forge still worked on it."""
     if is_merged:
         return f"**#{number} was merged**, so nothing is left to do.\n\n{_footer(spent)}"
@@ -331,7 +336,7 @@ def over(number: int, *, is_merged: bool, spent: int) -> str:
     )
 
 
-def untested(number: int, *, spent: int) -> str:
+def report_untested(number: int, *, spent: int) -> str:
     """For a draft whose tests could not be run."""
     return (
         f"**#{number} stays a draft: it could not be tested.** Why, and what to do, stands in its check `Forge / test`."
@@ -340,7 +345,7 @@ def untested(number: int, *, spent: int) -> str:
     )
 
 
-def given_up(number: int, *, spent: int) -> str:
+def report_given_up(number: int, *, spent: int) -> str:
     """For a draft with faults that nobody wanted tried again."""
     return (
         f"**#{number} stays a draft:** what its review or its tests found is not mended.\n\n**Next:** go on there by "
@@ -349,12 +354,12 @@ def given_up(number: int, *, spent: int) -> str:
     )
 
 
-def waits_for_review(number: int, reviewed: Reviewed) -> str:
+def waits_for_review(number: int, reviewed: ReviewState) -> str:
     """What the comment says below the progress while only a person can bring the review further; else nothing."""
-    if reviewed is Reviewed.person:
+    if reviewed is ReviewState.person:
         question = "has a question that only a person can answer. It is there."
         return f"**Waiting for people:** the review of #{number} {question}"
-    if reviewed is Reviewed.broken:
+    if reviewed is ReviewState.broken:
         again = "Write `/forge review` there to have it done again, or `/forge cancel` here to end the run."
         return f"**Waiting for people:** the review of #{number} ended without a verdict. {again}"
     return ""
@@ -363,7 +368,8 @@ def waits_for_review(number: int, reviewed: Reviewed) -> str:
 def branch_moved(branch: str, *, spent: int) -> str:
     """For a branch of Forge's that somebody else moved or removed."""
     return (
-        f"**Somebody changed the branch {code(branch)}, so Forge stopped pushing to it.** Forge overwrites nothing: "
+        f"**Somebody changed the branch {inline_code(branch)}, so Forge stopped pushing to "
+        "it.** Forge overwrites nothing: "
         "what was done since its last push is not on the branch.\n\n"
         "**Next:** go on by hand from what is there. To have Forge do the work anew on a branch of its own, write "
         f"`/forge run`.\n\n{_footer(spent)}"
@@ -376,7 +382,8 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
     :param said: GitHub's reason in its own words.
     """
     return (
-        f"**GitHub did not take the branch {code(branch)}.** {_said(said, 500) or 'It did not say why.'}\n\n"
+        f"**GitHub did not take the branch {inline_code(branch)}.** "
+        f"{_escape_foreign(said, 500) or 'It did not say why.'}\n\n"
         "**Next:** somebody who administers the repository lets Forge make branches named `forge/…` in its rulesets "
         f"and branch protection. Then write `/forge run`.\n\n{_footer(spent)}"
     )
@@ -390,7 +397,7 @@ def names_taken(branch: str, tries: int) -> tuple[str, str]:
     )
 
 
-def taken_by(branch: str, number: int) -> tuple[str, str]:
+def report_foreign_proposal(branch: str, number: int) -> tuple[str, str]:
     """What happened, and what to do, where there is a pull request from the branch that the run did not open."""
     return (
         f"Pull request {number}, which this run did not open, proposes the branch {branch} already.",
@@ -437,22 +444,22 @@ _LEADING = re.compile(r"(?:\s+|(?:fixup|squash|amend)!|[-–—:;,.#*>|~=•!]+(
 _TRAILING = " -–—:;,./\\|"
 
 
-def _said(text: str, limit: int) -> str:
+def _escape_foreign(text: str, limit: int) -> str:
     """What a model or a person wrote, as Markdown in which nothing acts.
 
     A squash makes the description a commit's message, where code closes issues, too: so no closing word is left
     before an issue, wherever it stands.
     """
-    return prose(_unclosing(_flat(text, limit)), limit)
+    return escape(_defuse_closing(_flat(text, limit)), limit)
 
 
-def _quoted(text: str, limit: int) -> str:
-    return code(_unclosing(_flat(text, limit)), limit)
+def _quote_foreign(text: str, limit: int) -> str:
+    return inline_code(_defuse_closing(_flat(text, limit)), limit)
 
 
-def _plain(text: str, limit: int) -> str:
+def _defuse(text: str, limit: int) -> str:
     """The same for a place where there is no Markdown to make it inert."""
-    plain = _unclosing(_flat(text, limit))
+    plain = _defuse_closing(_flat(text, limit))
     for pattern, instead in _DEFUSED:
         plain = pattern.sub(instead, plain)
     return _cut(plain, limit)
@@ -460,15 +467,15 @@ def _plain(text: str, limit: int) -> str:
 
 def _headline(text: str, limit: int) -> str:
     """One line without what does not belong at its ends; empty if nothing is left."""
-    line = _LEADING.sub("", f" {_plain(text, 2 * limit)}", count=1)
+    line = _LEADING.sub("", f" {_defuse(text, 2 * limit)}", count=1)
     return _cut(line.rstrip(_TRAILING), limit)
 
 
 def _flat(text: str, limit: int) -> str:
-    return outgoing(" ".join(visible(text[: 8 * limit + 4_000]).split()))
+    return redact_outgoing(" ".join(strip_invisible(text[: 8 * limit + 4_000]).split()))
 
 
-def _unclosing(text: str) -> str:
+def _defuse_closing(text: str) -> str:
     return _CLOSES.sub(r"\1\2issue ", text)
 
 
@@ -477,4 +484,4 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _footer(spent: int, words: str = "") -> str:
-    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {shown(spent)}.', words]))}</sub>"
+    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {format_usd(spent)}.', words]))}</sub>"

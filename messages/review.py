@@ -5,15 +5,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from domain.errors import ForgeError
-from domain.money import shown
-from domain.review.changes import NotLookedAt
+from domain.money import format_usd
+from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer, Severity
 from domain.review.inline_comments import Remark
 from domain.review.review import Decision, LayerReport, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
-from domain.text.escaping import code, link, place, prose, suggestion
+from domain.text.escaping import escape, inline_code, inline_path, link, suggestion_block
 from domain.verdicts import Reason
-from messages.memory import held_back, unseconded
+from messages.memory import render_suppressed, render_unseconded
 
 CHECK_NAME = REVIEW_CHECK
 LAYERS = {Layer.static: "1 · static analysis", Layer.security: "2 · security", Layer.model: "3 · model"}
@@ -32,40 +32,40 @@ class CheckText:
     text: str = ""
 
 
-def queued() -> CheckText:
+def render_queued() -> CheckText:
     return CheckText("Waiting to be reviewed", "The review starts as soon as a worker is free.")
 
 
-def progress(doing: str) -> CheckText:
+def render_progress(doing: str) -> CheckText:
     return CheckText(doing, f"{doing}. This check is updated as the review goes on.")
 
 
-def paused(by: str) -> CheckText:
+def render_paused(by: str) -> CheckText:
     return CheckText(
         "Paused",
-        f"{code(by)} told Forge to stop in this repository, so this head was not looked at.\n\n"
+        f"{inline_code(by)} told Forge to stop in this repository, so this head was not looked at.\n\n"
         "**Next:** an admin writes `/forge unpause`, then `/forge review`.",
     )
 
 
-def excluded(reason: str, problem: str | None = None) -> CheckText:
+def render_excluded(reason: str, problem: str | None = None) -> CheckText:
     return CheckText("Not reviewed", "\n\n".join([reason, "Nothing was checked on this head.", *_warning(problem)]))
 
 
-def queued_for_merge(number: int, head_sha: str, review: Review | None, *, is_excluded: bool = False) -> CheckText:
+def render_merge_group(number: int, head_sha: str, review: Review | None, *, is_excluded: bool = False) -> CheckText:
     """For the temporary head of a merge queue."""
     if is_excluded:
-        what = f"Head {code(head_sha[:7])} of pull request {number} is left out of reviews here; see its check."
+        what = f"Head {inline_code(head_sha[:7])} of pull request {number} is left out of reviews here; see its check."
         return CheckText("Not reviewed", what)
     if review is None:
-        what = f"Head {code(head_sha[:7])} of pull request {number} has no finished review."
+        what = f"Head {inline_code(head_sha[:7])} of pull request {number} has no finished review."
         return CheckText("Not reviewed", f"{what} Take it out of the queue and let the review finish first.")
     return CheckText(
-        _title(review), f"The verdict of head {code(head_sha[:7])} of pull request {number}; see its check."
+        _title(review), f"The verdict of head {inline_code(head_sha[:7])} of pull request {number}; see its check."
     )
 
 
-def same_head(number: int, own: CheckText) -> CheckText:
+def render_same_head(number: int, own: CheckText) -> CheckText:
     """For a check that would pass, while another pull request with the same head does not."""
     why = (
         f"This head is also that of #{number}, whose review has not passed, and a check counts for every pull request "
@@ -74,15 +74,15 @@ def same_head(number: int, own: CheckText) -> CheckText:
     return CheckText(f"Held back by #{number}", f"{why}\n\n{own.summary}", own.text)
 
 
-def over_quota(reason: str) -> CheckText:
+def render_over_quota(reason: str) -> CheckText:
     return CheckText(
         "Too many reviews",
-        f"{prose(reason)}, so this head was not looked at.\n\n"
+        f"{escape(reason)}, so this head was not looked at.\n\n"
         "**Next:** press **Review again** when you want it reviewed.",
     )
 
 
-def cancelled(reason: ReasonCode) -> CheckText:
+def render_cancelled(reason: ReasonCode) -> CheckText:
     """For a run that something else put an end to."""
     match reason:
         case ReasonCode.closed:
@@ -99,26 +99,27 @@ def cancelled(reason: ReasonCode) -> CheckText:
             return CheckText("Superseded", "A newer head or a newer run of this pull request took over. See its check.")
 
 
-def retargeted(base: str) -> CheckText:
+def render_retargeted(base: str) -> CheckText:
     """For the check of a verdict on a merge into another branch than the one the pull request goes into now."""
     return CheckText(
         "Another base now",
-        f"The pull request goes into {code(base)} now, so this verdict holds no more. That of the new base is in a "
+        f"The pull request goes into {inline_code(base)} now, so this verdict holds no more. "
+        "That of the new base is in a "
         "check of its own.",
     )
 
 
-def failed(error: ForgeError, run_id: str) -> CheckText:
+def render_failure(error: ForgeError, run_id: str) -> CheckText:
     """For a run that could not be finished. This is never an approval."""
-    advice = prose(error.advice) or "Press **Review again**; if it happens again, ask whoever operates Forge."
+    advice = escape(error.advice) or "Press **Review again**; if it happens again, ask whoever operates Forge."
     return CheckText(
         "The review could not be finished",
-        f"**What happened:** {prose(error.message)}\n\n**What to do:** {advice}\n\nRun {code(run_id)}. "
+        f"**What happened:** {escape(error.message)}\n\n**What to do:** {advice}\n\nRun {inline_code(run_id)}. "
         "Nothing about this head was approved.",
     )
 
 
-def outcome(
+def render_outcome(
     review: Review, posted: Sequence[Finding], posted_before: int, problem: str | None = None, gates: str = ""
 ) -> CheckText:
     """The finished check run.
@@ -135,9 +136,9 @@ def outcome(
         gates,
         _findings_table(review, inline, posted_before),
         _in_history(review),
-        _dismissed(review),
-        held_back(review.held),
-        unseconded(review.unseconded),
+        _list_dismissed(review),
+        render_suppressed(review.held),
+        render_unseconded(review.unseconded),
         _risk(review),
         _layers(review),
         _not_looked_at(review),
@@ -146,7 +147,7 @@ def outcome(
     return CheckText(_title(review), "\n\n".join(part for part in parts if part), _details(review))
 
 
-def review_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
+def render_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
     """The body of the pull-request review."""
     others = len(review.findings) - len(posted) - posted_before
     lines = [f"**{_title(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
@@ -157,19 +158,19 @@ def review_body(review: Review, posted: Sequence[Finding], posted_before: int, m
     return "\n\n".join([" ".join(lines), marker])
 
 
-def unposted(error: ForgeError) -> str:
+def explain_unposted(error: ForgeError) -> str:
     """For the summary, when GitHub lets nobody comment, e.g. where the conversation is locked."""
     return f"The comments could not be posted, so the findings are only here. {error}"
 
 
-def unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
+def render_unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
     """The body when GitHub refuses the positions of the comments: nothing is lost, it is listed instead."""
     listed = "\n".join(_bullet(finding) for finding in posted)
     head = f"**{_title(review)}.** GitHub did not accept the position of a comment, so the findings are listed here."
     return f"{head}\n\n{listed}\n\n{marker}"
 
 
-def comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
+def render_comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
     """An inline comment: of one finding, with a one-click suggestion where a fix is known, or of several of one rule.
 
     :param remark: the first is where the comment stands.
@@ -178,24 +179,24 @@ def comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
     first, others = remark[0], remark[1:]
     kind = f"{_ICONS[first.severity]} **{first.severity.value.capitalize()}** · {first.category.value}"
     if not others:
-        offered = suggestion(first.fix.replacement) if first.fix is not None else ""
-        parts = [kind, prose(first.message, 1500), offered, _about(first), _disagree("`/forge dismiss why`")]
+        offered = suggestion_block(first.fix.replacement) if first.fix is not None else ""
+        parts = [kind, escape(first.message, 1500), offered, _about(first), _disagree("`/forge dismiss why`")]
     else:
-        said = prose(first.message, 1500) + (_GONE_HERE if first.id in gone else "")
+        said = escape(first.message, 1500) + (_GONE_HERE if first.id in gone else "")
         ways = "`/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one"
         parts = [f"{kind} · {len(remark)} places", said, _elsewhere(remark, gone), _about(first), _disagree(ways)]
     return "\n\n".join(part for part in parts if part)
 
 
-def no_longer(remark: Sequence[Finding], head_sha: str) -> str:
+def render_outdated(remark: Sequence[Finding], head_sha: str) -> str:
     """What becomes of an inline comment when nothing of it is there any more: nothing in it can be applied."""
     names = ", ".join(finding.id for finding in remark[:SHOWN_IN_COMMENT])
     more = f" and {len(remark) - SHOWN_IN_COMMENT} more" if len(remark) > SHOWN_IN_COMMENT else ""
-    what = f"{prose(remark[0].message, 300)}\n\n<sub>{names}{more} · {_rule(remark[0])}</sub>"
-    return f"{NO_LONGER} ({code(head_sha[:7])}).\n\n{what}"
+    what = f"{escape(remark[0].message, 300)}\n\n<sub>{names}{more} · {_rule(remark[0])}</sub>"
+    return f"{OUTDATED} ({inline_code(head_sha[:7])}).\n\n{what}"
 
 
-def as_said(remark: Remark, body: str) -> Remark:
+def sort_as_listed(remark: Remark, body: str) -> Remark:
     """The findings of a comment in the order in which it says them: it stands at the first, wherever that moved.
 
     :param body: what the comment says now.
@@ -208,13 +209,13 @@ def as_said(remark: Remark, body: str) -> Remark:
     return tuple(sorted(remark, key=order))
 
 
-def without_lines(body: str) -> list[str]:
+def strip_line_numbers(body: str) -> list[str]:
     """The words of a comment without the lines of its places, which every push may move."""
     return _LINES.sub("", body).split()
 
 
 _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
-NO_LONGER = "**No longer applies**"
+OUTDATED = "**No longer applies**"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _GONE_HERE = " *(no longer here)*"
 
@@ -222,7 +223,7 @@ _GONE_HERE = " *(no longer here)*"
 def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
     """The places of a comment beside its own, each with what differs there."""
     rows = [
-        f"- {place(each.where)} {each.id}{_differing(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
+        f"- {inline_path(each.where)} {each.id}{_difference(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
         for each in remark[1:SHOWN_IN_COMMENT]
     ]
     left = len(remark) - 1 - len(rows)
@@ -230,9 +231,9 @@ def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
     return "\n".join(["Also here:", "", *rows, *more])
 
 
-def _differing(finding: Finding, first: Finding) -> str:
+def _difference(finding: Finding, first: Finding) -> str:
     """The first sentence, where it is another: the rest of it says the same of each."""
-    return "" if finding.message == first.message else f": {prose(finding.message.partition('. ')[0], 160)}"
+    return "" if finding.message == first.message else f": {escape(finding.message.partition('. ')[0], 160)}"
 
 
 def _about(finding: Finding) -> str:
@@ -243,24 +244,24 @@ def _disagree(ways: str) -> str:
     return f"<sub>Not a problem? Reply {ways}.</sub>"
 
 
-def annotation(finding: Finding) -> tuple[str, str]:
+def render_annotation(finding: Finding) -> tuple[str, str]:
     """Title and message of an annotation; GitHub shows them as plain text."""
     message = " ".join(finding.message.split())
     return f"{finding.severity.value.capitalize()}: {finding.rule} ({finding.id})"[:255], message[:4000]
 
 
-def reasons(tree: Sequence[Reason], depth: int = 0) -> str:
+def render_reasons(tree: Sequence[Reason], depth: int = 0) -> str:
     """A tree of reasons as a nested list."""
     lines: list[str] = []
     for reason in tree:
-        lines.append(f"{'  ' * depth}- {prose(reason.text)}")
+        lines.append(f"{'  ' * depth}- {escape(reason.text)}")
         if reason.children:
-            lines.append(reasons(reason.children[:20], depth + 1))
+            lines.append(render_reasons(reason.children[:20], depth + 1))
     return "\n".join(lines)
 
 
 def _warning(problem: str | None) -> list[str]:
-    return [] if problem is None else [f"⚠️ {prose(problem)}"]
+    return [] if problem is None else [f"⚠️ {escape(problem)}"]
 
 
 def _title(review: Review) -> str:
@@ -268,7 +269,7 @@ def _title(review: Review) -> str:
     if review.decision is Decision.request_changes:
         return f"Changes requested: {_count(blocking, 'finding')} to fix"
     if review.decision is Decision.require_human:
-        return _asking(review)
+        return _human_title(review)
     if review.decision is Decision.unread:
         nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
         return (
@@ -286,7 +287,7 @@ def _title(review: Review) -> str:
 _BY_PERSON = "Approved by a person: nothing else to say"
 
 
-def _asking(review: Review) -> str:
+def _human_title(review: Review) -> str:
     codes = {reason.code for reason in review.reasons}
     if "gate.rejected" in codes:
         return "Rejected by a person"
@@ -296,7 +297,7 @@ def _asking(review: Review) -> str:
 
 
 def _verdict(review: Review) -> str:
-    return f"{reasons(review.reasons)}\n\n**Next:** {_next(review)}"
+    return f"{render_reasons(review.reasons)}\n\n**Next:** {_next(review)}"
 
 
 _NEXT = {
@@ -362,7 +363,7 @@ def _in_history(review: Review) -> str:
     if not review.in_history:
         return ""
     rows = [
-        f"- {place(f.where)} held it ({_rule(f)}): `/forge dismiss {f.id} revoked` closes this"
+        f"- {inline_path(f.where)} held it ({_rule(f)}): `/forge dismiss {f.id} revoked` closes this"
         for f in review.in_history[:20]
     ]
     left = len(review.in_history) - len(rows)
@@ -373,19 +374,19 @@ def _in_history(review: Review) -> str:
     return "\n".join(["### In the history", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
-def _dismissed(review: Review) -> str:
+def _list_dismissed(review: Review) -> str:
     dismissed = (*review.dismissed, *review.in_history_dismissed)
     if not dismissed:
         return ""
-    rows = [f"- {place(f.where)} {prose(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
+    rows = [f"- {inline_path(f.where)} {escape(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
     left = len(dismissed) - len(rows)
     intro = "People dismissed these, so they do not count. `/forge undismiss F-ID` takes it back."
     return "\n".join(["### Held back", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
 def _row(finding: Finding, inline: bool) -> str:
-    where = place(finding.where) + (" 💬" if inline else "")
-    what = f"{prose(finding.message, 160)} <sub>{finding.id}</sub>"
+    where = inline_path(finding.where) + (" 💬" if inline else "")
+    what = f"{escape(finding.message, 160)} <sub>{finding.id}</sub>"
     return f"| {_ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {_rule(finding)} |"
 
 
@@ -393,30 +394,30 @@ def _risk(review: Review) -> str:
     head = f"### Risk: {review.risk.level.value} ({review.risk.score} of 100)"
     if not review.risk.parts:
         return f"{head}\n\nSmall, and nothing in it stands out."
-    rows = [f"| +{part.points} | {prose(part.text)} |" for part in review.risk.parts]
+    rows = [f"| +{part.points} | {escape(part.text)} |" for part in review.risk.parts]
     return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows])
 
 
 def _layers(review: Review) -> str:
     head = ["### What ran", "", "| layer | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
     rows = [row for layer in review.layers for row in _layer_rows(layer)]
-    return "\n".join([*head, *rows, *(["", prose(review.sandbox)] if review.sandbox else [])])
+    return "\n".join([*head, *rows, *(["", escape(review.sandbox)] if review.sandbox else [])])
 
 
 def _layer_rows(layer: LayerReport) -> list[str]:
     name = LAYERS[layer.layer]
     rows = [
-        f"| {name} | {code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | "
-        f"{'⚠️ ' + prose(tool.problem, 200) if tool.problem else 'done'} |"
+        f"| {name} | {inline_code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | "
+        f"{'⚠️ ' + escape(tool.problem, 200) if tool.problem else 'done'} |"
         for tool in layer.tools
     ]
     if layer.missing is not None:
-        rows.append(f"| {name} | | | | ⚠️ {prose(layer.missing, 300)} |")
+        rows.append(f"| {name} | | | | ⚠️ {escape(layer.missing, 300)} |")
     if layer.cut:
         more = f"{_count(layer.cut, 'more finding')} left out: the gravest of each file and tool are kept"
         rows.append(f"| {name} | | | | ⚠️ {more} |")
     if layer.note is not None:
-        rows.append(f"| {name} | | | | {prose(layer.note, 300)} |")
+        rows.append(f"| {name} | | | | {escape(layer.note, 300)} |")
     return rows
 
 
@@ -424,14 +425,14 @@ def _not_looked_at(review: Review) -> str:
     """What nothing looked at; and apart from it, because it is nothing unusual, what only the model did not read."""
     unread = [each for each in review.not_looked_at if each.by_model]
     others = [each for each in review.not_looked_at if not each.by_model]
-    parts = (_listed("Not looked at", others), _listed("Not read by the model", unread))
+    parts = (_list_skipped("Not looked at", others), _list_skipped("Not read by the model", unread))
     return "\n\n".join(part for part in parts if part)
 
 
-def _listed(title: str, entries: Sequence[NotLookedAt]) -> str:
+def _list_skipped(title: str, entries: Sequence[SkippedFile]) -> str:
     if not entries:
         return ""
-    rows = [f"- {code(entry.path)}: {prose(entry.reason)}" for entry in entries[:30]]
+    rows = [f"- {inline_code(entry.path)}: {escape(entry.reason)}" for entry in entries[:30]]
     left = len(entries) - len(rows)
     return "\n".join([f"### {title}", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
@@ -440,15 +441,15 @@ def _footer(review: Review) -> str:
     return (
         f"<sub>{_count(review.files, 'file')}, +{review.additions} −{review.deletions}, "
         f"{review.merge_base[:7]}…{review.head_sha[:7]} · {review.seconds:.1f} s · "
-        f"{_spending(review)}</sub>"
+        f"{_model_cost(review)}</sub>"
     )
 
 
-def _spending(review: Review) -> str:
+def _model_cost(review: Review) -> str:
     tools = [tool for layer in review.layers if layer.layer is Layer.model for tool in layer.tools]
     if not tools:
         return "no model was asked: 0 tokens, 0.00 USD"
-    return f"{sum(tool.tokens for tool in tools):,} tokens, {shown(sum(tool.cost for tool in tools))}"
+    return f"{sum(tool.tokens for tool in tools):,} tokens, {format_usd(sum(tool.cost for tool in tools))}"
 
 
 def _details(review: Review) -> str:
@@ -461,12 +462,12 @@ def _details(review: Review) -> str:
 
 
 def _bullet(finding: Finding) -> str:
-    message = prose(finding.message, 200)
-    return f"- {_ICONS[finding.severity]} {place(finding.where)} {message} ({_rule(finding)}, {finding.id})"
+    message = escape(finding.message, 200)
+    return f"- {_ICONS[finding.severity]} {inline_path(finding.where)} {message} ({_rule(finding)}, {finding.id})"
 
 
 def _rule(finding: Finding) -> str:
-    return link(finding.rule, finding.help_url) if finding.help_url else code(finding.rule)
+    return link(finding.rule, finding.help_url) if finding.help_url else inline_code(finding.rule)
 
 
 def _count(number: int, noun: str) -> str:

@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 
 from domain.errors import ForgeError
-from domain.runs.task_result import ToFix
+from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
-    MOST_TOLD,
+    MAX_DETAILED,
     Analysis,
+    CaseOutcome,
     CommandResult,
     DiffCoverage,
     FailureClass,
-    Outcome,
     TestCase,
     TestRun,
     Verdict,
-    verdict,
+    decide_verdict,
 )
-from domain.text.escaping import block, code, place, prose, visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.redaction import redact_outgoing
 from messages.review import CheckText
 
 CHECK_NAME = "Forge / test"
@@ -31,11 +31,11 @@ _ANALYSES = 10
 _OUTPUT = 3_000  # characters of what a command printed at its end
 
 
-def queued() -> CheckText:
+def render_queued() -> CheckText:
     return CheckText("Waiting to be tested", "The tests start as soon as a worker is free.")
 
 
-def progress(doing: str) -> CheckText:
+def render_progress(doing: str) -> CheckText:
     """While the tests run.
 
     :param doing: a few words of Forge's own.
@@ -43,8 +43,8 @@ def progress(doing: str) -> CheckText:
     return CheckText(doing, f"{doing}. This check is updated as the tests go on.")
 
 
-def outcome(
-    run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool = False, weakened: Sequence[ToFix] = ()
+def render_outcome(
+    run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool = False, weakened: Sequence[RequiredFix] = ()
 ) -> CheckText:
     """The finished check run.
 
@@ -52,30 +52,30 @@ def outcome(
     :param proposes: whether Forge goes on to write tests where there are none.
     :param weakened: the tests that the change takes away.
     """
-    came_to = verdict(run)
+    came_to = decide_verdict(run)
     parts = [
-        _happened(run, came_to),
+        _describe_result(run, came_to),
         f"**Next:** {_next(run, came_to, analyses, proposes)}",
         _failures(run),
-        _weakened(weakened),
+        _list_weakened(weakened),
         _analyses(analyses),
-        _known(run),
+        _list_known(run),
         _flaky(run),
         _coverage(run),
         _commands(run),
     ]
-    return CheckText(_title(run, came_to), _joined(parts), _outputs(run))
+    return CheckText(_title(run, came_to), _join(parts), _outputs(run))
 
 
-def given_up(error: ForgeError) -> CheckText:
+def render_failure(error: ForgeError) -> CheckText:
     """Where Forge itself did not get through."""
     return CheckText(
         "The tests could not be run",
-        f"**What happened:** {prose(str(error), 800)}\n\n**Next:** write `/forge test` to try again.",
+        f"**What happened:** {escape(str(error), 800)}\n\n**Next:** write `/forge test` to try again.",
     )
 
 
-def cancelled() -> CheckText:
+def render_cancelled() -> CheckText:
     """Where nobody waits for the result any more: a push, a close, a person who stopped it."""
     return CheckText(
         "Not tested to the end",
@@ -84,11 +84,11 @@ def cancelled() -> CheckText:
     )
 
 
-def paused(by: str) -> CheckText:
+def render_paused(by: str) -> CheckText:
     """Where Forge does nothing in the repository."""
     return CheckText(
         "Not tested: Forge is paused",
-        f"**What happened:** {code(by)} paused Forge in this repository.\n\n"
+        f"**What happened:** {inline_code(by)} paused Forge in this repository.\n\n"
         "**Next:** after `/forge unpause`, write `/forge test`.",
     )
 
@@ -107,16 +107,16 @@ def _title(run: TestRun, came_to: Verdict) -> str:
         case Verdict.failed:
             return f"{_count(len(run.failed_commands), 'command')} failed"
         case Verdict.passed:
-            return _passed(run)
+            return _success_title(run)
 
 
-def _passed(run: TestRun) -> str:
+def _success_title(run: TestRun) -> str:
     if run.is_unconcerned:
         return "Passed: no test concerns this change"
     if not run.cases:
         return "Tests passed (no report)"
-    ran = [case for case in run.cases if case.id in run.flaky or case.outcome is Outcome.passed]
-    skipped = sum(case.outcome is Outcome.skipped for case in run.cases)
+    ran = [case for case in run.cases if case.id in run.flaky or case.outcome is CaseOutcome.passed]
+    skipped = sum(case.outcome is CaseOutcome.skipped for case in run.cases)
     parts = [
         _count(len(ran), "test"),
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
@@ -128,34 +128,35 @@ def _passed(run: TestRun) -> str:
     return f"Passed: {', '.join(filter(None, parts))}"
 
 
-def _happened(run: TestRun, came_to: Verdict) -> str:
-    chosen = prose(run.selection, 800)
+def _describe_result(run: TestRun, came_to: Verdict) -> str:
+    chosen = escape(run.selection, 800)
     if came_to is Verdict.not_run:
-        return f"**What happened:** {prose(run.not_run, 800) or _not_told(run)}"
+        return f"**What happened:** {escape(run.not_run, 800) or _explain_not_run(run)}"
     if came_to is Verdict.no_tests:
         return "**What happened:** no tests were found in this repository, so nothing says whether this change works."
     if came_to is Verdict.failed and not run.failures:
-        return f"**What happened:** {_ended(run.failed_commands[0])} {chosen}".rstrip()
+        return f"**What happened:** {_describe_end(run.failed_commands[0])} {chosen}".rstrip()
     return chosen
 
 
-def _not_told(run: TestRun) -> str:
+def _explain_not_run(run: TestRun) -> str:
     """Why nobody knows whether the tests pass."""
-    if failed := next((each for each in run.commands if each.kind == "setup" and not each.succeeded), None):
-        return _ended(failed)
+    if failed := next((each for each in run.commands if each.kind == "setup" and not each.is_successful), None):
+        return _describe_end(failed)
     if unproven := next((each for each in run.test_commands if each.is_unproven), None):
         return (
-            f"{code(unproven.line, 160)} ended with success but left no report that can be read, so nobody knows what "
-            f"it tested. {prose(unproven.report_problem, 160)}"
+            f"{inline_code(unproven.line, 160)} ended with success but left no report that can be "
+            "read, so nobody knows what "
+            f"it tested. {escape(unproven.report_problem, 160)}"
         )
-    if run.skipped_all:
+    if run.is_all_skipped:
         return f"all tests were skipped ({len(run.cases):,}), so nothing says whether this change works."
     return "the tests could not be started."
 
 
-def _ended(command: CommandResult) -> str:
+def _describe_end(command: CommandResult) -> str:
     """How a command ended, and what is odd about it."""
-    name = code(command.line, 160)
+    name = inline_code(command.line, 160)
     if command.exit_status is None:
         return f"{name} did not end by itself: it took too long or was stopped."
     told = ", although its report says that all tests passed" if _claims_success(command) else ""
@@ -168,7 +169,7 @@ def _claims_success(command: CommandResult) -> bool:
 
 def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes: bool) -> str:
     match came_to:
-        case Verdict.not_run if run.skipped_all:
+        case Verdict.not_run if run.is_all_skipped:
             return "see to it that tests which concern this change are carried out, then write `/forge test`."
         case Verdict.not_run:
             return (
@@ -195,16 +196,16 @@ def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes
         case Verdict.passed if run.flaky:
             return "nothing has to be done for this change; the flaky tests below fail now and then."
         case Verdict.passed:
-            return "nothing." if not _uncovered(run) else "nothing has to be done; the lines below are not tested."
+            return "nothing." if not _has_uncovered(run) else "nothing has to be done; the lines below are not tested."
 
 
 def _is_only_environment(run: TestRun, analyses: Sequence[Analysis]) -> bool:
     lacking = {each.test_id for each in analyses if each.failure_class is FailureClass.environment}
-    failures = run.failures[:MOST_TOLD]
+    failures = run.failures[:MAX_DETAILED]
     return bool(failures) and all(case.id in lacking for case in failures)
 
 
-def _uncovered(run: TestRun) -> bool:
+def _has_uncovered(run: TestRun) -> bool:
     return run.diff_coverage is not None and bool(run.diff_coverage.uncovered)
 
 
@@ -213,7 +214,8 @@ def _uncovered(run: TestRun) -> bool:
 
 def _failures(run: TestRun) -> str:
     rows = [
-        f"| {code(case.id, 120)} | {place(case.where, 120) if case.where else ''} | {prose(_message(case), 160)} |"
+        f"| {inline_code(case.id, 120)} | {inline_path(case.where, 120) if case.where else ''} | "
+        f"{escape(_message(case), 160)} |"
         for case in run.failures[:_FAILURES]
     ]
     head = ["| test | where | what |", "| --- | --- | --- |"]
@@ -221,15 +223,15 @@ def _failures(run: TestRun) -> str:
 
 
 def _message(case: TestCase) -> str:
-    return case.message or visible(case.details).strip().partition("\n")[0] or "It does not say why."
+    return case.message or strip_invisible(case.details).strip().partition("\n")[0] or "It does not say why."
 
 
-def _weakened(taken: Sequence[ToFix]) -> str:
-    rows = [f"- {place(_where(each), 160)}: {prose(each.message, 400)}" for each in taken[:_FILES]]
+def _list_weakened(taken: Sequence[RequiredFix]) -> str:
+    rows = [f"- {inline_path(_where(each), 160)}: {escape(each.message, 400)}" for each in taken[:_FILES]]
     return _section("### Tests that were taken away", rows, len(taken) - len(rows))
 
 
-def _where(each: ToFix) -> str:
+def _where(each: RequiredFix) -> str:
     return f"{each.path}:{each.line}" if each.line else each.path
 
 
@@ -243,25 +245,25 @@ _MEANS: Mapping[FailureClass, str] = {
 def _analyses(analyses: Sequence[Analysis]) -> str:
     shown = sorted(analyses, key=lambda each: -each.confidence)[:_ANALYSES]
     rows = [
-        f"- {code(each.test_id, 120)}: {_MEANS[each.failure_class]}, confidence {each.confidence:.0%}. "
-        f"{prose(each.root_cause, 300)}{_fix(each)}"
+        f"- {inline_code(each.test_id, 120)}: {_MEANS[each.failure_class]}, confidence {each.confidence:.0%}. "
+        f"{escape(each.root_cause, 300)}{_fix(each)}"
         for each in shown
     ]
     return _section("### What it means", rows, len(analyses) - len(rows))
 
 
 def _fix(analysis: Analysis) -> str:
-    return f" **Suggested:** {prose(analysis.suggested_fix, 300)}" if analysis.suggested_fix else ""
+    return f" **Suggested:** {escape(analysis.suggested_fix, 300)}" if analysis.suggested_fix else ""
 
 
 def _flaky(run: TestRun) -> str:
-    rows = [f"- {code(each, 160)}" for each in run.flaky[:_FLAKY]]
+    rows = [f"- {inline_code(each, 160)}" for each in run.flaky[:_FLAKY]]
     intro = ["These failed and passed when they were run again, on the same code.", ""]
     return _section("### Flaky", [*intro, *rows] if rows else [], len(run.flaky) - len(rows))
 
 
-def _known(run: TestRun) -> str:
-    rows = [f"- {code(each, 160)}" for each in run.known[:_FLAKY]]
+def _list_known(run: TestRun) -> str:
+    rows = [f"- {inline_code(each, 160)}" for each in run.known[:_FLAKY]]
     intro = ["These failed, and fail on the merge base as well, so they do not count against this change.", ""]
     return _section("### Fails without this change, too", [*intro, *rows] if rows else [], len(run.known) - len(rows))
 
@@ -279,7 +281,7 @@ def _coverage(run: TestRun) -> str:
             if total
         ]
     if run.diff_coverage is not None:
-        rows = [_diff(run.diff_coverage), *rows, *_uncovered_lines(run.diff_coverage)]
+        rows = [_diff(run.diff_coverage), *rows, *_list_uncovered(run.diff_coverage)]
     return _section("### Coverage", rows)
 
 
@@ -289,15 +291,15 @@ def _diff(coverage: DiffCoverage) -> str:
     return f"- Lines this change adds: {coverage.covered:,} of {coverage.total:,} ({coverage.share:.0%})"
 
 
-def _uncovered_lines(coverage: DiffCoverage) -> list[str]:
+def _list_uncovered(coverage: DiffCoverage) -> list[str]:
     files = list(coverage.uncovered.items())
-    rows = [f"- Not run in {code(path, 120)}: {ranges(lines)}" for path, lines in files[:_FILES]]
-    rows += [f"- Not measured: {code(path, 120)}" for path in coverage.unmeasured[:_FILES]]
+    rows = [f"- Not run in {inline_code(path, 120)}: {format_ranges(lines)}" for path, lines in files[:_FILES]]
+    rows += [f"- Not measured: {inline_code(path, 120)}" for path in coverage.unmeasured[:_FILES]]
     left = max(len(files) - _FILES, 0) + max(len(coverage.unmeasured) - _FILES, 0)
     return [*rows, f"- and {_count(left, 'more file')}"] if left else rows
 
 
-def ranges(lines: Sequence[int]) -> str:
+def format_ranges(lines: Sequence[int]) -> str:
     """Line numbers for people: ``3–5, 9``.
 
     :param lines: ascending.
@@ -315,7 +317,7 @@ def ranges(lines: Sequence[int]) -> str:
 
 def _commands(run: TestRun) -> str:
     rows = [
-        f"| {command.kind} | {code(command.line, 160)} | {_status(command)} | {command.seconds:.1f} s |"
+        f"| {command.kind} | {inline_code(command.line, 160)} | {_status(command)} | {command.seconds:.1f} s |"
         for command in run.commands[:_FLAKY]
     ]
     head = ["| | command | how it ended | time |", "| --- | --- | --- | --- |"]
@@ -327,8 +329,8 @@ def _status(command: CommandResult) -> str:
     if command.is_excused:
         ended += ", by tests only that are flaky or fail without this change"
     if command.report_problem:
-        return f"{ended}; {prose(command.report_problem, 160)}"
-    if command.found_no_tests:
+        return f"{ended}; {escape(command.report_problem, 160)}"
+    if command.has_no_tests:
         return f"{ended}; no tests"
     if command.kind in {"test", "retry"}:
         return f"{ended}; {_count(len(command.cases), 'test') if command.cases else 'no report'}"
@@ -337,9 +339,12 @@ def _status(command: CommandResult) -> str:
 
 def _outputs(run: TestRun) -> str:
     """The end of what the commands printed that did not succeed."""
-    failed = [command for command in run.commands if not command.succeeded and command.output]
-    parts = [f"### {code(each.line, 160)}\n\n{block(outgoing(visible(each.output))[-_OUTPUT:])}" for each in failed[:8]]
-    return _joined(parts)
+    failed = [command for command in run.commands if not command.is_successful and command.output]
+    parts = [
+        f"### {inline_code(each.line, 160)}\n\n{code_block(redact_outgoing(strip_invisible(each.output))[-_OUTPUT:])}"
+        for each in failed[:8]
+    ]
+    return _join(parts)
 
 
 def _section(heading: str, rows: Sequence[str], left: int = 0) -> str:
@@ -348,7 +353,7 @@ def _section(heading: str, rows: Sequence[str], left: int = 0) -> str:
     return "\n".join([heading, "", *rows, *more]) if rows else ""
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join(parts: Sequence[str]) -> str:
     """As many of the parts, from the first, as GitHub takes."""
     kept: list[str] = []
     for part in filter(None, parts):

@@ -1,29 +1,29 @@
 """What Forge answers in the thread of a finding to a person's words."""
 
 from domain.review.findings import Finding
-from domain.text.escaping import prose
+from domain.text.escaping import escape
 
 _LONGEST = 1_200  # characters of what a model says
 
 
-def answered(told: str) -> str:
+def render_answer(told: str) -> str:
     """The answer to a question."""
-    return prose(told, _LONGEST)
+    return escape(told, _LONGEST)
 
 
-def taken_for_a_dismissal(receipt: str) -> str:
+def confirm_dismissal(receipt: str) -> str:
     """The receipt of a dismissal that was said in a person's own words."""
     return f"Taken for a dismissal. {receipt}"
 
 
-def needs_a_command(finding: Finding) -> str:
+def ask_for_command(finding: Finding) -> str:
     """Somebody who may dismiss it disagrees with a finding that blocks: a model's reading of words lifts none."""
     return (
         f"Noted. **{finding.id}** blocks, so words alone do not dismiss it: `/forge dismiss {finding.id} reason` does."
     )
 
 
-def is_it_a_dismissal(finding: Finding) -> str:
+def ask_about_dismissal(finding: Finding) -> str:
     """Somebody who may dismiss it seems to disagree."""
     return (
         f"If **{finding.id}** is wrong or not wanted here, `/forge dismiss {finding.id} reason` dismisses it, "
@@ -31,7 +31,7 @@ def is_it_a_dismissal(finding: Finding) -> str:
     )
 
 
-def a_hint(finding: Finding) -> str:
+def confirm_hint(finding: Finding) -> str:
     """Somebody who may not dismiss it disagrees."""
     return (
         f"Noted as a hint: **{finding.id}** still counts. Somebody with write permission who did not open this pull "

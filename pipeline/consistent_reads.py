@@ -10,17 +10,17 @@ from pydantic import JsonValue
 from domain.errors import Behind, NotFound
 from domain.github.issues import Issue
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import Seen, is_older
+from domain.github.seen import EventSnapshot, is_stale
 from domain.runs.run import RepositoryRef
 from pipeline.context import Services
-from pipeline.steps import noted
+from pipeline.steps import call_dbos
 
 Told = TypeVar("Told")
 Shown = TypeVar("Shown", Issue, PullRequest)
 Step = Callable[[str, Callable[[], Awaitable[JsonValue]]], Awaitable[JsonValue]]
 
 
-async def caught_up(
+async def read_when_visible(
     services: Services, step: Step, key: str, look: Callable[[Told | None], Awaitable[JsonValue]], told: Told | None
 ) -> JsonValue:
     """A step that looks at what an event told of, again after a pause as long as GitHub does not show it.
@@ -31,34 +31,36 @@ async def caught_up(
     :raises CodeHostError: as the last look.
     """
 
-    async def looked() -> JsonValue:
+    async def look_once() -> JsonValue:
         try:
             return {"found": await look(told)}
         except Behind as behind:
             return {"behind": behind.message}
 
     for pause in services.lag if told is not None else ():
-        answer = cast(dict[str, JsonValue], await step(key, looked))
+        answer = cast(dict[str, JsonValue], await step(key, look_once))
         if "found" in answer:
             return answer["found"]
-        await noted(partial(DBOS.sleep_async, pause))
+        await call_dbos(partial(DBOS.sleep_async, pause))
     return await step(key, lambda: look(None))
 
 
-async def pull_request(services: Services, repository: RepositoryRef, number: int, seen: Seen | None) -> PullRequest:
+async def load_pull_request(
+    services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
+) -> PullRequest:
     """The pull request at this moment.
 
     :raises Behind: if GitHub answers with what was there before ``seen``.
     """
-    return _new_enough(await _there(services.host.pull_request(repository, number), seen), seen)
+    return _require_current(await _require_found(services.host.pull_request(repository, number), seen), seen)
 
 
-async def issue(services: Services, repository: RepositoryRef, number: int, seen: Seen | None) -> Issue:
+async def load_issue(services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None) -> Issue:
     """The issue at this moment; as :func:`pull_request`."""
-    return _new_enough(await _there(services.host.issue(repository, number), seen), seen)
+    return _require_current(await _require_found(services.host.issue(repository, number), seen), seen)
 
 
-async def _there(asked: Awaitable[Shown], seen: Seen | None) -> Shown:
+async def _require_found(asked: Awaitable[Shown], seen: EventSnapshot | None) -> Shown:
     """What an event has just named is not there yet, rather than not there."""
     try:
         return await asked
@@ -68,7 +70,7 @@ async def _there(asked: Awaitable[Shown], seen: Seen | None) -> Shown:
         raise Behind(error.message, error.advice) from error
 
 
-def _new_enough(live: Shown, seen: Seen | None) -> Shown:
-    if seen is not None and is_older(live, seen):
+def _require_current(live: Shown, seen: EventSnapshot | None) -> Shown:
+    if seen is not None and is_stale(live, seen):
         raise Behind(f"GitHub does not show yet what it told of #{live.number}.", "Forge looks again.")
     return live

@@ -9,13 +9,13 @@ from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost
 from domain.text.markers import Markers
 from memory.db.engine import Database
-from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, durable
+from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from workspace.mirror import Mirrors
 
 SETTLING = 10.0
 """Seconds after which GitHub shows what was written, even where it lags: then what is not there did not happen."""
 
-WORTH_TELLING = 2.0
+PROGRESS_DELAY = 2.0
 """Seconds: progress that is overtaken sooner is not worth one of an installation's writes."""
 
 
@@ -35,8 +35,8 @@ class Services:
     lag: Sequence[float] = LAG  # seconds before each further look at what GitHub does not show yet
     settling: float = SETTLING
     stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
-    durable: Durable = durable  # how a step is made durable
-    worth_telling: float = WORTH_TELLING
+    durable: Durable = run_durable_step  # how a step is made durable
+    progress_delay: float = PROGRESS_DELAY
     reflects: bool = True  # whether a model is asked what could be learned from runs
 
     @property

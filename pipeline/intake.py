@@ -86,7 +86,7 @@ class Intake:
         """Store a group, again and again while the database does not take it and somebody waits."""
         while waiting := [caller for caller in group if not caller.answer.done()]:
             try:
-                new = await self._stored([caller.delivery for caller in waiting])
+                new = await self._store([caller.delivery for caller in waiting])
             except DatabaseUnavailable as error:
                 log.warning("intake.not_stored", deliveries=len(waiting), error=str(error))
                 await asyncio.sleep(_PAUSE)
@@ -106,24 +106,24 @@ class Intake:
         for caller in group:
             await self._write([caller])
 
-    async def _stored(self, group: Sequence[Delivery]) -> list[bool]:
+    async def _store(self, group: Sequence[Delivery]) -> list[bool]:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, group)
 
     def _commit(self, group: Sequence[Delivery]) -> list[bool]:
         with begin(self._engine) as connection:
             new = deliveries.store(connection, group)
-            gathering = _Gathering(connection) if connection.dialect.name == "sqlite" else None
+            gathering = _BatchingConnection(connection) if connection.dialect.name == "sqlite" else None
             for delivery, was_new in zip(group, new, strict=True):
                 if was_new and delivery.command is not None:
                     self._client.enqueue_in_transaction(
-                        cast(Connection, gathering or connection), _work(delivery.guid), delivery.guid
+                        cast(Connection, gathering or connection), _build_options(delivery.guid), delivery.guid
                     )
             if gathering is not None:
                 gathering.insert()
             return new
 
 
-class _Gathering:
+class _BatchingConnection:
     """Stands in for an SQLite connection while DBOS queues work, so that a group's rows are inserted together.
 
     DBOS builds and executes two inserts per workflow there, which was most of the door's time; on PostgreSQL it
@@ -149,7 +149,7 @@ class _Gathering:
             self._connection.execute(insert, rows).close()  # rows that nobody fetches would keep it from committing
 
 
-def _work(guid: str) -> EnqueueOptions:
+def _build_options(guid: str) -> EnqueueOptions:
     return {
         "workflow_name": DELIVERY,
         "queue_name": DELIVERIES,

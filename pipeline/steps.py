@@ -29,12 +29,12 @@ STUBBORN = 200
 """How often the last pause is repeated where giving up would lose something: two days."""
 
 
-async def durable(name: str, call: Call) -> dict[str, Any]:
+async def run_durable_step(name: str, call: Call) -> dict[str, Any]:
     """A :data:`Durable` step; steps are matched by order, the name is for people."""
-    return await noted(cast(Call, partial(DBOS.run_step_async, {"name": name}, call)))
+    return await call_dbos(cast(Call, partial(DBOS.run_step_async, {"name": name}, call)))
 
 
-async def noted(operation: Callable[[], Awaitable[T]]) -> T:
+async def call_dbos(operation: Callable[[], Awaitable[T]]) -> T:
     """The answer of an operation DBOS takes note of, whatever the database does meanwhile.
 
     If the database fails, nobody knows whether the note was taken, so the workflow is interrupted. Where DBOS managed
@@ -49,10 +49,10 @@ async def noted(operation: Callable[[], Awaitable[T]]) -> T:
         except Exception as error:
             if not is_outage(error):
                 raise
-            raise interrupted(error) from error
+            raise make_interruption(error) from error
 
 
-async def surely(call: Callable[[], Awaitable[T]]) -> T:
+async def run_outside_journal(call: Callable[[], Awaitable[T]]) -> T:
     """The answer of a call that is no step, because what it brings cannot be kept, such as commits on this machine.
 
     What would pass by itself interrupts the workflow, which is queued again soon, and is never its outcome.
@@ -62,10 +62,10 @@ async def surely(call: Callable[[], Awaitable[T]]) -> T:
     except ForgeError as error:
         if error.recovery is Recovery.stop:
             raise
-        raise interrupted(error) from error
+        raise make_interruption(error) from error
 
 
-def interrupted(error: Exception) -> asyncio.CancelledError:
+def make_interruption(error: Exception) -> asyncio.CancelledError:
     """Ends this execution of the workflow without an outcome, as if the process had died.
 
     The engine queues it again soon; what was noted is not repeated then.

@@ -17,7 +17,7 @@ from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 from dbos._error import DBOSNonExistentWorkflowError, DBOSUnexpectedStepError  # not exported
 from pydantic import JsonValue
 
-from domain.commands import HearComment
+from domain.commands import ReadReply
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
 from domain.runs.run import Run, RunState
@@ -26,10 +26,10 @@ from memory.gates import gates
 from memory.process import executors, halts
 from memory.process.executors import LEASE, Holder
 from memory.runs import checkpoints, runs, waits
-from pipeline.automation.workflow import Acting, begin_due
+from pipeline.automation.workflow import AutomationRun, enqueue_due_checks
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
-from pipeline.durable.anew import begin_anew
+from pipeline.durable.anew import restart_workflow
 from pipeline.durable.journal import WAKE, Parked, WorkflowJournal
 from pipeline.durable.names import (
     ACTING,
@@ -47,16 +47,16 @@ from pipeline.durable.names import (
     TEST,
     TESTS,
 )
-from pipeline.durable.queues import go_on
-from pipeline.feedback.replies import Hearing
+from pipeline.durable.queues import enqueue_resume
+from pipeline.feedback.replies import ReplyHandler
 from pipeline.issue.test_command import HeadTest
 from pipeline.issue.workflow import IssueRun, has_ended
-from pipeline.learning.consolidation import Consolidating, Nights
-from pipeline.learning.reflection import Attention, Reflecting, looked_back_on
+from pipeline.learning.consolidation import ConsolidationRun, ConsolidationSweep
+from pipeline.learning.reflection import ReflectionRun, ReflectionSweep, reflect_if_ended
 from pipeline.maintenance.retention import Retention
 from pipeline.review.workflow import ReviewRun
-from pipeline.runs.closing import derailed, say
-from pipeline.steps import interrupted
+from pipeline.runs.closing import close_run, end_derailed
+from pipeline.steps import make_interruption
 from safety.reflection_triggers import Moment
 
 log = structlog.get_logger(__name__)
@@ -89,7 +89,7 @@ class EngineSettings:
     heartbeat: float = HEARTBEAT
 
 
-def client(engine: Engine) -> DBOSClient:
+def build_client(engine: Engine) -> DBOSClient:
     """A DBOS client for the door: it only queues work."""
     return DBOSClient(
         system_database_engine=engine,
@@ -100,10 +100,10 @@ def client(engine: Engine) -> DBOSClient:
     )
 
 
-def prepare(engine: Engine, settings: EngineSettings) -> None:
+def prepare_queues(engine: Engine, settings: EngineSettings) -> None:
     """Bring DBOS's own tables up to date and register the queues, so that its first look finds them."""
     DBOS.migrate(engine.url.render_as_string(hide_password=False))
-    queues = client(engine)
+    queues = build_client(engine)
 
     def register(name: str, at_once: int, *, polls: float = 1, in_turn: bool = True) -> None:
         queues.register_queue(
@@ -142,8 +142,8 @@ class WorkflowEngine:
         self._told: set[str] = set()  # gates whose answers are on their way to their runs
         self._active = 0  # workflows that run at this moment
         self._retention = Retention(services)
-        self._attention = Attention(services)
-        self._nights = Nights(services)
+        self._attention = ReflectionSweep(services)
+        self._nights = ConsolidationSweep(services)
         self._parked: set[str] = set()  # begun here, and waiting without a place
         self._idle: frozenset[str] = frozenset()  # begun, but not running when the last sweep looked
 
@@ -153,11 +153,11 @@ class WorkflowEngine:
         :raises ConfigurationError: if another live process holds this executor id.
         """
         await self._take_lease()
-        await asyncio.to_thread(prepare, self._engine, self._settings)
+        await asyncio.to_thread(prepare_queues, self._engine, self._settings)
         DBOS(config=self._config())
         self._register()
         self._register_learning()
-        self._register_beside()
+        self._register_side_workflows()
         DBOS.launch()
         self._tasks = [asyncio.create_task(self._repeat(each)) for each in self._sweeps]
 
@@ -187,15 +187,15 @@ class WorkflowEngine:
             self.renew,
             self._wake_due,
             self._answer_gates,
-            self._adopt,
-            self._go_on,
+            self._adopt_work,
+            self._requeue_idle,
             self._retention.sweep,
-            self._attention.look,
-            self._nights.tidy,
+            self._attention.enqueue_reflections,
+            self._nights.enqueue_consolidations,
         )
 
     @contextlib.contextmanager
-    def _working(self) -> Generator[None]:
+    def _track_execution(self) -> Generator[None]:
         """Around a workflow: an outage of the database interrupts it and is never its outcome, and no wait keeps it."""
         self._active += 1
         try:
@@ -205,7 +205,7 @@ class WorkflowEngine:
             raise
         except Exception as error:
             if isinstance(error, DatabaseUnavailable) or is_outage(error):
-                raise interrupted(error) from error
+                raise make_interruption(error) from error
             raise
         finally:
             self._active -= 1
@@ -238,16 +238,16 @@ class WorkflowEngine:
             try:
                 if await _is_over(services, run, asks_again=asks_again):
                     return "over"
-                return await looked_back_on(services, run, await kind(services, run, DBOS.workflow_id).execute())
+                return await reflect_if_ended(services, run, await kind(services, run, DBOS.workflow_id).execute())
             except DBOSUnexpectedStepError as error:
-                return await derailed(services, run, error)
+                return await end_derailed(services, run, error)
 
         @self._workflow(LAST_WORD, DELIVERIES)
         async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
             run = await runs.get(services.database, run_id)
-            return "unknown run" if run is None else await say(services, DBOS.workflow_id or "", run)
+            return "unknown run" if run is None else await close_run(services, DBOS.workflow_id or "", run)
 
-    def _register_beside(self) -> None:
+    def _register_side_workflows(self) -> None:
         """What happens on a run's account beside it."""
         services = self._services
 
@@ -263,8 +263,8 @@ class WorkflowEngine:
             run = await runs.get(services.database, run_id)
             if run is None:
                 return "unknown run"
-            command = HearComment.model_validate_json(said)
-            return await Hearing(services, run, command, guid, DBOS.workflow_id or "").execute()
+            command = ReadReply.model_validate_json(said)
+            return await ReplyHandler(services, run, command, guid, DBOS.workflow_id or "").execute()
 
         @self._workflow(ACTING, DELIVERIES)
         async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]
@@ -272,9 +272,9 @@ class WorkflowEngine:
             if run is None:
                 return "unknown run"
             if run.is_of_issue:
-                await go_on(run, f"look {count}")
+                await enqueue_resume(run, f"look {count}")
                 return "looks again"
-            return await Acting(services, run, count, DBOS.workflow_id).execute()
+            return await AutomationRun(services, run, count, DBOS.workflow_id).execute()
 
     def _register_learning(self) -> None:
         """What is made of runs once they are over, and of what they taught."""
@@ -285,11 +285,11 @@ class WorkflowEngine:
             run = await runs.get(services.database, run_id)
             if run is None:
                 return "unknown run"
-            return await Reflecting(services, run, Moment(moment), DBOS.workflow_id or "").execute()
+            return await ReflectionRun(services, run, Moment(moment), DBOS.workflow_id or "").execute()
 
         @self._workflow(CONSOLIDATE)
         async def consolidate(repository_id: int) -> str:  # pyright: ignore[reportUnusedFunction]
-            return await Consolidating(services, repository_id, DBOS.workflow_id or "").execute()
+            return await ConsolidationRun(services, repository_id, DBOS.workflow_id or "").execute()
 
     def _workflow(self, name: str, queue: str | None = None) -> Callable[[_Work[P]], _Work[P]]:
         """Registers a workflow under a name.
@@ -299,16 +299,16 @@ class WorkflowEngine:
 
         def register(work: _Work[P]) -> _Work[P]:
             @wraps(work)
-            async def working(*arguments: P.args, **named: P.kwargs) -> str:
-                with self._working():
+            async def execute(*arguments: P.args, **named: P.kwargs) -> str:
+                with self._track_execution():
                     try:
                         return await work(*arguments, **named)
                     except DBOSUnexpectedStepError as error:
                         if queue is None:
                             raise
-                        return await begin_anew(error, DBOS.workflow_id or "", name, queue, *arguments)
+                        return await restart_workflow(error, DBOS.workflow_id or "", name, queue, *arguments)
 
-            return DBOS.workflow(name=name, max_recovery_attempts=_RECOVERIES)(working)
+            return DBOS.workflow(name=name, max_recovery_attempts=_RECOVERIES)(execute)
 
         return register
 
@@ -350,49 +350,51 @@ class WorkflowEngine:
 
     async def _wake_due(self) -> None:
         now = self._services.clock.now()
-        await halts.let_go_on(self._services.database, now)
+        await halts.resume_waiting(self._services.database, now)
         await self._unpark(now)
-        for workflow_id in await waits.due(self._services.database, now):
+        for workflow_id in await waits.list_due(self._services.database, now):
             if workflow_id in self._parked:
                 continue
             with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
                 await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
             await waits.remove_due(self._services.database, workflow_id, now)
-        await begin_due(self._services)
+        await enqueue_due_checks(self._services)
 
     async def _unpark(self, now: datetime) -> None:
         """Queue again what left its place to wait and has nothing to wait for any more."""
-        left = self._parked.difference(await asyncio.to_thread(_active)) if self._parked else set[str]()
+        left = self._parked.difference(await asyncio.to_thread(_list_active)) if self._parked else set[str]()
         if not left:
             return
-        for workflow_id in left - await waits.still(self._services.database, sorted(left), now):
+        for workflow_id in left - await waits.filter_waiting(self._services.database, sorted(left), now):
             self._parked.discard(workflow_id)  # first: it may leave its place again at once
-            await asyncio.to_thread(_queue_again, self._settings.executor_id, workflow_id)
+            await asyncio.to_thread(_requeue, self._settings.executor_id, workflow_id)
             await waits.remove_due(self._services.database, workflow_id, now)
 
     async def _answer_gates(self) -> None:
         """Close the gates nobody answered in time, and let runs go on whose answer did not reach them."""
         await gates.expire(self._services.database, self._services.clock.now())
-        answered = await gates.answered(self._services.database)
+        answered = await gates.list_answered(self._services.database)
         for gate, run in answered:
             if gate.id not in self._told:
-                await go_on(run, gate.id)
+                await enqueue_resume(run, gate.id)
         self._told = {gate.id for gate, _ in answered}
 
-    async def _adopt(self) -> None:
+    async def _adopt_work(self) -> None:
         """Go on with the work of processes whose lease ran out."""
-        lapsed = await executors.lapsed(self._services.database, self._settings.executor_id, self._services.clock.now())
+        lapsed = await executors.list_lapsed(
+            self._services.database, self._settings.executor_id, self._services.clock.now()
+        )
         for executor_id in lapsed:
             await asyncio.to_thread(_recover, executor_id)
             await executors.forget(self._services.database, executor_id, self._services.clock.now())
 
-    async def _go_on(self) -> None:
+    async def _requeue_idle(self) -> None:
         """Queue again what this process began and does not work on any more, because the database failed under it."""
         executor_id = self._settings.executor_id
-        idle = await asyncio.to_thread(_idle, executor_id)
+        idle = await asyncio.to_thread(_list_idle, executor_id)
         for workflow_id in (idle & self._idle) - self._parked:  # twice idle: not just on its way from the queue
             log.info("workflow.queued_again", workflow=workflow_id)
-            await asyncio.to_thread(_queue_again, executor_id, workflow_id)
+            await asyncio.to_thread(_requeue, executor_id, workflow_id)
         self._idle = idle
 
 
@@ -401,14 +403,14 @@ async def _is_over(services: Services, run: Run, *, asks_again: bool) -> bool:
 
     async def look() -> JsonValue:
         is_ended = run.state is RunState.failed or (
-            run.state is RunState.completed and not (asks_again and await _is_drawn(services, run))
+            run.state is RunState.completed and not (asks_again and await _has_verdict_to_redraw(services, run))
         )
         return is_ended or await has_ended(services, run)
 
     return bool(await WorkflowJournal(services, DBOS.workflow_id or "").step("is it over", look))
 
 
-async def _is_drawn(services: Services, run: Run) -> bool:
+async def _has_verdict_to_redraw(services: Services, run: Run) -> bool:
     """Whether there is a verdict to be drawn once more."""
     return run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
 
@@ -421,19 +423,19 @@ def _recover(executor_id: str) -> None:
     DBOS._recover_pending_workflows([executor_id])  # pyright: ignore[reportPrivateUsage]
 
 
-def _idle(executor_id: str) -> frozenset[str]:
+def _list_idle(executor_id: str) -> frozenset[str]:
     """Workflows the executor began which do not run in this process."""
     dbos = _get_dbos_instance()
     began = dbos._sys_db.get_pending_workflows(executor_id, APP_VERSION)  # pyright: ignore[reportPrivateUsage]
-    return frozenset(workflow.workflow_id for workflow in began).difference(_active())
+    return frozenset(workflow.workflow_id for workflow in began).difference(_list_active())
 
 
-def _active() -> Sequence[str]:
+def _list_active() -> Sequence[str]:
     """Workflows that run in this process."""
     return _get_dbos_instance()._active_workflows_set.activeList()  # pyright: ignore[reportPrivateUsage]
 
 
-def _queue_again(executor_id: str, workflow_id: str) -> None:
+def _requeue(executor_id: str, workflow_id: str) -> None:
     dbos = _get_dbos_instance()
     dbos._sys_db.reenqueue_for_recovery(workflow_id, [executor_id], RUNS)  # pyright: ignore[reportPrivateUsage]
 

@@ -4,15 +4,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from domain.gates import STANDARD
-from domain.slash import Deploy, Level, RefusalCode, Refused, Rollback, SlashCommand, Verb
+from domain.gates import STANDARD_GATES
+from domain.slash import CommandRefusal, Deploy, Level, RefusalCode, Rollback, SlashCommand, Verb
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
 """The roles of a repository, each including the ones before."""
 
 
 @dataclass(frozen=True)
-class Gate:
+class GateRule:
     """Who decides a gate: the least role, and whether who wrote the change or asked for it is left out."""
 
     role: str
@@ -20,12 +20,13 @@ class Gate:
     not_requester: bool = False
 
 
-GATES: Mapping[str, Gate] = {
-    name: Gate(standard.role, standard.not_author, standard.not_requester) for name, standard in STANDARD.items()
+GATES: Mapping[str, GateRule] = {
+    name: GateRule(standard.role, standard.not_author, standard.not_requester)
+    for name, standard in STANDARD_GATES.items()
 }
 """docs/contract.md, gates. A critical change asks for ``maintain`` at ``human_review``."""
 
-STRICTEST = Gate("maintain", not_author=True, not_requester=True)
+STRICTEST = GateRule("maintain", not_author=True, not_requester=True)
 """What holds for a gate nobody described."""
 
 
@@ -39,7 +40,7 @@ class Push:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class HeadApproval:
     """Somebody approved a head at a gate that is not for its author."""
 
     head_sha: str
@@ -55,7 +56,7 @@ class Authorship:
 
     opener: int
     pushes: tuple[Push, ...] = ()
-    accepted: tuple[Accepted, ...] = ()
+    accepted: tuple[HeadApproval, ...] = ()
 
     def includes(self, account: int) -> bool:
         """Whether an account wrote part of what nobody else has accepted yet: it opened it, or pushed since then."""
@@ -81,7 +82,7 @@ class Authorship:
 
 
 @dataclass(frozen=True)
-class Facts:
+class AuthorizationFacts:
     """What is known about who asks, and about what.
 
     :param role: the live role GitHub gave a moment ago.
@@ -104,28 +105,28 @@ class Facts:
     is_alone: bool = False
 
 
-def authorise(asked: SlashCommand, facts: Facts, gate: Gate = STRICTEST) -> Refused | None:
+def authorise(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule = STRICTEST) -> CommandRefusal | None:
     """Why they may not; None if they may.
 
     A button and a page ask for the command that says the same.
 
     :param gate: the gate a decision is about.
     """
-    rule = _rule(asked, facts, gate)
-    code = _code(facts, rule)
+    rule = _find_rule(asked, facts, gate)
+    code = _find_refusal(facts, rule)
     if code is None:
         return None
     is_fork = asked.verb in _RUNS and facts.needs_ok and code is RefusalCode.role
-    return Refused(code=code, verb=asked.verb, needed=rule.role, held=facts.role, fork=is_fork)
+    return CommandRefusal(code=code, verb=asked.verb, needed=rule.role, held=facts.role, fork=is_fork)
 
 
-def waived(asked: SlashCommand, facts: Facts, gate: Gate = STRICTEST) -> bool:
+def is_waived(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule = STRICTEST) -> bool:
     """Whether they may only because nobody else has the role; the audit says so."""
-    rule = _rule(asked, facts, gate)
+    rule = _find_rule(asked, facts, gate)
     return facts.is_alone and ((rule.not_author and facts.is_author) or (rule.not_requester and facts.is_requester))
 
 
-def refusal(role: str, minimum: str) -> str | None:
+def refuse_role(role: str, minimum: str) -> str | None:
     """Why someone with this role may not do what needs the minimum; None if they may.
 
     A role this list does not know counts as none.
@@ -135,12 +136,12 @@ def refusal(role: str, minimum: str) -> str | None:
     return f"refused: it needs the role {minimum}, the sender has {role}"
 
 
-def _code(facts: Facts, rule: Gate) -> RefusalCode | None:
+def _find_refusal(facts: AuthorizationFacts, rule: GateRule) -> RefusalCode | None:
     if facts.is_app:
         return RefusalCode.app
     if facts.is_edited:
         return RefusalCode.edited
-    if refusal(facts.role, rule.role) is not None:
+    if refuse_role(facts.role, rule.role) is not None:
         return RefusalCode.role
     if rule.not_author and facts.is_author and not facts.is_alone:
         return RefusalCode.author
@@ -149,19 +150,19 @@ def _code(facts: Facts, rule: Gate) -> RefusalCode | None:
     return None
 
 
-def _rule(asked: SlashCommand, facts: Facts, gate: Gate) -> Gate:
+def _find_rule(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule) -> GateRule:
     """The row of the table of roles (docs/contract.md) this falls under."""
     verb = asked.verb
     if verb in _DECISIONS:
         return gate
     if isinstance(asked, Level) and asked.level is not None:
-        return Gate("admin")
+        return GateRule("admin")
     if isinstance(asked, Deploy | Rollback):
         in_production = facts.is_production and asked.environment is not None
-        return Gate("maintain" if in_production else "write")
+        return GateRule("maintain" if in_production else "write")
     if verb in _RUNS and facts.needs_ok:
-        return Gate("write")
-    return Gate(_MINIMUM[verb], not_author=verb in _TEACHING)
+        return GateRule("write")
+    return GateRule(_MINIMUM[verb], not_author=verb in _TEACHING)
 
 
 _RUNS = frozenset({Verb.review, Verb.test})

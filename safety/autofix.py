@@ -19,11 +19,11 @@ def is_simple(finding: Finding) -> bool:
         finding.layer is Layer.static
         and finding.fix is not None
         and tool == "ruff"
-        and any(code.startswith(family) and _goes_on(code, family) for family in _SIMPLE)
+        and any(code.startswith(family) and _continues_number(code, family) for family in _SIMPLE)
     )
 
 
-def chosen(findings: Sequence[Finding]) -> list[Finding]:
+def select_fixable(findings: Sequence[Finding]) -> list[Finding]:
     """The simple ones that can be corrected together, in the order of their places.
 
     Of fixes that overlap the first is taken. Two removals in one file whose lines are indented could empty the block
@@ -38,7 +38,7 @@ def chosen(findings: Sequence[Finding]) -> list[Finding]:
     return [finding for path in files for finding in taken[path]][:MOST_FINDINGS]
 
 
-def corrected(files: Mapping[str, bytes], findings: Sequence[Finding]) -> tuple[dict[str, bytes], list[Finding]]:
+def apply_fixes(files: Mapping[str, bytes], findings: Sequence[Finding]) -> tuple[dict[str, bytes], list[Finding]]:
     """The new contents of the files that change, and the findings that were corrected.
 
     :param files: path → content at head, without those that cannot be read.
@@ -48,14 +48,14 @@ def corrected(files: Mapping[str, bytes], findings: Sequence[Finding]) -> tuple[
     done: list[Finding] = []
     for path in dict.fromkeys(finding.path for finding in findings):
         before = files.get(path)
-        made = None if before is None else _file(before, [each for each in findings if each.path == path])
+        made = None if before is None else _fix_file(before, [each for each in findings if each.path == path])
         if made is not None and made[0] != before:
             contents[path] = made[0]
             done += made[1]
     return contents, done
 
 
-def _file(content: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Finding]] | None:
+def _fix_file(content: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Finding]] | None:
     """The file with its fixes, from the last to the first; None if it is not plain text or has other lines."""
     try:
         lines = content.decode("utf-8").split("\n")
@@ -84,6 +84,6 @@ def _place(finding: Finding) -> tuple[str, int, int]:
     return (finding.path, 0, 0) if fix is None else (finding.path, fix.start_line, fix.end_line)
 
 
-def _goes_on(code: str, family: str) -> bool:
+def _continues_number(code: str, family: str) -> bool:
     """Whether the code continues with a number: ``I`` holds I001 and not INT001."""
     return family[-1].isdigit() or code[len(family) :][:1].isdigit()

@@ -12,11 +12,11 @@ from safety.automation_ladder import HIGHEST
 
 NAMES = ("manual", "suggests", "acts", "acts and tells", "acts alone at low risk")
 """What each level is called, from 0 to 4."""
-TELLS = 3
+TELLS_FIRST = 3
 """The level at which people are told before a merge or a deployment, and can stop it."""
 
 
-class Act(StrEnum):
+class Action(StrEnum):
     """What Forge could do by itself."""
 
     comment = "comment"
@@ -29,7 +29,7 @@ class Act(StrEnum):
 
 
 @dataclass(frozen=True)
-class ActFacts:
+class ActionFacts:
     """What is known about the change. What nobody says is taken for the worst.
 
     :param risk: of the change.
@@ -50,10 +50,10 @@ class ActFacts:
     is_all_read: bool = False
 
 
-NOTHING_KNOWN = ActFacts()
+NOTHING_KNOWN = ActionFacts()
 
 
-class Allowed(BaseModel):
+class ActionDecision(BaseModel):
     """Whether Forge may act, and by which rule.
 
     :param rule: the first rule that forbids it; if none does, the one that allows it. It is the code of a reason.
@@ -63,7 +63,7 @@ class Allowed(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    act: Act
+    act: Action
     level: int
     allowed: bool
     rule: str
@@ -71,7 +71,7 @@ class Allowed(BaseModel):
     reason: Reason
 
 
-def allows(level: int, act: Act, facts: ActFacts = NOTHING_KNOWN) -> Allowed:
+def allows(level: int, act: Action, facts: ActionFacts = NOTHING_KNOWN) -> ActionDecision:
     """Whether a level allows an act on a change.
 
     :param level: the one that holds, see :func:`safety.automation_ladder.evaluate`. 0 allows no act that nobody
@@ -82,22 +82,22 @@ def allows(level: int, act: Act, facts: ActFacts = NOTHING_KNOWN) -> Allowed:
     code = f"ladder.{act.value}"
     reason = Reason(
         code=code,
-        text=_said(level, act, broken),
+        text=_explain(level, act, broken),
         value=level,
         children=tuple(Reason(code=rule.code, text=rule.text) for rule in rules),
     )
-    return Allowed(
+    return ActionDecision(
         act=act,
         level=level,
         allowed=broken is None,
         rule=code if broken is None else broken.code,
-        override_window=broken is None and level == TELLS and act in _TOLD_FIRST,
+        override_window=broken is None and level == TELLS_FIRST and act in _ANNOUNCED,
         reason=reason,
     )
 
 
 @dataclass(frozen=True)
-class _Found:
+class _RuleResult:
     """A rule with what was found, as the rest of a sentence."""
 
     kept: bool
@@ -105,85 +105,85 @@ class _Found:
     text: str
 
 
-_Rule = Callable[[int, ActFacts], _Found]
+_Rule = Callable[[int, ActionFacts], _RuleResult]
 
 
-def _said(level: int, act: Act, broken: _Found | None) -> str:
+def _explain(level: int, act: Action, broken: _RuleResult | None) -> str:
     name = NAMES[level] if 0 <= level <= HIGHEST else "unknown"
     if broken is None:
         return f"Level {level} ({name}) lets Forge {_DOES[act]}"
     return f"Level {level} ({name}) does not let Forge {_DOES[act]}: {broken.text}"
 
 
-def _from(least: int) -> _Rule:
-    def rule(level: int, facts: ActFacts) -> _Found:
-        return _Found(least <= level <= HIGHEST, "ladder.level", f"it takes level {least} or higher")
+def _from_level(least: int) -> _Rule:
+    def rule(level: int, facts: ActionFacts) -> _RuleResult:
+        return _RuleResult(least <= level <= HIGHEST, "ladder.level", f"it takes level {least} or higher")
 
     return rule
 
 
-def _from_or_asked(least: int) -> _Rule:
-    def rule(level: int, facts: ActFacts) -> _Found:
+def _from_level_or_request(least: int) -> _Rule:
+    def rule(level: int, facts: ActionFacts) -> _RuleResult:
         text = f"it takes level {least} or higher, or somebody who asks"
-        return _Found(least <= level <= HIGHEST or facts.asked, "ladder.level", text)
+        return _RuleResult(least <= level <= HIGHEST or facts.asked, "ladder.level", text)
 
     return rule
 
 
-def _low_risk(level: int, facts: ActFacts) -> _Found:
+def _low_risk(level: int, facts: ActionFacts) -> _RuleResult:
     known = "not known" if facts.risk is None else facts.risk.value
-    return _Found(facts.risk is RiskLevel.low, "ladder.low_risk", f"risk is {known}, and it must be low")
+    return _RuleResult(facts.risk is RiskLevel.low, "ladder.low_risk", f"risk is {known}, and it must be low")
 
 
-def _no_protected_paths(level: int, facts: ActFacts) -> _Found:
+def _no_protected_paths(level: int, facts: ActionFacts) -> _RuleResult:
     touched = "changes" if facts.touches_protected else "does not change"
-    return _Found(not facts.touches_protected, "ladder.protected_paths", f"it {touched} protected paths")
+    return _RuleResult(not facts.touches_protected, "ladder.protected_paths", f"it {touched} protected paths")
 
 
-def _all_read(level: int, facts: ActFacts) -> _Found:
+def _all_read(level: int, facts: ActionFacts) -> _RuleResult:
     whole = "every changed file was read" if facts.is_all_read else "not every changed file was read"
-    return _Found(facts.is_all_read, "ladder.unread", f"{whole} by a linter of its language or a model")
+    return _RuleResult(facts.is_all_read, "ladder.unread", f"{whole} by a linter of its language or a model")
 
 
-def _no_fork(level: int, facts: ActFacts) -> _Found:
+def _no_fork(level: int, facts: ActionFacts) -> _RuleResult:
     where = "in a fork" if facts.from_fork else "in this repository"
-    return _Found(not facts.from_fork, "ladder.fork", f"its head is {where}")
+    return _RuleResult(not facts.from_fork, "ladder.fork", f"its head is {where}")
 
 
-def _checks_green(level: int, facts: ActFacts) -> _Found:
+def _checks_green(level: int, facts: ActionFacts) -> _RuleResult:
     text = "all required checks are green" if facts.checks_green else "a required check is not green"
-    return _Found(facts.checks_green, "ladder.checks", text)
+    return _RuleResult(facts.checks_green, "ladder.checks", text)
 
 
-def _simple(level: int, facts: ActFacts) -> _Found:
+def _simple(level: int, facts: ActionFacts) -> _RuleResult:
     text = f"below level {HIGHEST} only formatting and simple lint are corrected"
-    return _Found(facts.is_simple or level == HIGHEST, "ladder.simple", text)
+    return _RuleResult(facts.is_simple or level == HIGHEST, "ladder.simple", text)
 
 
-def _asked(level: int, facts: ActFacts) -> _Found:
-    return _Found(facts.asked, "ladder.asked", "somebody asked for it" if facts.asked else "nobody asked for it")
+def _on_request(level: int, facts: ActionFacts) -> _RuleResult:
+    return _RuleResult(facts.asked, "ladder.asked", "somebody asked for it" if facts.asked else "nobody asked for it")
 
 
-def _never(level: int, facts: ActFacts) -> _Found:
-    return _Found(False, "ladder.never", "a person decides about it at every level")
+def _never(level: int, facts: ActionFacts) -> _RuleResult:
+    return _RuleResult(False, "ladder.never", "a person decides about it at every level")
 
 
-_RULES: Mapping[Act, tuple[_Rule, ...]] = {
-    Act.comment: (_from_or_asked(1),),
-    Act.auto_fix: (_from(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _simple),
-    Act.auto_approve: (_from(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
-    Act.auto_merge: (_from(3), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
-    Act.staging_deploy: (_from(3), _low_risk, _no_protected_paths),
-    Act.open_draft_pr: (_from(1), _asked),
-    Act.production_deploy: (_never,),
+_RULES: Mapping[Action, tuple[_Rule, ...]] = {
+    Action.comment: (_from_level_or_request(1),),
+    Action.auto_fix: (_from_level(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _simple),
+    Action.auto_approve: (_from_level(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
+    Action.auto_merge: (_from_level(3), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
+    Action.staging_deploy: (_from_level(3), _low_risk, _no_protected_paths),
+    Action.open_draft_pr: (_from_level(1), _on_request),
+    Action.production_deploy: (_never,),
 }
-_TOLD_FIRST = {Act.auto_merge, Act.staging_deploy}
-_DOES: Mapping[Act, str] = {
-    Act.comment: "comment",
-    Act.auto_fix: "correct the change",
-    Act.auto_approve: "approve",
-    Act.auto_merge: "merge",
-    Act.staging_deploy: "deploy to staging",
-    Act.open_draft_pr: "open a draft pull request",
-    Act.production_deploy: "deploy to production",
+_ANNOUNCED = {Action.auto_merge, Action.staging_deploy}
+_DOES: Mapping[Action, str] = {
+    Action.comment: "comment",
+    Action.auto_fix: "correct the change",
+    Action.auto_approve: "approve",
+    Action.auto_merge: "merge",
+    Action.staging_deploy: "deploy to staging",
+    Action.open_draft_pr: "open a draft pull request",
+    Action.production_deploy: "deploy to production",
 }

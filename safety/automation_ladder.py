@@ -32,7 +32,7 @@ ENOUGH = 10
 
 
 @dataclass(frozen=True)
-class Row:
+class LevelRequirements:
     """What a level asks for.
 
     :param runs: completed runs; also the window over which the rest is counted.
@@ -47,11 +47,11 @@ class Row:
     approval: int | None = None
 
 
-LEVELS: Mapping[int, Row] = {
-    1: Row(10, 50, 5),
-    2: Row(50, 20, 1, 80),
-    3: Row(200, 5, 0, 90),
-    4: Row(500, 2, 0, 95),
+LEVELS: Mapping[int, LevelRequirements] = {
+    1: LevelRequirements(10, 50, 5),
+    2: LevelRequirements(50, 20, 1, 80),
+    3: LevelRequirements(200, 5, 0, 90),
+    4: LevelRequirements(500, 2, 0, 95),
 }
 """Level 0 asks for nothing, so nobody falls from it."""
 RUNS_NEEDED = LEVELS[HIGHEST].runs + 1
@@ -68,7 +68,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
-class Decided:
+class HumanDecision:
     """What a person decided at a gate or on a pull request."""
 
     at: datetime
@@ -89,10 +89,10 @@ class LadderFacts:
     since: datetime | None = None
     runs: Sequence[RunRecord] = ()
     missed: Sequence[datetime] = ()
-    decisions: Sequence[Decided] = ()
+    decisions: Sequence[HumanDecision] = ()
 
 
-class Move(StrEnum):
+class LevelChange(StrEnum):
     """Why the level is what it is."""
 
     stays = "stays"
@@ -114,12 +114,12 @@ class LadderVerdict(BaseModel):
 
     level: int
     before: int
-    move: Move
+    move: LevelChange
     at: datetime
     reason: Reason
 
     @property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         return self.level != self.before
 
 
@@ -131,7 +131,7 @@ def evaluate(facts: LadderFacts, bounds: Ladder, now: datetime) -> LadderVerdict
     :param bounds: the section ``ladder`` of the repository's configuration.
     :param now: UTC.
     """
-    level, move, text, measured = _moved(facts, bounds)
+    level, move, text, measured = _find_level(facts, bounds)
     reason = Reason(
         code=f"ladder.{move.value}",
         text=text,
@@ -158,40 +158,57 @@ class _Measure:
     reason: Reason
 
 
-def _moved(facts: LadderFacts, bounds: Ladder) -> tuple[int, Move, str, list[_Measure]]:
+def _find_level(facts: LadderFacts, bounds: Ladder) -> tuple[int, LevelChange, str, list[_Measure]]:
     if bounds.pinned is not None:
         level = min(bounds.pinned, bounds.max_level)
-        held = _limits(facts, level)
-        although = "" if _are_met(held) else f", although it would fall: {_unmet(held)}"
-        return facts.level, Move.pinned, f"Level {level} is pinned{although}", held
+        held = _measure_limits(facts, level)
+        although = "" if _are_met(held) else f", although it would fall: {_list_unmet(held)}"
+        return facts.level, LevelChange.pinned, f"Level {level} is pinned{although}", held
     if facts.level > bounds.max_level:
         text = f"Level {bounds.max_level} is the highest that the configuration allows"
-        return bounds.max_level, Move.capped, text, []
-    own = _limits(facts, facts.level)
+        return bounds.max_level, LevelChange.capped, text, []
+    own = _measure_limits(facts, facts.level)
     if not _are_met(own):
-        return facts.level - 1, Move.falls, f"Level {facts.level} falls to {facts.level - 1}: {_unmet(own)}", own
-    return _upwards(facts, bounds, own)
+        return (
+            facts.level - 1,
+            LevelChange.falls,
+            f"Level {facts.level} falls to {facts.level - 1}: {_list_unmet(own)}",
+            own,
+        )
+    return _try_upwards(facts, bounds, own)
 
 
-def _upwards(facts: LadderFacts, bounds: Ladder, own: list[_Measure]) -> tuple[int, Move, str, list[_Measure]]:
+def _try_upwards(
+    facts: LadderFacts, bounds: Ladder, own: list[_Measure]
+) -> tuple[int, LevelChange, str, list[_Measure]]:
     level, above = facts.level, facts.level + 1
     if above > min(bounds.max_level, HIGHEST):
-        return level, Move.stays, f"Level {level} stays: it is the highest that may be reached", own
-    wanted = _requirements(facts, above)
+        return level, LevelChange.stays, f"Level {level} stays: it is the highest that may be reached", own
+    wanted = _measure_requirements(facts, above)
     if _are_met(wanted):
-        return above, Move.rises, f"Level {level} rises to {above}: all that level {above} asks for is met", wanted
-    return level, Move.stays, f"Level {level} stays; level {above} is not met: {_unmet(wanted)}", [*own, *wanted]
+        return (
+            above,
+            LevelChange.rises,
+            f"Level {level} rises to {above}: all that level {above} asks for is met",
+            wanted,
+        )
+    return (
+        level,
+        LevelChange.stays,
+        f"Level {level} stays; level {above} is not met: {_list_unmet(wanted)}",
+        [*own, *wanted],
+    )
 
 
 def _are_met(measures: Iterable[_Measure]) -> bool:
     return all(measure.met for measure in measures)
 
 
-def _unmet(measures: Iterable[_Measure]) -> str:
+def _list_unmet(measures: Iterable[_Measure]) -> str:
     return "; ".join(measure.reason.text for measure in measures if not measure.met)
 
 
-def _limits(facts: LadderFacts, level: int) -> list[_Measure]:
+def _measure_limits(facts: LadderFacts, level: int) -> list[_Measure]:
     """What a level must keep to, counted since it last changed."""
     row = LEVELS.get(level)
     if row is None:
@@ -200,22 +217,22 @@ def _limits(facts: LadderFacts, level: int) -> list[_Measure]:
     dismissed = sum(run.dismissed for run in window if _is_since(run.at, facts.since))
     rejected = any(not one.approved and _is_since(one.at, facts.since) for one in facts.decisions)
     return [
-        _false_positives(row, window, dismissed, len(window) < ENOUGH),
-        _missed(row, [at for at in _missed_in(facts, row) if _is_since(at, facts.since)]),
-        *_approvals(row, facts, not rejected),
+        _measure_false_positives(row, window, dismissed, len(window) < ENOUGH),
+        _measure_missed(row, [at for at in _list_missed(facts, row) if _is_since(at, facts.since)]),
+        *_measure_approvals(row, facts, not rejected),
     ]
 
 
-def _requirements(facts: LadderFacts, level: int) -> list[_Measure]:
+def _measure_requirements(facts: LadderFacts, level: int) -> list[_Measure]:
     """What a level asks for before it is reached, counted over its whole window."""
     row = LEVELS[level]
     window = facts.runs[-row.runs :]
     return [
-        _runs(row, len(facts.runs)),
-        _runs_here(facts, row.runs - (LEVELS[level - 1].runs if level > 1 else 0)),
-        _false_positives(row, window, sum(run.dismissed for run in window)),
-        _missed(row, _missed_in(facts, row)),
-        *_approvals(row, facts),
+        _measure_runs(row, len(facts.runs)),
+        _measure_runs_here(facts, row.runs - (LEVELS[level - 1].runs if level > 1 else 0)),
+        _measure_false_positives(row, window, sum(run.dismissed for run in window)),
+        _measure_missed(row, _list_missed(facts, row)),
+        *_measure_approvals(row, facts),
     ]
 
 
@@ -223,24 +240,26 @@ def _is_since(at: datetime, since: datetime | None) -> bool:
     return since is None or at > since
 
 
-def _missed_in(facts: LadderFacts, row: Row) -> list[datetime]:
+def _list_missed(facts: LadderFacts, row: LevelRequirements) -> list[datetime]:
     """The missed bugs that became known within the last so many runs."""
     before = facts.runs[-row.runs - 1].at if len(facts.runs) > row.runs else None
     return [at for at in facts.missed if _is_since(at, before)]
 
 
-def _runs(row: Row, completed: int) -> _Measure:
+def _measure_runs(row: LevelRequirements, completed: int) -> _Measure:
     text = f"{completed} completed runs of at least {row.runs}"
     return _Measure(completed >= row.runs, _reason("runs", text, completed, row.runs))
 
 
-def _runs_here(facts: LadderFacts, least: int) -> _Measure:
+def _measure_runs_here(facts: LadderFacts, least: int) -> _Measure:
     runs = sum(_is_since(run.at, facts.since) for run in facts.runs)
     text = f"{runs} runs at level {facts.level} of at least {least}"
     return _Measure(runs >= least, _reason("runs_at_level", text, runs, least))
 
 
-def _false_positives(row: Row, window: Sequence[RunRecord], dismissed: int, too_few: bool = False) -> _Measure:
+def _measure_false_positives(
+    row: LevelRequirements, window: Sequence[RunRecord], dismissed: int, too_few: bool = False
+) -> _Measure:
     posted = sum(run.posted for run in window)
     percent = 100 * dismissed / posted if posted else 0.0
     text = (
@@ -251,12 +270,12 @@ def _false_positives(row: Row, window: Sequence[RunRecord], dismissed: int, too_
     return _Measure(is_met, _reason("false_positives", text, percent, row.false_positives))
 
 
-def _missed(row: Row, missed: Sequence[datetime]) -> _Measure:
+def _measure_missed(row: LevelRequirements, missed: Sequence[datetime]) -> _Measure:
     text = f"{len(missed)} critical bugs missed of at most {row.missed}"
     return _Measure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed))
 
 
-def _approvals(row: Row, facts: LadderFacts, forgiven: bool = False) -> list[_Measure]:
+def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: bool = False) -> list[_Measure]:
     if row.approval is None:
         return []
     percent = 100 * approval_rate([one.approved for one in facts.decisions])

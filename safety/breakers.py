@@ -24,14 +24,14 @@ _ANOTHER_SLICE = (
 )
 
 
-def iteration(calls: int, phase: Phase, limits: IterationBreaker, granted: int) -> Check:
+def check_iterations(calls: int, phase: Phase, limits: IterationBreaker, granted: int) -> Check:
     """Whether a phase may make one more call; a limit of N opens when call N + 1 would be made.
 
     :param calls: calls of models that this phase of this run has made, those before a bounce included.
     :param granted: calls beyond the limit that people allowed this phase.
     """
     limit: int = getattr(limits, phase.value, limits.other) + max(0, granted)
-    return _used(
+    return _check_usage(
         Reason(
             code=f"iteration.{phase.value}",
             text=f"The {phase.value} phase has made {calls} of the {limit} model calls it may make.",
@@ -44,7 +44,7 @@ def iteration(calls: int, phase: Phase, limits: IterationBreaker, granted: int) 
     )
 
 
-def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
+def check_stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
     """Whether the latest calls brought anything; warns when one more without progress would open it.
 
     :param progress: per call for this task, in order, whether it brought progress (:func:`strides`), since the task
@@ -54,7 +54,7 @@ def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
     text = (
         f"The last {idle} model calls brought no progress" if idle != 1 else "The last model call brought no progress"
     )
-    return _used(
+    return _check_usage(
         Reason(
             code="stagnation",
             text=f"{text}; it stops at {limits.stagnation} in a row." if idle else "The last model call made progress.",
@@ -67,7 +67,7 @@ def stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
     )
 
 
-def strides(seen: Sequence[str]) -> Sequence[bool]:
+def mark_progress(seen: Sequence[str]) -> Sequence[bool]:
     """Per call, whether it brought its task on: by something that was not seen before, be it done or answered.
 
     More tasks, files, passing tests or findings all show there first. Who goes back and forth makes no progress.
@@ -78,7 +78,7 @@ def strides(seen: Sequence[str]) -> Sequence[bool]:
 
 
 @dataclass(frozen=True)
-class Move:
+class RunTransition:
     """A run began to work, or to wait for a person, in a queue or for a rate limit; or it came into another phase.
 
     :param at: in UTC.
@@ -90,18 +90,18 @@ class Move:
     phase: Phase | None = None
 
 
-def worked(moves: Sequence[Move], now: datetime, phase: Phase | None = None) -> timedelta:
+def measure_work(moves: Sequence[RunTransition], now: datetime, phase: Phase | None = None) -> timedelta:
     """How long a run worked up to now; while it waits, its time stands still.
 
     :param moves: in the order of the run's history.
     :param phase: only the time in it counts, however often it was entered; None: all of it.
     """
-    ends = pairwise([*moves, Move(now, running=False)])
+    ends = pairwise([*moves, RunTransition(now, running=False)])
     spans = (then.at - move.at for move, then in ends if move.running and phase in {None, move.phase})
     return sum((max(span, _NO_TIME) for span in spans), _NO_TIME)  # a clock that was set back takes nothing away
 
 
-def time(
+def check_time(
     worked_phase: timedelta,
     worked_total: timedelta,
     phase: Phase,
@@ -114,15 +114,15 @@ def time(
     """
     more = max(granted, _NO_TIME) / _MINUTE
     minutes: float = getattr(limits, phase.value, limits.total)
-    of_phase = _time(worked_phase, minutes + more, limits.warn, phase.value, phase.value)
-    of_run = _time(worked_total, limits.total + more, limits.warn, "run", "total")
+    of_phase = _check_span(worked_phase, minutes + more, limits.warn, phase.value, phase.value)
+    of_run = _check_span(worked_total, limits.total + more, limits.warn, "run", "total")
     return max(of_phase, of_run, key=lambda check: (check.should_break, check.warns))
 
 
-def _time(spent: timedelta, limit: float, warn: float, scope: str, key: str) -> Check:
+def _check_span(spent: timedelta, limit: float, warn: float, scope: str, key: str) -> Check:
     minutes = max(spent, _NO_TIME) / _MINUTE
     name = f"The {scope} phase" if scope == key else "The run"
-    return _used(
+    return _check_usage(
         Reason(
             code=f"time.{key}",
             text=f"{name} has worked {int(minutes)} of its {limit:g} minutes; waiting does not count.",
@@ -136,7 +136,7 @@ def _time(spent: timedelta, limit: float, warn: float, scope: str, key: str) -> 
 
 
 @dataclass(frozen=True)
-class Call:
+class CallResult:
     """How a call of a provider ended.
 
     :param at: when it ended, in UTC.
@@ -171,8 +171,8 @@ class Circuit(BaseModel):
         return self
 
 
-def error_rate(
-    calls: Sequence[Call], circuit: Circuit, limits: ErrorRateBreaker, now: datetime, caller: str
+def check_error_rate(
+    calls: Sequence[CallResult], circuit: Circuit, limits: ErrorRateBreaker, now: datetime, caller: str
 ) -> tuple[Check, Circuit]:
     """Whether a call may be made in view of the recent ones, and what the circuit becomes by asking.
 
@@ -182,17 +182,19 @@ def error_rate(
     :param calls: of this repository to this provider, in any order.
     :param caller: names the call that would be made; asking again under the same name is the same trial.
     """
-    circuit = _in_time(circuit, limits, now)
+    circuit = _correct_clock(circuit, limits, now)
     if circuit.state is BreakerState.closed:
-        return _closed(_counted(calls, circuit, limits, now), circuit, limits, now)
+        return _check_closed(_select_calls(calls, circuit, limits, now), circuit, limits, now)
     if circuit.until is None or now >= circuit.until:
-        return _trial(), Circuit(state=BreakerState.half_open, since=now, until=now + _pause(limits), trial=caller)
+        return _check_trial(), Circuit(
+            state=BreakerState.half_open, since=now, until=now + _pause(limits), trial=caller
+        )
     if circuit.trial == caller:
-        return _trial(), circuit
-    return _waits(circuit, limits, now), circuit
+        return _check_trial(), circuit
+    return _check_open(circuit, limits, now), circuit
 
 
-def settled(circuit: Circuit, trial: str, succeeded: bool, limits: ErrorRateBreaker, now: datetime) -> Circuit:
+def settle_call(circuit: Circuit, trial: str, succeeded: bool, limits: ErrorRateBreaker, now: datetime) -> Circuit:
     """The circuit after a call ended: its trial closes or re-opens it, any other call leaves it as it is.
 
     :param trial: the name under which the call asked. One that another has replaced settles nothing any more.
@@ -201,18 +203,18 @@ def settled(circuit: Circuit, trial: str, succeeded: bool, limits: ErrorRateBrea
         return circuit
     if succeeded:  # what failed before the trial must not count again, even if the clock was set back meanwhile
         return Circuit(since=max(now, circuit.since))
-    return _opened(limits, now)
+    return _open_circuit(limits, now)
 
 
 def _pause(limits: ErrorRateBreaker) -> timedelta:
     return limits.reset_minutes * _MINUTE
 
 
-def _opened(limits: ErrorRateBreaker, now: datetime) -> Circuit:
+def _open_circuit(limits: ErrorRateBreaker, now: datetime) -> Circuit:
     return Circuit(state=BreakerState.open, since=now, until=now + _pause(limits))
 
 
-def _in_time(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Circuit:
+def _correct_clock(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Circuit:
     """The circuit, its state begun anew if the clock was set back so far that it would be held for too long.
 
     Clocks of several processes differ a little; up to the length of the pause, waiting longer is the safe side.
@@ -223,7 +225,9 @@ def _in_time(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Circu
     return circuit.model_copy(update={"since": now, "until": circuit.until and now + pause})
 
 
-def _counted(calls: Sequence[Call], circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Sequence[Call]:
+def _select_calls(
+    calls: Sequence[CallResult], circuit: Circuit, limits: ErrorRateBreaker, now: datetime
+) -> Sequence[CallResult]:
     begins = now - limits.window_minutes * _MINUTE
     if circuit.since is not None:
         begins = max(begins, circuit.since)
@@ -231,13 +235,13 @@ def _counted(calls: Sequence[Call], circuit: Circuit, limits: ErrorRateBreaker, 
     return within[-limits.max_events :]
 
 
-def _closed(
-    counted: Sequence[Call], circuit: Circuit, limits: ErrorRateBreaker, now: datetime
+def _check_closed(
+    counted: Sequence[CallResult], circuit: Circuit, limits: ErrorRateBreaker, now: datetime
 ) -> tuple[Check, Circuit]:
     failed = sum(call.failed for call in counted)
     share = failed / len(counted) if counted else 0.0
     tells = len(counted) >= limits.min_events
-    check = _used(
+    check = _check_usage(
         Reason(
             code="error_rate",
             text=f"{failed} of the last {len(counted)} model calls failed ({share:.1%}); it stops at {limits.trip:.1%}"
@@ -250,18 +254,18 @@ def _closed(
         suggestion=f"Wait: in {limits.reset_minutes} min one trial call finds out whether it works again. "
         "The provider's status page may tell more.",
     )
-    return check, _opened(limits, now) if check.should_break else circuit
+    return check, _open_circuit(limits, now) if check.should_break else circuit
 
 
-def _trial() -> Check:
+def _check_trial() -> Check:
     reason = Reason(code="error_rate.trial", text="After many errors, this call is the one that tries again.")
     return Check(name="error_rate", state=BreakerState.half_open, reason=reason)
 
 
-def _waits(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Check:
+def _check_open(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Check:
     since = circuit.since or now
     what = "another call is trying again" if circuit.trial else "many model calls had failed"
-    return _check(
+    return _build_check(
         Reason(
             code="error_rate.open",
             text=f"No model is called: at {since:%H:%M} UTC {what}.",
@@ -273,11 +277,11 @@ def _waits(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Check:
     )
 
 
-def _used(reason: Reason, *, is_open: bool, warns: bool, suggestion: str) -> Check:
+def _check_usage(reason: Reason, *, is_open: bool, warns: bool, suggestion: str) -> Check:
     if is_open:
-        return _check(reason, BreakerState.open, suggestion=suggestion)
-    return _check(reason, BreakerState.closed, warns=warns, suggestion=_UNTIL_THEN if warns else "")
+        return _build_check(reason, BreakerState.open, suggestion=suggestion)
+    return _build_check(reason, BreakerState.closed, warns=warns, suggestion=_UNTIL_THEN if warns else "")
 
 
-def _check(reason: Reason, state: BreakerState, *, warns: bool = False, suggestion: str = "") -> Check:
+def _build_check(reason: Reason, state: BreakerState, *, warns: bool = False, suggestion: str = "") -> Check:
     return Check(name=reason.code.split(".")[0], state=state, warns=warns, reason=reason, suggestion=suggestion)

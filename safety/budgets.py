@@ -1,28 +1,30 @@
 """Decides whether a call of a model may be paid for, from what is spent and reserved and what the limits are."""
 
 from domain.config.configuration import Budgets
-from domain.money import MICRO, NO_CEILINGS, SCOPES, Ceilings, Limits, Refusal, Scope, Totals, micro, shown
+from domain.money import MICRO, NO_CEILINGS, SCOPES, Ceilings, Limits, LimitScope, Refusal, Totals, format_usd, to_micro
 from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check, Reason
 
 WARN_AT = 0.8
 """Share of a limit from which a warning is due, and share from which a person is asked."""
 
-_BY_PEOPLE = frozenset({Scope.phase, Scope.run})
+_BY_PEOPLE = frozenset({LimitScope.phase, LimitScope.run})
 """The limits that a granted slice raises; a day and an installation wait for midnight."""
 
 _ADVICE = {
-    Scope.phase: "`/forge continue 5usd` grants another slice, `/forge accept` keeps what there is; or raise "
+    LimitScope.phase: "`/forge continue 5usd` grants another slice, `/forge accept` keeps what there is; or raise "
     "`budgets.phase.{phase}` in `.github/forge.yml`.",
-    Scope.run: "`/forge continue 5usd` grants another slice, `/forge accept` keeps what there is; or raise "
+    LimitScope.run: "`/forge continue 5usd` grants another slice, `/forge accept` keeps what there is; or raise "
     "`budgets.run` in `.github/forge.yml`.",
-    Scope.day: "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`.",
-    Scope.installation: "Wait until midnight UTC or ask whoever operates Forge to raise FORGE_CEILING_INSTALLATION.",
+    LimitScope.day: "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`.",
+    LimitScope.installation: (
+        "Wait until midnight UTC or ask whoever operates Forge to raise FORGE_CEILING_INSTALLATION."
+    ),
 }
 AT_CEILING = "The operator allows no more: have a person review, or ask whoever operates Forge."
 
 
-def refusal(
+def find_refusal(
     wanted: int, totals: Totals, limits: Limits, phase: Phase, ceilings: Ceilings = NO_CEILINGS
 ) -> Refusal | None:
     """Why a call must not be made, for the narrowest limit its worst case would pass; None if it may.
@@ -35,33 +37,33 @@ def refusal(
     """
     if wanted == 0:
         return None
-    for scope in Scope:
-        limit, current = limits.of(scope, phase), totals.of(scope)
+    for scope in LimitScope:
+        limit, current = limits.limit(scope, phase), totals.total(scope)
         if limit is None:
             continue
         asks = scope in _BY_PEOPLE and limit > 0 and not _is_ceiling(limit, scope, ceilings)
         if current + wanted > (WARN_AT * limit if asks else limit):
-            return _refused(scope, phase, wanted, current, limit, asks=asks, ceilings=ceilings)
+            return _refuse(scope, phase, wanted, current, limit, asks=asks, ceilings=ceilings)
     return None
 
 
-def warnings(wanted: int, totals: Totals, limits: Limits, phase: Phase) -> tuple[str, ...]:
+def list_warnings(wanted: int, totals: Totals, limits: Limits, phase: Phase) -> tuple[str, ...]:
     """The limits of which, with this call, four fifths or more are used or reserved."""
     return tuple(
         f"cost.{scope}"
-        for scope in Scope
-        if (limit := limits.of(scope, phase)) and totals.of(scope) + wanted >= WARN_AT * limit
+        for scope in LimitScope
+        if (limit := limits.limit(scope, phase)) and totals.total(scope) + wanted >= WARN_AT * limit
     )
 
 
 def limits_of(budgets: Budgets) -> Limits:
     """The limits a repository configured; what it does not set is as usual."""
     usual = Limits().phase
-    phases = {phase: micro(getattr(budgets.phase, phase.value, usual[phase] / MICRO)) for phase in Phase}
-    return Limits(phase=phases, run=micro(budgets.run), day=micro(budgets.day))
+    phases = {phase: to_micro(getattr(budgets.phase, phase.value, usual[phase] / MICRO)) for phase in Phase}
+    return Limits(phase=phases, run=to_micro(budgets.run), day=to_micro(budgets.day))
 
 
-def capped(limits: Limits, ceilings: Ceilings) -> Limits:
+def cap_limits(limits: Limits, ceilings: Ceilings) -> Limits:
     """The limits, none above the operator's ceilings."""
     return Limits(
         phase={phase: _lower(amount, ceilings.phase) for phase, amount in limits.phase.items()},
@@ -73,21 +75,23 @@ def capped(limits: Limits, ceilings: Ceilings) -> Limits:
     )
 
 
-def raised(limits: Limits, phase: Phase, granted: int) -> Limits:
+def raise_limits(limits: Limits, phase: Phase, granted: int) -> Limits:
     """The limits with a slice that a person granted: it raises both the phase's and the run's."""
-    own = limits.of(Scope.phase, phase) or 0
+    own = limits.limit(LimitScope.phase, phase) or 0
     return limits.model_copy(update={"phase": {**limits.phase, phase: own + granted}, "run": limits.run + granted})
 
 
-def _refused(
-    scope: Scope, phase: Phase, wanted: int, current: int, limit: int, *, asks: bool, ceilings: Ceilings
+def _refuse(
+    scope: LimitScope, phase: Phase, wanted: int, current: int, limit: int, *, asks: bool, ceilings: Ceilings
 ) -> Refusal:
     name = SCOPES[scope].format(phase=phase.value)
     bound = f"; from {WARN_AT:.0%} of it on a person is asked" if asks else ""
     reason = Reason(
         code=f"cost.{scope}",
-        text=f"the call could cost {shown(wanted)}, and of the {name}, {shown(limit)}, {shown(current)} is spent or "
-        f"reserved{bound}.",
+        text=(
+            f"the call could cost {format_usd(wanted)}, and of the {name}, {format_usd(limit)}, "
+            f"{format_usd(current)} is spent or reserved{bound}."
+        ),
         value=(current + wanted) / MICRO,
         threshold=limit * (WARN_AT if asks else 1) / MICRO,
     )
@@ -96,8 +100,8 @@ def _refused(
     return Refusal(check=check, gate="cost_overrun" if asks else None)
 
 
-def _is_ceiling(limit: int, scope: Scope, ceilings: Ceilings) -> bool:
-    ceiling = ceilings.phase if scope is Scope.phase else ceilings.run
+def _is_ceiling(limit: int, scope: LimitScope, ceilings: Ceilings) -> bool:
+    ceiling = ceilings.phase if scope is LimitScope.phase else ceilings.run
     return ceiling is not None and limit >= ceiling
 
 

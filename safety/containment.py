@@ -28,20 +28,20 @@ class Containment:
     refusal: str = ""
 
 
-def containment(tool: str, strongest: int, why_not: str, *, origin: Origin, executes: bool) -> Containment:
+def choose_containment(tool: str, strongest: int, why_not: str, *, origin: Origin, executes: bool) -> Containment:
     """Where a tool may run: always at the strongest level there is, and not at all where that is too weak.
 
     :param strongest: the highest level that works for it here.
     :param why_not: why no higher one does, as the rest of a sentence.
     :param executes: whether it may execute what it looks at, or what that configures.
     """
-    if strongest >= _least(origin, executes):
+    if strongest >= _least_level(origin, executes):
         return Containment(strongest)
     what = "may execute code of the pull request" if executes else "reads code that anybody may have sent"
     return Containment(None, f"{tool} {what} and was not run, because {why_not or 'no sandbox works here'}. {ADVICE}")
 
 
-def _least(origin: Origin, executes: bool) -> int:
+def _least_level(origin: Origin, executes: bool) -> int:
     if origin is Origin.own or (origin is Origin.member and not executes):
         return PARSERS
     return CODE

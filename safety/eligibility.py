@@ -14,7 +14,7 @@ DRAFT = "excluded.draft"
 _BOT = "[bot]"
 
 
-def exclusion(
+def find_exclusion(
     pull_request: PullRequest,
     settings: ReviewSettings,
     repository_id: int | None = None,
@@ -66,12 +66,12 @@ def nothing_left(paths: Iterable[str], settings: ReviewSettings) -> Reason | Non
     :param paths: of all changed files.
     """
     changed = list(paths)
-    if not changed or any(is_looked_at(path, settings.paths) for path in changed):
+    if not changed or any(is_included(path, settings.paths) for path in changed):
         return None
     return Reason(code="excluded.paths", text="`review.paths` in `.github/forge.yml` leaves out every file it changes.")
 
 
-def is_looked_at(path: str, paths: Paths) -> bool:
+def is_included(path: str, paths: Paths) -> bool:
     """Whether the path filters let a file through."""
     return matches(path, paths.include) and not permits(path, paths.exclude)
 

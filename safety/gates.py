@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from domain.config.conditions.evaluation import Condition, Value, parse
-from domain.config.configuration import Configuration, duration
+from domain.config.configuration import Configuration, parse_duration
 from domain.config.configuration import Gate as Configured
-from domain.gates import OWN_TIMEOUT, STANDARD, Gate, GateRequest, GateState, Option, digest
+from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, Option, digest
 from domain.globs import matches
 from domain.memories.memory_file import PATH
-from domain.money import NO_SLICE, Slice
+from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, Review, RiskLevel
 from domain.runs.run import Phase
@@ -34,7 +34,7 @@ ALWAYS_PROTECTED = (
 )
 """What decides who may do what, what is run and what Forge is told: a change by anybody asks ``protected_paths``."""
 
-OF_OTHER_PHASES = frozenset(STANDARD) - {"security_findings", "human_review", "protected_paths"}
+OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {"security_findings", "human_review", "protected_paths"}
 """The gates that a drawn review neither asks nor settles."""
 
 UNASKED = "gate.unasked"
@@ -43,7 +43,7 @@ UNASKED = "gate.unasked"
 _STRICTER = ("write", "maintain", "admin")
 
 
-def needed(
+def list_requests(
     review: Review,
     paths: Sequence[str],
     configuration: Configuration,
@@ -60,38 +60,42 @@ def needed(
     :param context: what conditions of the repository's own gates may speak of.
     :param gates: what was asked before.
     """
-    asked = _security(review, configuration)
-    if answered(review, gates).decision is Decision.request_changes:
+    asked = _request_security(review, configuration)
+    if apply_answers(review, gates).decision is Decision.request_changes:
         return asked
     return [
         *asked,
-        *_human(review, configuration, gates),
-        *_protected(review, paths, configuration),
-        *own(Phase.review, configuration, context),
+        *_request_human(review, configuration, gates),
+        *_request_protected(review, paths, configuration),
+        *list_custom(Phase.review, configuration, context),
     ]
 
 
-def answered(review: Review, gates: Sequence[Gate]) -> Review:
+def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
     """The review with what people answered: what they accepted does not block any more.
 
     :param gates: of this run.
     """
     approved = {(gate.name, gate.request.subject): gate for gate in gates if gate.state is GateState.approved}
-    critical = _critical(review)
+    critical = _list_critical(review)
     accepted = set[str]()
     reasons: list[Reason] = []
-    if (gate := approved.get(("security_findings", _about(critical)))) is not None:
+    if (gate := approved.get(("security_findings", _digest_findings(critical)))) is not None:
         accepted = {finding.fingerprint for finding in critical}
-        reasons.append(_said(gate))
+        reasons.append(_explain_approval(gate))
     findings = [finding for finding in review.findings if finding.fingerprint not in accepted]
     verdict = decide(findings, review.risk, review.layers, review.not_looked_at, review.in_history, review.unread)
     decision = verdict.decision
-    base = _else(review) if accepted and decision is Decision.approve else verdict.reasons
-    gate = approved.get(("human_review", _codes(verdict.reasons)))
+    base = _summarise_rest(review) if accepted and decision is Decision.approve else verdict.reasons
+    gate = approved.get(("human_review", _digest_codes(verdict.reasons)))
     if decision is Decision.require_human and gate is not None:
         decision = Decision.approve
-        reasons.append(_said(gate))
-    others = [_said(gate) for (name, _), gate in approved.items() if name not in {"security_findings", "human_review"}]
+        reasons.append(_explain_approval(gate))
+    others = [
+        _explain_approval(gate)
+        for (name, _), gate in approved.items()
+        if name not in {"security_findings", "human_review"}
+    ]
     return review.model_copy(
         update={
             "decision": decision,
@@ -101,7 +105,7 @@ def answered(review: Review, gates: Sequence[Gate]) -> Review:
     )
 
 
-def held(review: Review, gates: Sequence[Gate]) -> Review:
+def apply_blocking_gates(review: Review, gates: Sequence[Gate]) -> Review:
     """The answered review as it stands while gates wait, or after one of them was not passed.
 
     A rejection is a failure; time that ran out, or a gate that waits, asks for a person (docs/contract.md, checks).
@@ -117,20 +121,20 @@ def held(review: Review, gates: Sequence[Gate]) -> Review:
             return review.model_copy(
                 update={
                     "decision": review.decision if blocks else Decision.require_human,
-                    "reasons": (*(_stops(gate) for gate in stopping), *review.reasons),
+                    "reasons": (*(_explain_stop(gate) for gate in stopping), *review.reasons),
                     "conclusion": Conclusion.failure if blocks else conclusion,
                 }
             )
     return review
 
 
-def unanswered(wanted: Sequence[GateRequest], gates: Sequence[Gate]) -> list[GateRequest]:
+def list_unapproved(wanted: Sequence[GateRequest], gates: Sequence[Gate]) -> list[GateRequest]:
     """What is wanted and nobody has approved."""
     approved = {(gate.name, gate.request.subject) for gate in gates if gate.state is GateState.approved}
     return [each for each in wanted if (each.name, each.subject) not in approved]
 
 
-def with_open(review: Review, wanted: Sequence[GateRequest]) -> Review:
+def mark_open(review: Review, wanted: Sequence[GateRequest]) -> Review:
     """The answered review where something has still to be asked: it is no approval before that."""
     if not wanted:
         return review
@@ -152,12 +156,12 @@ def is_grave(finding: Finding) -> bool:
     )
 
 
-def protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
+def list_protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
     """Those of the paths that are protected."""
     return sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
 
 
-def own(
+def list_custom(
     phase: Phase,
     configuration: Configuration,
     context: Mapping[str, Value],
@@ -172,25 +176,25 @@ def own(
     """
     asked = {(gate.name, gate.request.subject) for gate in known if gate.state is not GateState.void}
     gates = ((name, gate, parse(gate.when or "true")) for name, gate in configuration.gates.items())
-    mine = [each for each in gates if each[0] not in STANDARD and _is_of(phase, each[1], each[2])]
+    mine = [each for each in gates if each[0] not in STANDARD_GATES and _applies_in(phase, each[1], each[2])]
     judged = [(name, gate, condition.holds(context)) for name, gate, condition in mine]
-    requests = [(_asking(name, gate, phase, reason, about), holds) for name, gate, (holds, reason) in judged]
+    requests = [(_build_custom(name, gate, phase, reason, about), holds) for name, gate, (holds, reason) in judged]
     return [each for each, holds in requests if holds or (each.name, each.subject) in asked]
 
 
-def has_own(phase: Phase, configuration: Configuration) -> bool:
+def has_custom(phase: Phase, configuration: Configuration) -> bool:
     """Whether the repository defined a gate that may be asked in a phase."""
-    others = [gate for name, gate in configuration.gates.items() if name not in STANDARD]
-    return any(_is_of(phase, gate, parse(gate.when or "true")) for gate in others)
+    others = [gate for name, gate in configuration.gates.items() if name not in STANDARD_GATES]
+    return any(_applies_in(phase, gate, parse(gate.when or "true")) for gate in others)
 
 
-def _is_of(phase: Phase, gate: Configured, condition: Condition) -> bool:
+def _applies_in(phase: Phase, gate: Configured, condition: Condition) -> bool:
     """One of any phase is asked where all that its condition names is known."""
     return phase in condition.phases if gate.phase == "any" else gate.phase == phase.value
 
 
-def _asking(name: str, gate: Configured, phase: Phase, reason: Reason, about: Sequence[object]) -> GateRequest:
-    timeout = OWN_TIMEOUT if gate.timeout is None else duration(gate.timeout)
+def _build_custom(name: str, gate: Configured, phase: Phase, reason: Reason, about: Sequence[object]) -> GateRequest:
+    timeout = OWN_TIMEOUT if gate.timeout is None else parse_duration(gate.timeout)
     return GateRequest(
         name=name,
         phase=phase,
@@ -201,12 +205,12 @@ def _asking(name: str, gate: Configured, phase: Phase, reason: Reason, about: Se
         not_author=True,
         not_requester=False,
         seconds=timeout.total_seconds(),
-        options=usual(name, "the run ends, and the check fails" if phase is Phase.review else "the run ends"),
+        options=default_options(name, "the run ends, and the check fails" if phase is Phase.review else "the run ends"),
         escalate=gate.escalate,
     )
 
 
-def request(
+def build_request(
     name: str,
     phase: Phase,
     subject: str,
@@ -216,7 +220,7 @@ def request(
     *,
     role: str | None = None,
     options: Sequence[Option] = (),
-    grants: Slice = NO_SLICE,
+    grants: BudgetExtension = NO_EXTENSION,
     shows: str = "",
 ) -> GateRequest:
     """The request of a gate that Forge brings along, as the repository configured it.
@@ -225,26 +229,26 @@ def request(
     :param options: what can be answered; approve and reject with their usual meaning if left out.
     :param shows: see :class:`GateRequest`.
     """
-    standard, configured = STANDARD[name], configuration.gates.get(name, Configured())
-    timeout = standard.timeout if configured.timeout is None else duration(configured.timeout)
+    standard, configured = STANDARD_GATES[name], configuration.gates.get(name, Configured())
+    timeout = standard.timeout if configured.timeout is None else parse_duration(configured.timeout)
     return GateRequest(
         name=name,
         phase=phase,
         subject=subject,
         prompt=prompt,
         reasons=tuple(reasons),
-        role=strictest(standard.role, role, configured.role),
+        role=strictest_role(standard.role, role, configured.role),
         not_author=standard.not_author,
         not_requester=standard.not_requester,
         seconds=timeout.total_seconds(),
-        options=tuple(options) or usual(name),
+        options=tuple(options) or default_options(name),
         escalate=configured.escalate,
         grants=grants,
         shows=shows,
     )
 
 
-def usual(name: str, rejected: str = "the run ends, and the check fails") -> tuple[Option, ...]:
+def default_options(name: str, rejected: str = "the run ends, and the check fails") -> tuple[Option, ...]:
     """The answers that every gate takes.
 
     :param rejected: what a rejection does.
@@ -257,8 +261,8 @@ def usual(name: str, rejected: str = "the run ends, and the check fails") -> tup
     )
 
 
-def _security(review: Review, configuration: Configuration) -> list[GateRequest]:
-    critical = _critical(review)
+def _request_security(review: Review, configuration: Configuration) -> list[GateRequest]:
+    critical = _list_critical(review)
     if not critical:
         return []
     noun = "finding" if len(critical) == 1 else "findings"
@@ -270,21 +274,25 @@ def _security(review: Review, configuration: Configuration) -> list[GateRequest]
         children=tuple(Reason(code=each.rule, text=f"{each.id} {each.rule} in {each.where}") for each in critical),
     )
     prompt = "A critical security finding stops this pull request. Approve only to accept the risk as it is."
-    return [request("security_findings", Phase.review, _about(critical), prompt, [reason], configuration)]
+    return [
+        build_request("security_findings", Phase.review, _digest_findings(critical), prompt, [reason], configuration)
+    ]
 
 
-def _human(review: Review, configuration: Configuration, gates: Sequence[Gate]) -> list[GateRequest]:
-    base = answered(review, [gate for gate in gates if gate.name != "human_review"])
+def _request_human(review: Review, configuration: Configuration, gates: Sequence[Gate]) -> list[GateRequest]:
+    base = apply_answers(review, [gate for gate in gates if gate.name != "human_review"])
     if base.decision is not Decision.require_human:
         return []
     reasons = [reason for reason in base.reasons if not reason.code.startswith("gate.")]
     role = "maintain" if review.risk.level is RiskLevel.critical else None
     prompt = "The review cannot approve this by itself. Approve if you looked at the change and it is right."
-    return [request("human_review", Phase.review, _codes(reasons), prompt, reasons, configuration, role=role)]
+    return [
+        build_request("human_review", Phase.review, _digest_codes(reasons), prompt, reasons, configuration, role=role)
+    ]
 
 
-def _protected(review: Review, paths: Sequence[str], configuration: Configuration) -> list[GateRequest]:
-    touched = protected(paths, configuration)
+def _request_protected(review: Review, paths: Sequence[str], configuration: Configuration) -> list[GateRequest]:
+    touched = list_protected(paths, configuration)
     if not touched:
         return []
     children = tuple(Reason(code="path", text=path) for path in touched[:20])
@@ -293,35 +301,35 @@ def _protected(review: Review, paths: Sequence[str], configuration: Configuratio
         code="paths.protected", text=f"{len(touched)} protected {noun} changed", value=len(touched), children=children
     )
     prompt = "This changes protected files, which decide what is run or who may do what. Approve if that is meant."
-    return [request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
+    return [build_request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
 
 
-def _critical(review: Review) -> list[Finding]:
+def _list_critical(review: Review) -> list[Finding]:
     return [finding for finding in review.findings if is_grave(finding)]
 
 
-def _about(findings: Sequence[Finding]) -> str:
+def _digest_findings(findings: Sequence[Finding]) -> str:
     return digest(*sorted(finding.fingerprint for finding in findings))
 
 
-def _codes(reasons: Sequence[Reason]) -> str:
+def _digest_codes(reasons: Sequence[Reason]) -> str:
     """What a person is asked to look at, whatever the numbers behind it are."""
     return digest(*sorted({reason.code for reason in reasons if not reason.code.startswith("gate.")}))
 
 
-def _else(review: Review) -> tuple[Reason, ...]:
+def _summarise_rest(review: Review) -> tuple[Reason, ...]:
     risk = review.risk
     text = f"Nothing else blocks; risk is {risk.level.value} ({risk.score} of 100)"
     return (Reason(code="risk.level", text=text, value=risk.score),)
 
 
-def _said(gate: Gate) -> Reason:
+def _explain_approval(gate: Gate) -> Reason:
     by = gate.decision.by_login if gate.decision is not None else ""
     text = f"{by} approved {gate.name}"
     return Reason(code="gate.approved", text=f"{text}, on conditions: {gate.conditions}" if gate.conditions else text)
 
 
-def _stops(gate: Gate) -> Reason:
+def _explain_stop(gate: Gate) -> Reason:
     match gate.state:
         case GateState.rejected:
             by = gate.decision.by_login if gate.decision is not None else ""
@@ -335,6 +343,6 @@ def _stops(gate: Gate) -> Reason:
             )
 
 
-def strictest(*roles: str | None) -> str:
+def strictest_role(*roles: str | None) -> str:
     """The highest of these roles."""
     return max((role for role in roles if role is not None), key=_STRICTER.index)

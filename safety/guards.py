@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from domain.config.configuration import Guards
 from domain.gates import Gate, GateDecision, GateState
 from domain.verdicts import BreakerState, Check, Reason
-from safety.loop_detection import THRESHOLD, Step, detected
+from safety.loop_detection import THRESHOLD, Step, find_loop
 
 MOST_ITERATIONS = 50
 LONGEST_RUNTIME = timedelta(minutes=60)
@@ -65,7 +65,7 @@ class GuardLimits(BaseModel):
     max_runtime: timedelta = Field(default=_USUAL.max_runtime_minutes * _MINUTE, gt=timedelta(), le=LONGEST_RUNTIME)
     consecutive_errors: int = Field(default=_USUAL.consecutive_errors, ge=1)
 
-    def stretch(self, iterations: int) -> "GuardLimits":
+    def extend(self, iterations: int) -> "GuardLimits":
         """The limits of another stretch that a person granted, of at least one iteration and at most fifty."""
         return self.model_copy(update={"max_iterations": max(1, min(iterations, MOST_ITERATIONS))})
 
@@ -75,21 +75,21 @@ def limits_of(kind: TaskKind, guards: Guards) -> GuardLimits:
 
     A number below the default is a wish to be stricter and stays, also where the range begins above it.
     """
-    iterations = _within(_ITERATIONS.get(kind), guards.max_iterations, _USUAL.max_iterations)
-    minutes = _within(_MINUTES.get(kind), guards.max_runtime_minutes, _USUAL.max_runtime_minutes)
+    iterations = _clamp(_ITERATIONS.get(kind), guards.max_iterations, _USUAL.max_iterations)
+    minutes = _clamp(_MINUTES.get(kind), guards.max_runtime_minutes, _USUAL.max_runtime_minutes)
     return GuardLimits(
         max_iterations=iterations, max_runtime=minutes * _MINUTE, consecutive_errors=guards.consecutive_errors
     )
 
 
-def _within(bounds: tuple[int, int] | None, wanted: int, usual: int) -> int:
+def _clamp(bounds: tuple[int, int] | None, wanted: int, usual: int) -> int:
     if bounds is None:
         return wanted
     lowest, highest = bounds
     return min(highest, wanted if wanted < usual else max(lowest, wanted))
 
 
-def let_go_on(gates: Sequence[Gate]) -> GateDecision | None:
+def find_release(gates: Sequence[Gate]) -> GateDecision | None:
     """The decision by which a person last let a run go on that a guard had stopped.
 
     :param gates: of this run, in order.
@@ -104,18 +104,18 @@ def check(history: Sequence[Step], limits: GuardLimits, now: datetime, started: 
     :param history: the turns of this stretch, in order.
     :param started: when the stretch began, in UTC, moved forward by the time it spent waiting for people or limits.
     """
-    verdicts = (guard(history, limits, _ran(now, started)) for guard in _GUARDS)
+    verdicts = (guard(history, limits, _measure_runtime(now, started)) for guard in _GUARDS)
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-def _ran(now: datetime, started: datetime) -> timedelta:
+def _measure_runtime(now: datetime, started: datetime) -> timedelta:
     return max(now - started, timedelta())  # a clock that was set back makes no negative time
 
 
 def _iterations(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
     if len(history) < limits.max_iterations:
         return None
-    return _stopped(
+    return _stop(
         Guard.max_iterations,
         f"The task took all of its {limits.max_iterations} iterations and is not done.",
         len(history),
@@ -128,7 +128,7 @@ def _runtime(_: Sequence[Step], limits: GuardLimits, ran: timedelta) -> Check | 
     if ran < limits.max_runtime:
         return None
     minutes, limit = ran / _MINUTE, limits.max_runtime / _MINUTE
-    return _stopped(
+    return _stop(
         Guard.max_runtime,
         f"The task ran for {int(minutes)} min and is not done; it may run for {limit:g} min.",
         minutes,
@@ -138,11 +138,11 @@ def _runtime(_: Sequence[Step], limits: GuardLimits, ran: timedelta) -> Check | 
 
 
 def _loop(history: Sequence[Step], _: GuardLimits, __: timedelta) -> Check | None:
-    loop = detected(history)
+    loop = find_loop(history)
     if loop is None:
         return None
     same = "the same step" if loop.period == 1 else f"the same {loop.period} steps"
-    return _stopped(
+    return _stop(
         Guard.loop_detection,
         f"The task goes in circles: its last {loop.iterations} iterations were {same} {THRESHOLD} times in a row.",
         THRESHOLD,
@@ -153,11 +153,11 @@ def _loop(history: Sequence[Step], _: GuardLimits, __: timedelta) -> Check | Non
 
 def _errors(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
     latest = history[-limits.consecutive_errors :]
-    kinds = _of_all(latest) if len(latest) == limits.consecutive_errors else ()
+    kinds = _common_errors(latest) if len(latest) == limits.consecutive_errors else ()
     if not kinds:
         return None
-    count = next((n for n, each in enumerate(reversed(history)) if not _of_all([each], kinds)), len(history))
-    return _stopped(
+    count = next((n for n, each in enumerate(reversed(history)) if not _common_errors([each], kinds)), len(history))
+    return _stop(
         Guard.consecutive_errors,
         f"The last {count} iterations had the same kind of error, {'; '.join(kinds)}; "
         f"it stops at {limits.consecutive_errors}.",
@@ -175,12 +175,12 @@ _GUARDS: tuple[Callable[[Sequence[Step], GuardLimits, timedelta], Check | None],
 )
 
 
-def _stopped(guard: Guard, text: str, value: float, threshold: float, suggestion: str) -> Check:
+def _stop(guard: Guard, text: str, value: float, threshold: float, suggestion: str) -> Check:
     reason = Reason(code=f"guard.{guard.value}", text=text, value=value, threshold=threshold)
     return Check(name=guard.value, state=BreakerState.open, reason=reason, suggestion=suggestion)
 
 
-def _of_all(steps: Sequence[Step], kinds: Sequence[str] = ()) -> Sequence[str]:
+def _common_errors(steps: Sequence[Step], kinds: Sequence[str] = ()) -> Sequence[str]:
     """The kinds of errors that all of the steps had.
 
     :param kinds: only these; none: any.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.memories.memory import Kind, Memory
-from domain.text.redaction import outgoing
-from domain.text.similarity import Saying, copied, names
+from domain.memories.memory import Memory, MemoryKind
+from domain.text.redaction import redact_outgoing
+from domain.text.similarity import Statement, extract_names, measure_copying
 from domain.verdicts import Reason
 
 COPIED = 0.5
@@ -68,7 +68,7 @@ class Learning(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    kind: Kind
+    kind: MemoryKind
     content: str
     context: str = ""
     tags: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Learning(BaseModel):
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownToModel:
     """What the model was shown.
 
     :param prompt: everything, its instructions included.
@@ -87,7 +87,7 @@ class Shown:
     events: Mapping[str, str]
 
 
-class Admission(BaseModel):
+class LearningDecision(BaseModel):
     """What becomes of a learning: it is kept, it is known already as another, or it is refused.
 
     :param into: id of the memory that says the same.
@@ -104,45 +104,45 @@ class Admission(BaseModel):
         return self.into is None and self.refused is None
 
 
-def admitted(
-    learnings: Sequence[Learning], shown: Shown, known: Sequence[Memory], *, most: int = 1
-) -> Sequence[Admission]:
+def screen_learnings(
+    learnings: Sequence[Learning], shown: ShownToModel, known: Sequence[Memory], *, most: int = 1
+) -> Sequence[LearningDecision]:
     """What becomes of each learning of one reflection, the best first; beyond ``most`` none is kept.
 
     :param known: the live memories of the repository.
     """
-    sayings = [(memory, Saying.of(memory.content)) for memory in known] if learnings else []
-    decided: list[Admission] = []
-    new: list[Saying] = []
-    for learning in sorted(learnings, key=lambda each: _worth(each, shown), reverse=True):
-        found = _admit(learning, shown, sayings)
-        if found.is_new and any(Saying.of(learning.content).says_what(each) for each in new):
-            found = _refused(learning, "repeated", "It says again what another of this run says.")
+    sayings = [(memory, Statement.of(memory.content)) for memory in known] if learnings else []
+    decided: list[LearningDecision] = []
+    new: list[Statement] = []
+    for learning in sorted(learnings, key=lambda each: _rank(each, shown), reverse=True):
+        found = _screen(learning, shown, sayings)
+        if found.is_new and any(Statement.of(learning.content).agrees_with(each) for each in new):
+            found = _refuse(learning, "repeated", "It says again what another of this run says.")
         elif found.is_new and len(new) >= most:
-            found = _refused(learning, "too_many", f"Of one run at most {most} is kept, and a better one was.")
+            found = _refuse(learning, "too_many", f"Of one run at most {most} is kept, and a better one was.")
         elif found.is_new:
-            new.append(Saying.of(learning.content))
+            new.append(Statement.of(learning.content))
         decided.append(found)
     return decided
 
 
-def _admit(learning: Learning, shown: Shown, known: Sequence[tuple[Memory, Saying]]) -> Admission:
+def _screen(learning: Learning, shown: ShownToModel, known: Sequence[tuple[Memory, Statement]]) -> LearningDecision:
     """What becomes of one learning."""
-    reason = _unsourced(learning, shown) or _malformed(learning) or _unusable(learning, shown)
+    reason = _check_source(learning, shown) or _check_form(learning) or _check_usefulness(learning, shown)
     if reason is not None:
-        return Admission(learning=learning, refused=reason)
-    said = Saying.of(learning.content)
-    same = [(said.likeness(other), memory.id) for memory, other in known if said.says_what(other)]
-    return Admission(learning=learning, into=max(same)[1] if same else None)
+        return LearningDecision(learning=learning, refused=reason)
+    said = Statement.of(learning.content)
+    same = [(said.similarity(other), memory.id) for memory, other in known if said.agrees_with(other)]
+    return LearningDecision(learning=learning, into=max(same)[1] if same else None)
 
 
-def _unsourced(learning: Learning, shown: Shown) -> Reason | None:
+def _check_source(learning: Learning, shown: ShownToModel) -> Reason | None:
     if learning.event in shown.events:
         return None
     return Reason(code="learning.unsourced", text="It names no event of this run that it came from.")
 
 
-def _malformed(learning: Learning) -> Reason | None:
+def _check_form(learning: Learning) -> Reason | None:
     """Whether it could be kept and shown as it is."""
     everything = "\n".join((learning.content, learning.context, *learning.tags))
     length, words = len(learning.content), len(learning.content.split())
@@ -152,14 +152,14 @@ def _malformed(learning: Learning) -> Reason | None:
         return Reason(code="learning.long", text="It is too long for one thing to know.", value=length)
     if len(learning.tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in learning.tags):
         return Reason(code="learning.tags", text="Its tags are too many or too long.", value=len(learning.tags))
-    if outgoing(everything) != everything:
+    if redact_outgoing(everything) != everything:
         return Reason(code="learning.secret", text="It holds what looks like a credential.")
     if _ADDRESS.search(everything):
         return Reason(code="learning.address", text="It holds an address, a mention or markup.")
     return None
 
 
-def _unusable(learning: Learning, shown: Shown) -> Reason | None:
+def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
     """Whether it would help anybody."""
     content = learning.content
     if any(
@@ -167,31 +167,35 @@ def _unusable(learning: Learning, shown: Shown) -> Reason | None:
     ):
         return Reason(code="learning.loosens", text="It asks for less care, which only people may decide.")
     told = "\n".join(shown.events.values()).casefold()
-    if not _that_occur(content, told):
+    if not _find_occurring(content, told):
         return Reason(code="learning.unspecific", text="It names no path, rule, command or tool of this run.")
     if _IDLE.search(content) or _TELLS.search(content) or not _ADVICE.search(content):
         return Reason(code="learning.idle", text="It tells what happened, and not what to do or what holds.")
-    share = copied(content, shown.prompt)
+    share = measure_copying(content, shown.prompt)
     if share >= COPIED:
         text = "It repeats what the model was shown."
         return Reason(code="learning.copied", text=text, value=share, threshold=COPIED)
     return None
 
 
-def _that_occur(content: str, told: str) -> Sequence[str]:
+def _find_occurring(content: str, told: str) -> Sequence[str]:
     """What it names that occurs, if a path as the module it is."""
-    return [name for name in names(content) if name in told or ("/" in name and _as_module(name) in told)]
+    return [name for name in extract_names(content) if name in told or ("/" in name and _as_module(name) in told)]
 
 
 def _as_module(path: str) -> str:
     return path.rpartition(".")[0].replace("/", ".") or path
 
 
-def _worth(learning: Learning, shown: Shown) -> tuple[bool, int, int]:
+def _rank(learning: Learning, shown: ShownToModel) -> tuple[bool, int, int]:
     """What makes one better than another: that it says more than what happened once, names more, says it shorter."""
     told = "\n".join(shown.events.values()).casefold()
-    return learning.kind is not Kind.episodic, min(3, len(_that_occur(learning.content, told))), -len(learning.content)
+    return (
+        learning.kind is not MemoryKind.episodic,
+        min(3, len(_find_occurring(learning.content, told))),
+        -len(learning.content),
+    )
 
 
-def _refused(learning: Learning, code: str, text: str) -> Admission:
-    return Admission(learning=learning, refused=Reason(code=f"learning.{code}", text=text))
+def _refuse(learning: Learning, code: str, text: str) -> LearningDecision:
+    return LearningDecision(learning=learning, refused=Reason(code=f"learning.{code}", text=text))

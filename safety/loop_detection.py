@@ -58,16 +58,16 @@ class Step:
     error: str = ""
 
 
-def step(iteration: Iteration) -> Step:
+def to_step(iteration: Iteration) -> Step:
     """What of an iteration is compared with others.
 
     The cost is bounded: 32,000 characters of each text are looked at.
     """
-    action, output, error = _action(iteration.action), normalised(iteration.output), _kinds(iteration.error)
+    action, output, error = _action(iteration.action), normalise(iteration.output), _kinds(iteration.error)
     return Step(
         did=_digest(iteration.action),
         action=action,
-        said="" if action else _ends(normalised(f"{iteration.thought}\n{iteration.output}"), _KEPT),
+        said="" if action else _ends(normalise(f"{iteration.thought}\n{iteration.output}"), _KEPT),
         result=_digest(f"{error}\n{output}"),
         is_telling=len(output) >= _TELLING,
         error=error,
@@ -76,7 +76,7 @@ def step(iteration: Iteration) -> Step:
 
 def _kinds(error: str) -> str:
     """The kinds of errors, each once, without what differs every time."""
-    kinds = dict.fromkeys(line[:_ERROR] for line in normalised(error).splitlines())
+    kinds = dict.fromkeys(line[:_ERROR] for line in normalise(error).splitlines())
     return "\n".join([*kinds][:_ERRORS])
 
 
@@ -94,7 +94,7 @@ class Loop:
         return self.period * THRESHOLD
 
 
-def detected(history: Sequence[Step]) -> Loop | None:
+def find_loop(history: Sequence[Step]) -> Loop | None:
     """The loop in which the latest steps are, the shortest one first; None if there is none.
 
     :param history: the steps of one task in order, since it began or a person last let it go on.
@@ -104,7 +104,7 @@ def detected(history: Sequence[Step]) -> Loop | None:
     return next((Loop(period) for period in periods), None)
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """What a tool printed without what differs every time; numbers that mean something stay.
 
     Only both ends of a long text are looked at. Lines are sorted: what runs in parallel reports in any order.
@@ -133,17 +133,17 @@ def _are_alike(one: Step, other: Step) -> bool:
 
 
 def _action(text: str) -> str:
-    text = _bounded(text, _SAMPLE)
+    text = _shorten(text, _SAMPLE)
     for pattern, instead in _NOISE_IN_ACTIONS:
         text = pattern.sub(instead, text)
-    return _bounded(" ".join(text.split()), _KEPT)
+    return _shorten(" ".join(text.split()), _KEPT)
 
 
 def _ends(text: str, sample: int = _SAMPLE) -> str:
     return text if len(text) <= 2 * sample else f"{text[:sample]}\n{text[-sample:]}"
 
 
-def _bounded(text: str, sample: int) -> str:
+def _shorten(text: str, sample: int) -> str:
     """An action, of which every character may matter: a long one with a digest of all of it."""
     ends = _ends(text, sample)
     return text if ends == text else f"{ends}\n{_digest(text)}"

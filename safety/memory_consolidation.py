@@ -14,9 +14,9 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict
 
 from domain.ids import new_id
-from domain.memories.memory import Archived, Kind, Memory, Use, confidence, spent
-from domain.text.similarity import ALIKE, Saying
-from safety.memory_eviction import least_first
+from domain.memories.memory import Archived, Memory, MemoryKind, Use, compute_confidence, find_archive_reason
+from domain.text.similarity import SAME_THRESHOLD, Statement
+from safety.memory_eviction import sort_least_first
 
 RECURS = 3
 """From this many runs on that taught the same, an episode is a pattern."""
@@ -31,7 +31,7 @@ _WORKS = re.compile(r"\b(work(s|ed)|fix(es|ed)|solve[sd]?|pass(es|ed)|help(s|ed)
 
 
 @dataclass(frozen=True)
-class Known:
+class LiveMemory:
     """A live memory.
 
     :param recurred: what else taught the same: runs, and memories that were merged into it.
@@ -45,7 +45,7 @@ class Known:
         return 1 + len(self.recurred)
 
 
-class Change(BaseModel):
+class ArchivedMemory(BaseModel):
     """One memory that is archived.
 
     :param used_at: as it was when this was decided; if something became of it since, it stays.
@@ -62,7 +62,7 @@ class Change(BaseModel):
     made: Memory | None = None
 
 
-class Plan(BaseModel):
+class ConsolidationPlan(BaseModel):
     """What is to be done in a night, in order. Done in part and decided anew, the rest would be decided the same.
 
     :param live: memories that are left.
@@ -70,7 +70,7 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    changes: tuple[Change, ...]
+    changes: tuple[ArchivedMemory, ...]
     live: int
 
     @property
@@ -97,7 +97,7 @@ class Pattern(BaseModel):
     confidence: float
 
 
-def pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> Pattern | None:
+def to_pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> Pattern | None:
     """A memory as a pattern; None if it is none.
 
     :param uses: how often what became of it.
@@ -113,45 +113,47 @@ def pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> Pattern |
         resolution=resolution or says,
         frequency=1 + uses.get(Use.recurred, 0),
         success_rate=helped / (helped + did_not) if helped + did_not else None,
-        confidence=confidence(memory, now),
+        confidence=compute_confidence(memory, now),
     )
 
 
-def plan(
-    known: Sequence[Known],
+def plan_consolidation(
+    known: Sequence[LiveMemory],
     now: datetime,
     most: int,
     held: Collection[str] = (),
     name: Callable[[], str] = new_id,
-) -> Plan:
+) -> ConsolidationPlan:
     """What is to be done with the live memories of one repository.
 
     :param most: memories that may live.
     :param held: ids of memories that are not merged into others, as pinned ones never are.
     :param name: gives new memories their ids.
     """
-    night = _Night(known, now, frozenset(held) | {each.memory.id for each in known if each.memory.pinned}, name)
+    night = _Consolidation(known, now, frozenset(held) | {each.memory.id for each in known if each.memory.pinned}, name)
     night.expire()
     while night.promote() + night.merge():
         pass
-    night.crowd(most)
-    return Plan(changes=tuple(night.changes), live=len(night.live))
+    night.evict(most)
+    return ConsolidationPlan(changes=tuple(night.changes), live=len(night.live))
 
 
-class _Night:
+class _Consolidation:
     """The memories while it is decided what becomes of them."""
 
-    def __init__(self, known: Sequence[Known], now: datetime, held: frozenset[str], name: Callable[[], str]) -> None:
+    def __init__(
+        self, known: Sequence[LiveMemory], now: datetime, held: frozenset[str], name: Callable[[], str]
+    ) -> None:
         self.live = {each.memory.id: each for each in known}
-        self.changes: list[Change] = []
+        self.changes: list[ArchivedMemory] = []
         self._now = now
         self._held = held
         self._name = name
-        self._sayings: dict[str, Saying] = {}
+        self._sayings: dict[str, Statement] = {}
 
     def expire(self) -> None:
         for each in [*self.live.values()]:
-            why = spent(each.memory, self._now)
+            why = find_archive_reason(each.memory, self._now)
             if why is not None:
                 self._archive(each, why)
 
@@ -160,71 +162,73 @@ class _Night:
         frequent = [
             each
             for each in self.live.values()
-            if each.memory.kind is Kind.episodic and each.frequency >= RECURS and each.memory.id not in self._held
+            if each.memory.kind is MemoryKind.episodic and each.frequency >= RECURS and each.memory.id not in self._held
         ]
         for each in frequent:
             made = _as_pattern(each.memory, self._name(), self._now)
             self._archive(each, Archived.merged, made.id, made)
-            self.live[made.id] = Known(made, each.recurred)
+            self.live[made.id] = LiveMemory(made, each.recurred)
         return len(frequent)
 
     def merge(self) -> int:
         """Archive what a better memory says as well, or denies; how many that were."""
-        groups: defaultdict[tuple[str, str], list[Known]] = defaultdict(list)
+        groups: defaultdict[tuple[str, str], list[LiveMemory]] = defaultdict(list)
         for each in self.live.values():
             groups[each.memory.scope, each.memory.kind].append(each)
         return sum(self._merge_within(group) for group in groups.values())
 
-    def crowd(self, most: int) -> None:
+    def evict(self, most: int) -> None:
         """The least certain go first, then the oldest; what is pinned stays."""
         beyond = max(0, len(self.live) - most)
-        for memory in least_first([each.memory for each in self.live.values()], self._now)[:beyond]:
+        for memory in sort_least_first([each.memory for each in self.live.values()], self._now)[:beyond]:
             self._archive(self.live[memory.id], Archived.crowded)
 
-    def _merge_within(self, group: Sequence[Known]) -> int:
+    def _merge_within(self, group: Sequence[LiveMemory]) -> int:
         before = len(self.changes)
-        index = _Index([self._saying(each) for each in group])
-        better: list[Known] = []
+        index = _Index([self._to_saying(each) for each in group])
+        better: list[LiveMemory] = []
         for each in sorted(group, key=self._rank):
-            said = self._saying(each)
+            said = self._to_saying(each)
             if each.memory.id not in self._held:
                 near = [better[place] for place in index.near(said)]
-                found = next(((other, why) for other in near if (why := self._outdone(said, other))), None)
+                found = next(((other, why) for other in near if (why := self._why_redundant(said, other))), None)
                 if found is not None:
-                    self._give_way(each, *found)
+                    self._yield_to(each, *found)
                     continue
             index.add(said, len(better))
             better.append(each)
         return len(self.changes) - before
 
-    def _outdone(self, said: Saying, other: Known) -> Archived | None:
-        there = self._saying(other)
-        if said.says_what(there):
+    def _why_redundant(self, said: Statement, other: LiveMemory) -> Archived | None:
+        there = self._to_saying(other)
+        if said.agrees_with(there):
             return Archived.merged
         return Archived.contradicted if said.contradicts(there) else None
 
-    def _give_way(self, each: Known, other: Known, why: Archived) -> None:
+    def _yield_to(self, each: LiveMemory, other: LiveMemory, why: Archived) -> None:
         if why is Archived.merged:
             current = self.live[other.memory.id]
             recurred = current.recurred | each.recurred | {each.memory.id}
             self.live[other.memory.id] = replace(current, recurred=recurred)
         self._archive(each, why, other.memory.id if why is Archived.merged else None)
 
-    def _rank(self, each: Known) -> tuple[bool, float, bool, datetime, str]:
+    def _rank(self, each: LiveMemory) -> tuple[bool, float, bool, datetime, str]:
         """The best first: pinned, more certain, by a person, older."""
         memory = each.memory
-        sure = confidence(memory, self._now)
+        sure = compute_confidence(memory, self._now)
         return not memory.pinned, -sure, memory.origin == "model", memory.created_at, memory.id
 
-    def _saying(self, each: Known) -> Saying:
+    def _to_saying(self, each: LiveMemory) -> Statement:
         content = each.memory.content
         if content not in self._sayings:
-            self._sayings[content] = Saying.of(content)
+            self._sayings[content] = Statement.of(content)
         return self._sayings[content]
 
-    def _archive(self, each: Known, why: Archived, into: str | None = None, made: Memory | None = None) -> None:
+    def _archive(self, each: LiveMemory, why: Archived, into: str | None = None, made: Memory | None = None) -> None:
         del self.live[each.memory.id]
-        self.changes.append(Change(id=each.memory.id, used_at=each.memory.used_at, why=why, into=into, made=made))
+        self.changes.append(
+            ArchivedMemory(id=each.memory.id, used_at=each.memory.used_at, why=why, into=into, made=made)
+        )
 
 
 class _Index:
@@ -233,21 +237,21 @@ class _Index:
     Two texts of which so large a share of words is the same have one of their rarest in common.
     """
 
-    def __init__(self, sayings: Sequence[Saying]) -> None:
+    def __init__(self, sayings: Sequence[Statement]) -> None:
         self._spread = Counter(stem for said in sayings for stem in said.stems)
         self._places: defaultdict[str, list[int]] = defaultdict(list)
 
-    def add(self, said: Saying, place: int) -> None:
+    def add(self, said: Statement, place: int) -> None:
         for stem in self._rarest(said):
             self._places[stem].append(place)
 
-    def near(self, said: Saying) -> Sequence[int]:
+    def near(self, said: Statement) -> Sequence[int]:
         """The places of what may be alike, in order."""
         return sorted({place for stem in self._rarest(said) for place in self._places.get(stem, ())})
 
-    def _rarest(self, said: Saying) -> Iterator[str]:
+    def _rarest(self, said: Statement) -> Iterator[str]:
         size = len(said.stems)
-        count = size - math.ceil(ALIKE * size) + 1
+        count = size - math.ceil(SAME_THRESHOLD * size) + 1
         return iter(sorted(said.stems, key=lambda stem: (self._spread[stem], stem))[:count])
 
 
@@ -258,11 +262,11 @@ def _as_pattern(episode: Memory, memory_id: str, now: datetime) -> Memory:
     return episode.model_copy(
         update={
             "id": memory_id,
-            "kind": Kind.procedural if _DOES.search(content) else Kind.semantic,
+            "kind": MemoryKind.procedural if _DOES.search(content) else MemoryKind.semantic,
             "tags": tuple(dict.fromkeys((*episode.tags, PATTERN, outcome))),
-            "confidence": confidence(episode, now),
+            "confidence": compute_confidence(episode, now),
             "source": f"what recurred: {episode.source}",
             "created_at": now,
-            "used_at": episode.used_at if confidence(episode, now) == episode.confidence else now,
+            "used_at": episode.used_at if compute_confidence(episode, now) == episode.confidence else now,
         }
     )

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from domain.memories.memory import Memory, confidence
+from domain.memories.memory import Memory, compute_confidence
 
 MOST_LIVE = 10_000
 """Memories that may live in a repository, whatever it configures."""
 
 
 @dataclass(frozen=True)
-class Room:
+class Eviction:
     """What becomes of new memories.
 
     :param kept: those for which there is room, in the order in which they were given.
@@ -25,28 +25,28 @@ class Room:
     gone: Sequence[Memory] = field(default=())
 
 
-def least_first(memories: Sequence[Memory], now: datetime) -> list[Memory]:
+def sort_least_first(memories: Sequence[Memory], now: datetime) -> list[Memory]:
     """The memories that may give way, in the order in which they do."""
     others = [each for each in memories if not each.pinned]
-    return sorted(others, key=lambda each: (confidence(each, now), each.created_at, each.id))
+    return sorted(others, key=lambda each: (compute_confidence(each, now), each.created_at, each.id))
 
 
-def room(live: Sequence[Memory], new: Sequence[Memory], most: int, now: datetime) -> Room:
+def plan_eviction(live: Sequence[Memory], new: Sequence[Memory], most: int, now: datetime) -> Eviction:
     """Which new memories are kept, and what gives way to them: nothing that is surer than a new one nobody pinned.
 
     :param live: of the repository.
     :param most: memories that may live there.
     """
     free = max(0, most - len(live))
-    giving = least_first(live, now)
+    giving = sort_least_first(live, now)
     kept: list[Memory] = []
     gone: list[Memory] = []
     for each in new[:most]:
         if free > 0:
             free -= 1
-        elif giving and (each.pinned or confidence(giving[0], now) <= confidence(each, now)):
+        elif giving and (each.pinned or compute_confidence(giving[0], now) <= compute_confidence(each, now)):
             gone.append(giving.pop(0))
         else:
             continue
         kept.append(each)
-    return Room(kept, gone)
+    return Eviction(kept, gone)

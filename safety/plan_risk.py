@@ -7,8 +7,8 @@ from itertools import chain
 from domain.config.configuration import Configuration, ProjectPaths
 from domain.paths import is_lock
 from domain.review.review import RiskLevel
-from domain.runs.contracts import CONTRACTS, belongs, touched
-from domain.runs.plan import Plan, Weighed, as_globs, covers
+from domain.runs.contracts import CONTRACTS, find_contracts, matches_any_case
+from domain.runs.plan import Plan, RatedPlan, covers_path, to_globs
 from domain.verdicts import Reason
 from safety.gates import ALWAYS_PROTECTED, STEERS_GIT
 
@@ -46,24 +46,24 @@ class _Fact:
     reason: Reason
 
 
-def weighed(
+def rate_plan(
     plan: Plan,
     paths: ProjectPaths = _NO_PATHS,
     *,
     contracts: Mapping[str, Sequence[str]] = CONTRACTS,
     limits: PlanLimits = LIMITS,
-) -> Weighed:
+) -> RatedPlan:
     """The plan with its final risk, which is never lower than the planner's own.
 
     :param paths: what the repository calls protected and sensitive.
     :param contracts: contract → globs of its files.
     """
-    places = _places(plan)
-    named = tuple(dict.fromkeys((*plan.contracts, *touched(chain.from_iterable(places.values()), contracts))))
+    places = _list_places(plan)
+    named = tuple(dict.fromkeys((*plan.contracts, *find_contracts(chain.from_iterable(places.values()), contracts))))
     plan = plan.model_copy(update={"contracts": named})
-    facts = [_said(plan), *_touching(places, paths), *_contracts(plan, limits), *_sizes(plan, limits)]
+    facts = [_planner_fact(plan), *_find_sensitive(places, paths), *_contracts(plan, limits), *_sizes(plan, limits)]
     facts.sort(key=lambda fact: -_rank(fact.level))
-    return Weighed(plan=plan, level=facts[0].level, reasons=tuple(fact.reason for fact in facts))
+    return RatedPlan(plan=plan, level=facts[0].level, reasons=tuple(fact.reason for fact in facts))
 
 
 def needs_approval(level: RiskLevel) -> bool:
@@ -71,18 +71,18 @@ def needs_approval(level: RiskLevel) -> bool:
     return _rank(level) >= _rank(RiskLevel.high)
 
 
-def to_grant(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
+def list_grantable(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
     """The protected files that tasks of the plan name and a person may let an agent change, at most twenty.
 
     Never git's own, nor what agents may not even read.
     """
-    protected = _folded((*PROTECTED, *configuration.paths.protected))
-    never = _folded((*STEERS_GIT, *configuration.review.never_send))
-    named = [path for path in plan.files if is_lock(path) or covers(protected, path.casefold())]
-    return tuple(path for path in named if not covers(never, path.casefold()))[:MOST_GRANTED]
+    protected = _fold_case((*PROTECTED, *configuration.paths.protected))
+    never = _fold_case((*STEERS_GIT, *configuration.review.never_send))
+    named = [path for path in plan.files if is_lock(path) or covers_path(protected, path.casefold())]
+    return tuple(path for path in named if not covers_path(never, path.casefold()))[:MOST_GRANTED]
 
 
-def _folded(areas: Sequence[str]) -> tuple[str, ...]:
+def _fold_case(areas: Sequence[str]) -> tuple[str, ...]:
     return tuple(area.casefold() for area in areas)
 
 
@@ -90,35 +90,37 @@ def _rank(level: RiskLevel) -> int:
     return _RANKS.index(level)
 
 
-def _said(plan: Plan) -> _Fact:
+def _planner_fact(plan: Plan) -> _Fact:
     children = tuple(Reason(code="risk.planner", text=reason) for reason in plan.risk.reasons)
     text = f"The planner sees {plan.risk.level.value} risk"
     return _Fact(plan.risk.level, Reason(code="plan.risk", text=text, children=children))
 
 
-def _places(plan: Plan) -> dict[str, tuple[str, ...]]:
+def _list_places(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Where the plan wants changes: each file and allowed area as it was written → what it means as globs."""
-    return {area: as_globs((area,)) for area in plan.allowed_areas} | {path: (path,) for path in plan.files}
+    return {area: to_globs((area,)) for area in plan.allowed_areas} | {path: (path,) for path in plan.files}
 
 
-def _touching(places: Mapping[str, Sequence[str]], paths: ProjectPaths) -> Iterator[_Fact]:
+def _find_sensitive(places: Mapping[str, Sequence[str]], paths: ProjectPaths) -> Iterator[_Fact]:
     """What the plan names that needs care, whatever the case. A wide area that merely holds it does not count: what
     is protected stays so within it.
     """
     high, medium = RiskLevel.high, RiskLevel.medium
     protected = (*ALWAYS_PROTECTED, *paths.protected)
-    yield from _touched(high, "plan.protected_path", "Changes protected paths", places, _among(protected))
-    yield from _touched(high, "plan.migration", "Changes database migrations", places, _among(CONTRACTS["db"]))
-    yield from _touched(high, "plan.lock_file", "Changes lock files of dependencies", places, is_lock)
+    yield from _find_hits(high, "plan.protected_path", "Changes protected paths", places, _build_matcher(protected))
+    yield from _find_hits(
+        high, "plan.migration", "Changes database migrations", places, _build_matcher(CONTRACTS["db"])
+    )
+    yield from _find_hits(high, "plan.lock_file", "Changes lock files of dependencies", places, is_lock)
     sensitive = "Changes paths this repository calls sensitive"
-    yield from _touched(medium, "plan.sensitive_path", sensitive, places, _among(paths.sensitive))
+    yield from _find_hits(medium, "plan.sensitive_path", sensitive, places, _build_matcher(paths.sensitive))
 
 
-def _among(patterns: Sequence[str]) -> Callable[[str], bool]:
-    return lambda place: belongs(place, patterns)
+def _build_matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+    return lambda place: matches_any_case(place, patterns)
 
 
-def _touched(
+def _find_hits(
     level: RiskLevel, code: str, text: str, places: Mapping[str, Sequence[str]], is_inside: Callable[[str], bool]
 ) -> Iterator[_Fact]:
     hits = [place for place, meant in places.items() if any(map(is_inside, meant))]

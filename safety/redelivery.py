@@ -18,7 +18,7 @@ TOO_OLD = "redelivery.too_old"
 
 
 @dataclass(frozen=True)
-class Doubtful:
+class DoubtfulDelivery:
     """A delivery with an attempt that was not answered with 2xx.
 
     :param attempt_id: its latest attempt, which GitHub is asked to repeat.
@@ -37,7 +37,7 @@ class Doubtful:
     answered: bool = False
 
 
-class Step(StrEnum):
+class RedeliveryStep(StrEnum):
     """What becomes of a doubtful delivery now."""
 
     ask = "ask"  # it was missed
@@ -46,13 +46,15 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
-    delivery: Doubtful
-    step: Step
+class RedeliveryVerdict:
+    delivery: DoubtfulDelivery
+    step: RedeliveryStep
     reason: Reason
 
 
-def doubtful(attempts: Iterable[DeliveryAttempt], remembered: Iterable[Doubtful] = ()) -> Sequence[Doubtful]:
+def list_doubtful(
+    attempts: Iterable[DeliveryAttempt], remembered: Iterable[DoubtfulDelivery] = ()
+) -> Sequence[DoubtfulDelivery]:
     """The attempts by GUID, where at least one was not answered with 2xx; the oldest first.
 
     :param attempts: newly read from GitHub's log, in any order; some may have been read before.
@@ -69,15 +71,15 @@ def doubtful(attempts: Iterable[DeliveryAttempt], remembered: Iterable[Doubtful]
     return sorted(judged, key=lambda each: (each.first_at, each.attempt_id))
 
 
-def plan(
-    deliveries: Iterable[Doubtful], known: Collection[str], now: datetime, redeliverable_for: timedelta
-) -> Sequence[Verdict]:
+def plan_redelivery(
+    deliveries: Iterable[DoubtfulDelivery], known: Collection[str], now: datetime, redeliverable_for: timedelta
+) -> Sequence[RedeliveryVerdict]:
     """What becomes of each delivery, and why, in the same order.
 
     :param known: GUIDs of deliveries that are stored here, whatever GitHub heard in answer.
     :param redeliverable_for: how long GitHub can send a delivery again.
     """
-    return [_judged(each, each.guid in known, now, redeliverable_for) for each in deliveries]
+    return [_decide(each, each.guid in known, now, redeliverable_for) for each in deliveries]
 
 
 def pause_after(asked: int) -> timedelta:
@@ -85,9 +87,9 @@ def pause_after(asked: int) -> timedelta:
     return SETTLES if asked == 0 else min(FIRST_PAUSE * 2 ** min(asked - 1, 10), LONGEST_PAUSE)
 
 
-def _with_attempt(before: Doubtful | None, attempt: DeliveryAttempt) -> Doubtful:
+def _with_attempt(before: DoubtfulDelivery | None, attempt: DeliveryAttempt) -> DoubtfulDelivery:
     if before is None:
-        return Doubtful(attempt.guid, attempt.id, attempt.event, attempt.at, attempt.at)
+        return DoubtfulDelivery(attempt.guid, attempt.id, attempt.event, attempt.at, attempt.at)
     return replace(
         before,
         attempt_id=max(before.attempt_id, attempt.id),
@@ -96,20 +98,22 @@ def _with_attempt(before: Doubtful | None, attempt: DeliveryAttempt) -> Doubtful
     )
 
 
-def _judged(one: Doubtful, is_known: bool, now: datetime, redeliverable_for: timedelta) -> Verdict:
-    def verdict(step: Step, code: str, text: str) -> Verdict:
-        return Verdict(one, step, Reason(code=code, text=text))
+def _decide(one: DoubtfulDelivery, is_known: bool, now: datetime, redeliverable_for: timedelta) -> RedeliveryVerdict:
+    def verdict(step: RedeliveryStep, code: str, text: str) -> RedeliveryVerdict:
+        return RedeliveryVerdict(one, step, Reason(code=code, text=text))
 
     if is_known:
-        return verdict(Step.drop, "redelivery.stored", "It is stored here.")
+        return verdict(RedeliveryStep.drop, "redelivery.stored", "It is stored here.")
     if one.answered:
-        return verdict(Step.drop, "redelivery.answered", "Another attempt was answered with 2xx.")
+        return verdict(RedeliveryStep.drop, "redelivery.answered", "Another attempt was answered with 2xx.")
     if now - one.first_at >= redeliverable_for:
-        return verdict(Step.drop, TOO_OLD, f"GitHub sends nothing again after {redeliverable_for.days} days.")
+        return verdict(RedeliveryStep.drop, TOO_OLD, f"GitHub sends nothing again after {redeliverable_for.days} days.")
     pause = pause_after(one.asked)
     if now - one.last_at < pause:
         tried = f"asked for {one.asked} times" if one.asked else "tried"
         return verdict(
-            Step.wait, "redelivery.on_its_way", f"It was {tried} within the last {pause.total_seconds():g} s."
+            RedeliveryStep.wait, "redelivery.on_its_way", f"It was {tried} within the last {pause.total_seconds():g} s."
         )
-    return verdict(Step.ask, "redelivery.missed", "No attempt was answered with 2xx, and it is not stored here.")
+    return verdict(
+        RedeliveryStep.ask, "redelivery.missed", "No attempt was answered with 2xx, and it is not stored here."
+    )

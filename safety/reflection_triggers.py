@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.events import Event, EventType
-from domain.gates import SLICED
+from domain.gates import BUDGET_GATES
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from domain.verdicts import Reason
 
@@ -44,7 +44,7 @@ class ReflectionFacts:
     is_trusted: bool
 
 
-def moments(events: Sequence[Event]) -> frozenset[Moment]:
+def find_moments(events: Sequence[Event]) -> frozenset[Moment]:
     """The moments that a run has reached besides its end.
 
     :param events: of the run, in order.
@@ -65,14 +65,14 @@ def is_override(event: Event) -> bool:
         case EventType.feedback_dismissed | EventType.feedback_missed | EventType.ladder_stopped:
             return True
         case EventType.gate_rejected:
-            return event.payload.get("name") not in SLICED
+            return event.payload.get("name") not in BUDGET_GATES
         case EventType.feedback_decided:
             return not event.payload.get("approved") and not event.payload.get("own")
         case _:
             return False
 
 
-def not_now(facts: ReflectionFacts) -> Reason | None:
+def find_obstacle(facts: ReflectionFacts) -> Reason | None:
     """Why there is no reflection; None if there is one."""
     if not facts.is_enabled:
         return Reason(code="reflection.off", text="Forge does not learn here (`memory.enabled`, `memory.max`).")
@@ -88,7 +88,7 @@ def not_now(facts: ReflectionFacts) -> Reason | None:
 
 def most_kept(events: Sequence[Event]) -> int:
     """How many learnings of one reflection are kept: two where fixes did not stick or a person decided otherwise."""
-    return 2 if moments(events) & {Moment.bounced, Moment.overridden} else 1
+    return 2 if find_moments(events) & {Moment.bounced, Moment.overridden} else 1
 
 
 _SAYS_NOTHING = frozenset(
@@ -120,7 +120,7 @@ def _teaches(event: Event, run: Run) -> bool:
     """Whether something can be learned from an event. What went as it always does teaches nothing."""
     match event.type:
         case EventType.gate_approved:
-            return bool(event.payload.get("words")) and event.payload.get("name") not in SLICED
+            return bool(event.payload.get("words")) and event.payload.get("name") not in BUDGET_GATES
         case EventType.run_failed:
             return event.payload.get("reason") in _FAILURES
         case EventType.run_completed:

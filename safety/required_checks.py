@@ -22,7 +22,7 @@ def check_name(base_ref: str, default_branch: str, required: Sequence[RequiredCh
     return f"{REVIEW_CHECK}: {base_ref}"
 
 
-class Light(StrEnum):
+class ChecksState(StrEnum):
     """How the required checks stand together."""
 
     green = "green"
@@ -31,7 +31,7 @@ class Light(StrEnum):
     unknown = "unknown"  # GitHub does not say what is required
 
 
-class Standing(BaseModel):
+class RequiredChecks(BaseModel):
     """How the checks stand, and which of them led to that.
 
     :param checks: the names behind it; for green, all that count.
@@ -40,7 +40,7 @@ class Standing(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    light: Light
+    light: ChecksState
     checks: tuple[str, ...] = ()
     are_required: bool = False
 
@@ -48,19 +48,19 @@ class Standing(BaseModel):
     def text(self) -> str:
         names = ", ".join(self.checks[:5])
         match self.light:
-            case Light.green:
+            case ChecksState.green:
                 return f"green: {names}" if names else "green: none is required"
-            case Light.pending:
+            case ChecksState.pending:
                 return f"not finished: {names}"
-            case Light.failing:
+            case ChecksState.failing:
                 return f"not green: {names}"
-            case Light.unknown:
+            case ChecksState.unknown:
                 return "GitHub does not say which checks are required"
 
 
-def standing(
+def evaluate_checks(
     required: Sequence[RequiredCheck] | None, results: Sequence[CheckResult], own: str = "Forge / "
-) -> Standing:
+) -> RequiredChecks:
     """How the checks of a head stand.
 
     Where nothing is required, everything that others reported counts as required: a red check is a reason to wait for
@@ -71,21 +71,21 @@ def standing(
     :param own: the beginning of the names of Forge's own checks, which count only where they are required.
     """
     if required is None:
-        return Standing(light=Light.unknown)
+        return RequiredChecks(light=ChecksState.unknown)
     wanted = list(required) or [
         RequiredCheck(name=name) for name in dict.fromkeys(one.name for one in results if not one.name.startswith(own))
     ]
-    lights = {check.name: _light(check, results) for check in wanted}
-    for light in (Light.failing, Light.pending):
+    lights = {check.name: _evaluate(check, results) for check in wanted}
+    for light in (ChecksState.failing, ChecksState.pending):
         named = tuple(name for name, each in lights.items() if each is light)
         if named:
-            return Standing(light=light, checks=named, are_required=bool(required))
-    return Standing(light=Light.green, checks=tuple(lights), are_required=bool(required))
+            return RequiredChecks(light=light, checks=named, are_required=bool(required))
+    return RequiredChecks(light=ChecksState.green, checks=tuple(lights), are_required=bool(required))
 
 
-def _light(check: RequiredCheck, results: Sequence[CheckResult]) -> Light:
+def _evaluate(check: RequiredCheck, results: Sequence[CheckResult]) -> ChecksState:
     if check.is_met_by(results):
-        return Light.green
+        return ChecksState.green
     told = [one for one in results if one.name == check.name]
     is_red = any(not one.is_green and one.conclusion != "pending" for one in told)
-    return Light.failing if is_red else Light.pending
+    return ChecksState.failing if is_red else ChecksState.pending

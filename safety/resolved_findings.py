@@ -11,9 +11,9 @@ _ALWAYS_ASKED = frozenset({"ruff", "bandit", "zizmor", "patterns", "detect-secre
 """Tools that run wherever there is something for them; one that did not run had nothing to look at."""
 
 
-def is_there(finding: Finding, review: Review) -> bool:
+def is_present(finding: Finding, review: Review) -> bool:
     """Whether a review found it again, also if people do not want to hear of it."""
-    return finding.fingerprint in {each.fingerprint for each in review.found}
+    return finding.fingerprint in {each.fingerprint for each in review.all_findings}
 
 
 def is_gone(
@@ -29,9 +29,9 @@ def is_gone(
     :param is_outdated: whether GitHub calls the comment's thread so.
     :param called_gone: whether the model did, when it read the new lines.
     """
-    if finding.is_credential or is_there(finding, review):
+    if finding.is_credential or is_present(finding, review):
         return False
-    alike = [each for each in review.found if each.trail == finding.trail]
+    alike = [each for each in review.all_findings if each.trail == finding.trail]
     if finding.layer is Layer.model:
         return is_outdated and called_gone and not alike
     return all(each.fingerprint in carried for each in alike) and _ran_again(finding, review)
@@ -48,5 +48,5 @@ def _ran_again(finding: Finding, review: Review) -> bool:
     if finding.path not in review.changed:
         return True  # as it is in the base
     unread = [each.path for each in review.not_looked_at if not each.by_model]
-    is_broken = any(each.rule == _SYNTAX and each.path == finding.path for each in review.found)
+    is_broken = any(each.rule == _SYNTAX and each.path == finding.path for each in review.all_findings)
     return finding.path not in unread and not is_broken and (bool(ran) or tool in _ALWAYS_ASKED)

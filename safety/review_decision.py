@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.review.changes import NotLookedAt
+from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, RawFinding, Severity
 from domain.review.review import NOTHING_UNREAD, Conclusion, Decision, IfUnread, LayerReport, Risk, RiskLevel, Unread
 from domain.verdicts import Reason
@@ -34,7 +34,7 @@ def decide(
     findings: Sequence[RawFinding],
     risk: Risk,
     layers: Sequence[LayerReport],
-    not_looked_at: Sequence[NotLookedAt],
+    not_looked_at: Sequence[SkippedFile],
     in_history: Sequence[Finding] = (),
     unread: Unread = NOTHING_UNREAD,
 ) -> Verdict:
@@ -44,9 +44,9 @@ def decide(
     :param in_history: credentials of earlier heads for which nobody has answered yet.
     :param unread: source that nobody read, and what the repository wants done about that.
     """
-    changes = _blocking(findings)
-    human = (*_exposed(in_history), *_human(risk, layers, not_looked_at))
-    nobody = _nobody(unread, findings, layers, not_looked_at)
+    changes = _find_blocking(findings)
+    human = (*_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
+    nobody = _find_unread(unread, findings, layers, not_looked_at)
     if changes:
         return Verdict(Decision.request_changes, (*changes, *human, *nobody))
     if human or (nobody and unread.then is IfUnread.ask):
@@ -56,7 +56,7 @@ def decide(
     return Verdict(Decision.approve, (_calm(findings, risk), *nobody))
 
 
-def _blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
+def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
     blocking = [finding for finding in findings if finding.severity.rank >= Severity.error.rank]
     if not blocking:
         return ()
@@ -69,7 +69,7 @@ def _blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
     return (Reason(code="findings.blocking", text=text, value=len(blocking), threshold=1, children=children),)
 
 
-def _exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
+def _find_exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
     """A push that deletes a credential takes it from nobody who has seen it."""
     if not in_history:
         return ()
@@ -83,11 +83,11 @@ def _exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
     return (Reason(code="credential.history", text=text, value=number, threshold=1, children=children),)
 
 
-def _human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
-    return (*_risky(risk), *_incomplete(layers), *_unseen(not_looked_at))
+def _find_human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[SkippedFile]) -> tuple[Reason, ...]:
+    return (*_find_risky(risk), *_find_incomplete(layers), *_find_unseen(not_looked_at))
 
 
-def _risky(risk: Risk) -> tuple[Reason, ...]:
+def _find_risky(risk: Risk) -> tuple[Reason, ...]:
     if risk.level not in {RiskLevel.high, RiskLevel.critical}:
         return ()
     who = "a person" if risk.level is RiskLevel.high else "a person and a maintainer"
@@ -95,7 +95,7 @@ def _risky(risk: Risk) -> tuple[Reason, ...]:
     return (Reason(code="risk.level", text=text, value=risk.score, threshold=50),)
 
 
-def _incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
+def _find_incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
     missing = [Reason(code="layer.missing", text=layer.missing) for layer in layers if layer.missing is not None]
     failed = [
         Reason(code="tool.failed", text=f"{tool.tool} could not do its work: {tool.problem}")
@@ -103,10 +103,10 @@ def _incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
         for tool in layer.tools
         if tool.problem is not None
     ]
-    return (*missing, *failed, *_cut(sum(layer.cut for layer in layers)))
+    return (*missing, *failed, *_find_cut(sum(layer.cut for layer in layers)))
 
 
-def _cut(findings: int) -> tuple[Reason, ...]:
+def _find_cut(findings: int) -> tuple[Reason, ...]:
     """What is not weighed cannot be dismissed or counted, so it is never approved unseen."""
     if not findings:
         return ()
@@ -114,7 +114,7 @@ def _cut(findings: int) -> tuple[Reason, ...]:
     return (Reason(code="findings.cut", text=text, value=findings, threshold=1),)
 
 
-def _unseen(not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
+def _find_unseen(not_looked_at: Sequence[SkippedFile]) -> tuple[Reason, ...]:
     unseen = [entry for entry in not_looked_at if entry.matters]
     if not unseen:
         return ()
@@ -122,11 +122,11 @@ def _unseen(not_looked_at: Sequence[NotLookedAt]) -> tuple[Reason, ...]:
     return (Reason(code="coverage.partial", text="Parts of the change were not looked at", children=children),)
 
 
-def _nobody(
+def _find_unread(
     unread: Unread,
     findings: Sequence[RawFinding],
     layers: Sequence[LayerReport],
-    not_looked_at: Sequence[NotLookedAt],
+    not_looked_at: Sequence[SkippedFile],
 ) -> tuple[Reason, ...]:
     """What was not read, by name and with the reason if there is one: that tools found nothing says nothing of it."""
     if not unread.paths:

@@ -18,7 +18,7 @@ OUTSIDERS = frozenset({"none", "read"})  # on a public repository everybody has 
 
 
 @dataclass(frozen=True)
-class Begun:
+class RunCounts:
     """How many runs of the last hour pushes began, this one and none after it included, refused ones left out."""
 
     on_pull_request: int
@@ -26,7 +26,7 @@ class Begun:
     in_repository: int
 
 
-def over_quota(begun: Begun, *, from_fork: bool) -> Reason | None:
+def over_quota(begun: RunCounts, *, from_fork: bool) -> Reason | None:
     """Why a run must wait for a person; None if it may go on.
 
     :param from_fork: whoever pushed need not be known here; one such account must not use up everybody's share.
@@ -44,7 +44,7 @@ def over_quota(begun: Begun, *, from_fork: bool) -> Reason | None:
 
 
 @dataclass(frozen=True)
-class Commented:
+class CommentCounts:
     """How many comments with commands there were within the last hour, this one included."""
 
     by_account: int
@@ -56,7 +56,7 @@ class Commented:
         return self.by_account > COMMENTS_PER_OUTSIDER or self.in_repository > COMMENTS_PER_REPOSITORY
 
 
-def turned_away(commented: Commented, role: str) -> Reason | None:
+def over_comment_quota(commented: CommentCounts, role: str) -> Reason | None:
     """Why nothing is done about one more comment; None if it is obeyed. Whoever has a role here always is.
 
     :param role: the live one of who wrote it.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from domain.globs import matches
 from domain.paths import is_manifest, is_source, is_test, namesake
-from domain.review.changes import Change, Touched
+from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.review import Risk, RiskLevel, RiskPart
 
@@ -39,7 +39,7 @@ def _area(code: str, points: int, text: str, covers: Callable[[str], object], *,
     return Area(code, points, text, lambda path: bool(covers(path)) and not is_test(path), guards)
 
 
-def _like(pattern: str) -> Callable[[str], object]:
+def _match_glob(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.IGNORECASE).search
 
 
@@ -48,7 +48,7 @@ _AREAS = (
         "access",
         20,
         "Touches authentication, permissions, cryptography or payments",
-        _like(
+        _match_glob(
             r"^(?!docs?/|.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
             r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?"
             r"|payments?|billing|m?tls|ssl|sshd?|x509|certs?|certificates?|pki|hmac|jw[tks]|jwks|saml2?|oidc|openid|sso|ldap"
@@ -59,21 +59,21 @@ _AREAS = (
         "pipeline",
         15,
         "Touches continuous integration",
-        _like(r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"),
+        _match_glob(r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"),
         guards=True,
     ),
-    _area("owners", 15, "Touches who must review what", _like(r"(^|/)CODEOWNERS$"), guards=True),
+    _area("owners", 15, "Touches who must review what", _match_glob(r"(^|/)CODEOWNERS$"), guards=True),
     _area(
         "migration",
         12,
         "Touches database migrations",
-        _like(r"(^|/)(migrations?|alembic)/.*\.(py|sql|rb)$|schema\.sql$"),
+        _match_glob(r"(^|/)(migrations?|alembic)/.*\.(py|sql|rb)$|schema\.sql$"),
     ),
     _area(
         "infrastructure",
         10,
         "Touches how the software is built or deployed",
-        _like(r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/"),
+        _match_glob(r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/"),
     ),
     _area("dependencies", 6, "Touches dependencies", is_manifest),
 )
@@ -91,7 +91,7 @@ _TESTED = 30  # new lines of source up to which nobody is asked for a test
 _NO_TESTS = ("__init__.py", "conftest.py")  # they stand among tests
 
 
-def level(score: int) -> RiskLevel:
+def to_level(score: int) -> RiskLevel:
     """Low 0–24, medium 25–49, high 50–74, critical 75–100."""
     for floor, name in ((75, RiskLevel.critical), (50, RiskLevel.high), (25, RiskLevel.medium)):
         if score >= floor:
@@ -115,14 +115,14 @@ def assess(
     :param has_tests: whether there was any test before the change.
     """
     parts = [
-        *_size(change),
-        *_areas(change.touched, sensitive),
-        *_from_findings(findings),
-        *(_untested(change) if has_tests else ()),
-        *_deleted_tests(change.touched),
-        *_coverage(change),
-        *_silencing(silencing),
-        *_author(author),
+        *_score_size(change),
+        *_score_areas(change.touched, sensitive),
+        *_score_findings(findings),
+        *(_score_untested(change) if has_tests else ()),
+        *_score_deleted_tests(change.touched),
+        *_score_coverage(change),
+        *_score_silencing(silencing),
+        *_score_author(author),
     ]
     return _total(parts)
 
@@ -130,15 +130,15 @@ def assess(
 def reassess(risk: Risk, findings: Sequence[RawFinding]) -> Risk:
     """The risk of the same change with other findings."""
     kept = [part for part in risk.parts if not part.code.startswith("findings.")]
-    return _total([*kept, *_from_findings(findings)])
+    return _total([*kept, *_score_findings(findings)])
 
 
 def _total(parts: Sequence[RiskPart]) -> Risk:
     score = min(100, sum(part.points for part in parts))
-    return Risk(score=score, level=level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
+    return Risk(score=score, level=to_level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
 
 
-def _size(change: Change) -> list[RiskPart]:
+def _score_size(change: Change) -> list[RiskPart]:
     lines = change.additions + change.deletions
     points = next((points for above, points in _SIZES if lines > above), 0)
     spread = next((points for above, points in _SPREADS if change.total_files > above), 0)
@@ -148,7 +148,7 @@ def _size(change: Change) -> list[RiskPart]:
     ]
 
 
-def _areas(touched: Sequence[Touched], sensitive: Sequence[str]) -> list[RiskPart]:
+def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> list[RiskPart]:
     parts: list[RiskPart] = []
     left = _MOST_FOR_AREAS
     theirs = Area(
@@ -161,14 +161,14 @@ def _areas(touched: Sequence[Touched], sensitive: Sequence[str]) -> list[RiskPar
     for area in (theirs, *_AREAS):
         hits = [each for each in touched if _is_hit(area, each)]
         if hits:  # named also where the most that areas may count is reached
-            points = min(_weighed(area, hits), left)
-            text = f"{area.text}: {_named([_inside(area, each) for each in hits])}"
+            points = min(_weigh_area(area, hits), left)
+            text = f"{area.text}: {_list_paths([_inside(area, each) for each in hits])}"
             parts.append(RiskPart(code=f"area.{area.code}", points=points, text=text))
             left -= points
     return parts
 
 
-def _is_hit(area: Area, file: Touched) -> bool:
+def _is_hit(area: Area, file: TouchedFile) -> bool:
     """A deletion or a mere move says nothing about the content, but may take a guard away or bring one in."""
     is_inside, was_inside = area.covers(file.path), area.covers(file.old_path or file.path)
     if area.guards and (file.is_gone or is_inside != was_inside):
@@ -176,17 +176,17 @@ def _is_hit(area: Area, file: Touched) -> bool:
     return is_inside and file.has_new_content
 
 
-def _inside(area: Area, file: Touched) -> str:
+def _inside(area: Area, file: TouchedFile) -> str:
     return file.path if area.covers(file.path) else file.old_path or file.path
 
 
-def _weighed(area: Area, hits: Sequence[Touched]) -> int:
+def _weigh_area(area: Area, hits: Sequence[TouchedFile]) -> int:
     """The points of an area, by the number of lines changed there; what nobody counted may be many."""
     lines = sum(_FULL if each.lines is None else each.lines for each in hits)
     return max(area.points // 3, area.points * min(lines, _FULL) // _FULL)
 
 
-def _from_findings(findings: Sequence[RawFinding]) -> list[RiskPart]:
+def _score_findings(findings: Sequence[RawFinding]) -> list[RiskPart]:
     parts: list[RiskPart] = []
     for severity, (each, most) in _FINDINGS.items():
         count = sum(finding.severity is severity for finding in findings)
@@ -212,40 +212,42 @@ def _new_source(change: Change) -> int:
     return sum(file.additions for file in change.files if is_source(file.path) and not is_test(file.path))
 
 
-def _untested(change: Change) -> list[RiskPart]:
+def _score_untested(change: Change) -> list[RiskPart]:
     if not lacks_tests(change):
         return []
     text = f"{_new_source(change)} new lines of source and no test changed"
     return [RiskPart(code="tests.none", points=8, text=text)]
 
 
-def _deleted_tests(touched: Sequence[Touched]) -> list[RiskPart]:
+def _score_deleted_tests(touched: Sequence[TouchedFile]) -> list[RiskPart]:
     """Tests that are gone although what they tested, as far as names tell, is still there."""
     gone = [each.path for each in touched if each.is_gone and is_source(each.path)]
     obsolete = {namesake(path) for path in gone if not is_test(path)}
     missed = [
         path for path in gone if is_test(path) and not path.endswith(_NO_TESTS) and namesake(path) not in obsolete
     ]
-    return [RiskPart(code="tests.deleted", points=10, text=f"Deletes tests: {_named(missed)}")] if missed else []
+    return [RiskPart(code="tests.deleted", points=10, text=f"Deletes tests: {_list_paths(missed)}")] if missed else []
 
 
-def _coverage(change: Change) -> list[RiskPart]:
+def _score_coverage(change: Change) -> list[RiskPart]:
     unseen = [entry for entry in change.not_looked_at if entry.matters]
     if not unseen:
         return []
     return [
-        RiskPart(code="unseen", points=25, text=f"Source that was not looked at: {_named([e.path for e in unseen])}")
+        RiskPart(
+            code="unseen", points=25, text=f"Source that was not looked at: {_list_paths([e.path for e in unseen])}"
+        )
     ]
 
 
-def _silencing(lines: int) -> list[RiskPart]:
+def _score_silencing(lines: int) -> list[RiskPart]:
     if not lines:
         return []
     noun = "line" if lines == 1 else "lines"
     return [RiskPart(code="silencing", points=_SILENCING, text=f"Silences checks on {lines:,} {noun}")]
 
 
-def _author(author: Author) -> list[RiskPart]:
+def _score_author(author: Author) -> list[RiskPart]:
     if author.first_time:
         return [RiskPart(code="author.first_time", points=8, text="First contribution of this author")]
     if author.from_fork:
@@ -253,6 +255,6 @@ def _author(author: Author) -> list[RiskPart]:
     return []
 
 
-def _named(paths: Sequence[str]) -> str:
+def _list_paths(paths: Sequence[str]) -> str:
     shown = ", ".join(paths[:3])
     return shown if len(paths) <= 3 else f"{shown} and {len(paths) - 3} more"

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.suppression import LEAST, Held, Past, TakenUp, Unseconded, Weight, Why, folder, shown
+from domain.review.suppression import (
+    MIN_CONFIDENCE,
+    AdjustedConfidence,
+    PriorDismissal,
+    SuppressedFinding,
+    SuppressionReason,
+    UnsecondedFinding,
+    UptakeRecord,
+    parent_folder,
+    short_memory_id,
+)
 
 HERE = 0.2
 """What a dismissal takes from the confidence of its rule in the same folder."""
@@ -29,40 +39,44 @@ _DIGITS = 4  # so that sums of tenths are what they seem
 
 
 @dataclass(frozen=True)
-class History:
+class DismissalHistory:
     """What people did in a repository with findings of the rules, and at the places, in question.
 
     :param dismissed: the dismissals that stand, oldest first.
     """
 
-    dismissed: Sequence[Past] = ()
-    taken_up: Sequence[TakenUp] = ()
+    dismissed: Sequence[PriorDismissal] = ()
+    taken_up: Sequence[UptakeRecord] = ()
 
 
-NO_HISTORY = History()
+NO_HISTORY = DismissalHistory()
 
 
-def held(finding: Finding, history: History) -> Held | None:
+def find_suppression(finding: Finding, history: DismissalHistory) -> SuppressedFinding | None:
     """Why a finding that nobody dismissed is held back; None if it is raised."""
-    if not may_be_held(finding):
+    if not may_be_suppressed(finding):
         return None
-    weight = weighed(finding, history)
-    same = _reworded(finding, history)
+    weight = rate_confidence(finding, history)
+    same = _find_reworded(finding, history)
     if same:
-        return _held(finding, Why.reworded, weight, same)
+        return _build_held(finding, SuppressionReason.reworded, weight, same)
     if _is_raised(finding, history):
         return None
-    return _held(finding, Why.rule, weight, _releasing(finding, history))
+    return _build_held(finding, SuppressionReason.rule, weight, _fewest_to_release(finding, history))
 
 
-def unseconded(finding: Finding, history: History) -> Unseconded | None:
+def find_unseconded(finding: Finding, history: DismissalHistory) -> UnsecondedFinding | None:
     """Who alone stands against a finding that blocks and would be held back; None if that is not so."""
-    if not may_be_held(finding) or _reworded(finding, history) or not _is_doubted(weighed(finding, history)):
+    if (
+        not may_be_suppressed(finding)
+        or _find_reworded(finding, history)
+        or not _is_doubted(rate_confidence(finding, history))
+    ):
         return None
-    return _alone(finding, history)
+    return _find_alone(finding, history)
 
 
-def may_be_held(finding: Finding) -> bool:
+def may_be_suppressed(finding: Finding) -> bool:
     """Credentials, what is critical, and security findings that block are raised however often people dismissed others.
 
     Among them is all about which the gate ``security_findings`` asks.
@@ -72,18 +86,18 @@ def may_be_held(finding: Finding) -> bool:
     return not (finding.is_credential or finding.severity is Severity.critical or (is_security and blocks))
 
 
-def weighed(finding: Finding, history: History) -> Weight:
+def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConfidence:
     """How sure a finding is here."""
-    dismissed = distinct(finding, history)
-    where = folder(finding.path)
-    here = sum(folder(past.path) == where for past in dismissed)
+    dismissed = list_distinct(finding, history)
+    where = parent_folder(finding.path)
+    here = sum(parent_folder(past.path) == where for past in dismissed)
     spread = len(dismissed) >= FEWEST and len({past.number for past in dismissed}) >= FEWEST
     elsewhere = len(dismissed) - here if spread else 0
-    kept = [folder(each.path) == where for each in history.taken_up if each.rule == finding.rule]
+    kept = [parent_folder(each.path) == where for each in history.taken_up if each.rule == finding.rule]
     kept_here, kept_elsewhere = sum(kept), len(kept) - sum(kept)
     here_takes = max(0.0, HERE * here - TAKEN_UP * kept_here)
     elsewhere_takes = max(0.0, ELSEWHERE * elsewhere - TAKEN_UP * kept_elsewhere)
-    return Weight(
+    return AdjustedConfidence(
         stated=finding.confidence,
         here=here,
         elsewhere=elsewhere,
@@ -95,12 +109,12 @@ def weighed(finding: Finding, history: History) -> Weight:
     )
 
 
-def distinct(finding: Finding, history: History) -> list[Past]:
+def list_distinct(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
     """The dismissals of other findings of its rule, oldest first.
 
     The same finding counts once, and so does what was dismissed together in one folder: that taught one thing.
     """
-    counted: list[Past] = []
+    counted: list[PriorDismissal] = []
     seen = {finding.fingerprint}
     for past in history.dismissed:
         is_known = past.fingerprint in seen or past.memory_id in seen
@@ -110,34 +124,34 @@ def distinct(finding: Finding, history: History) -> list[Past]:
     return counted
 
 
-def _is_one(one: Past, other: Past) -> bool:
+def _is_same(one: PriorDismissal, other: PriorDismissal) -> bool:
     return one.fingerprint == other.fingerprint or (one.memory_id != "" and one.memory_id == other.memory_id)
 
 
-def _is_raised(finding: Finding, history: History) -> bool:
-    return not _is_doubted(weighed(finding, history)) or _alone(finding, history) is not None
+def _is_raised(finding: Finding, history: DismissalHistory) -> bool:
+    return not _is_doubted(rate_confidence(finding, history)) or _find_alone(finding, history) is not None
 
 
-def _is_doubted(weight: Weight) -> bool:
+def _is_doubted(weight: AdjustedConfidence) -> bool:
     """Whether its rule was dismissed so often that it is not sure enough any more."""
     takes = weight.here_takes + weight.elsewhere_takes
-    return weight.here + weight.elsewhere >= FEWEST and takes > 0 and weight.effective < LEAST
+    return weight.here + weight.elsewhere >= FEWEST and takes > 0 and weight.effective < MIN_CONFIDENCE
 
 
-def _alone(finding: Finding, history: History) -> Unseconded | None:
+def _find_alone(finding: Finding, history: DismissalHistory) -> UnsecondedFinding | None:
     """What blocks takes two people, or one of :data:`DECISIVE`."""
-    where, counts_elsewhere = folder(finding.path), weighed(finding, history).elsewhere > 0
+    where, counts_elsewhere = parent_folder(finding.path), rate_confidence(finding, history).elsewhere > 0
     of_rule = [past for past in history.dismissed if past.rule == finding.rule]
-    counted = [past for past in of_rule if counts_elsewhere or folder(past.path) == where]
+    counted = [past for past in of_rule if counts_elsewhere or parent_folder(past.path) == where]
     if finding.severity.rank < Severity.error.rank or any(past.role in DECISIVE for past in counted):
         return None
     people = {past.by_id for past in counted}
     if len(people) != 1:
         return None
-    return Unseconded(finding=finding, by=counted[-1].by, dismissals=len({past.fingerprint for past in counted}))
+    return UnsecondedFinding(finding=finding, by=counted[-1].by, dismissals=len({past.fingerprint for past in counted}))
 
 
-def _reworded(finding: Finding, history: History) -> list[Past]:
+def _find_reworded(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
     """Dismissals of the same place and category: a model chooses another rule or other words, and means the same.
 
     So it does some lines further on, if at least its words are alike. What is graver than what was dismissed is not.
@@ -148,36 +162,42 @@ def _reworded(finding: Finding, history: History) -> list[Past]:
     return [past for past in no_graver if _is_same_place(finding, past)]
 
 
-def _is_same_place(finding: Finding, past: Past) -> bool:
+def _is_same_place(finding: Finding, past: PriorDismissal) -> bool:
     if finding.place and past.place == finding.place:
         return True
     if past.path != finding.path or past.spot is None or finding.spot is None:
         return False
-    return finding.spot.means(past.spot)
+    return finding.spot.matches(past.spot)
 
 
-def _releasing(finding: Finding, history: History) -> list[Past]:
+def _fewest_to_release(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
     """The fewest dismissals without which the finding would be raised: the newest first, those of its folder before."""
-    where = folder(finding.path)
-    newest = list(reversed(distinct(finding, history)))
-    gone: list[Past] = []
+    where = parent_folder(finding.path)
+    newest = list(reversed(list_distinct(finding, history)))
+    gone: list[PriorDismissal] = []
     left = history
-    for past in sorted(newest, key=lambda past: folder(past.path) != where):
-        gone += [each for each in left.dismissed if _is_one(each, past)]
-        left = History([each for each in left.dismissed if not _is_one(each, past)], history.taken_up)
+    for past in sorted(newest, key=lambda past: parent_folder(past.path) != where):
+        gone += [each for each in left.dismissed if _is_same(each, past)]
+        left = DismissalHistory([each for each in left.dismissed if not _is_same(each, past)], history.taken_up)
         if _is_raised(finding, left):
             break
     return [past for past in history.dismissed if past.rule == finding.rule and past in gone]
 
 
-def _held(finding: Finding, why: Why, weight: Weight, releasing: Sequence[Past]) -> Held:
-    memories = tuple(dict.fromkeys(name for past in releasing if (name := shown(past))))
-    return Held(finding=finding, why=why, weight=weight, memories=memories, release=len(releasing))
+def _build_held(
+    finding: Finding, why: SuppressionReason, weight: AdjustedConfidence, releasing: Sequence[PriorDismissal]
+) -> SuppressedFinding:
+    memories = tuple(dict.fromkeys(name for past in releasing if (name := short_memory_id(past))))
+    return SuppressedFinding(finding=finding, why=why, weight=weight, memories=memories, release=len(releasing))
 
 
-def releasing(finding: Finding, history: History) -> Sequence[Past]:
+def list_to_release(finding: Finding, history: DismissalHistory) -> Sequence[PriorDismissal]:
     """The dismissals that are taken back when a person says that a finding which is held back does count."""
-    found = held(finding, history)
+    found = find_suppression(finding, history)
     if found is None:
         return ()
-    return _reworded(finding, history) if found.why is Why.reworded else _releasing(finding, history)
+    return (
+        _find_reworded(finding, history)
+        if found.why is SuppressionReason.reworded
+        else _fewest_to_release(finding, history)
+    )

@@ -37,7 +37,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Spent:
+class WritesSpent:
     """Until when the writes so far use up the steady rate, in UTC: of all writes, and of those that create content."""
 
     writes: datetime
@@ -45,7 +45,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Turn:
+class WriteTurn:
     """Whether a write may be made.
 
     :param wait: before asking again; zero: it may be made, and ``spent`` counts it.
@@ -53,26 +53,26 @@ class Turn:
     """
 
     wait: timedelta
-    spent: Spent
+    spent: WritesSpent
     wants_content: bool = False
 
 
-def turn(spent: Spent, rate: Rate, importance: Importance, now: datetime, *, creates: bool) -> Turn:
+def take_turn(spent: WritesSpent, rate: Rate, importance: Importance, now: datetime, *, creates: bool) -> WriteTurn:
     """Whether a write may be made now, after those that were made.
 
     :param creates: it creates content, in GitHub's sense.
     """
     kept = int(rate.burst * RESERVED) if importance is Importance.informing else 0
-    writes = _after(spent.writes, rate.interval, rate.burst, now)
-    content = _after(spent.content, CONTENT_INTERVAL, CONTENT_BURST, now) if creates else spent.content
+    writes = _spend(spent.writes, rate.interval, rate.burst, now)
+    content = _spend(spent.content, CONTENT_INTERVAL, CONTENT_BURST, now) if creates else spent.content
     of_writes = writes - now - rate.interval * (rate.burst - kept)
     of_content = content - now - CONTENT_INTERVAL * CONTENT_BURST if creates else timedelta()
     wait = max(of_writes, of_content)
     if wait > timedelta():
-        return Turn(wait, spent, wants_content=of_content >= wait)
-    return Turn(timedelta(), Spent(writes, content))
+        return WriteTurn(wait, spent, wants_content=of_content >= wait)
+    return WriteTurn(timedelta(), WritesSpent(writes, content))
 
 
-def _after(spent: datetime, interval: timedelta, burst: int, now: datetime) -> datetime:
+def _spend(spent: datetime, interval: timedelta, burst: int, now: datetime) -> datetime:
     """What is spent with one more. A clock that was set back must not make anybody wait for longer than for a burst."""
     return min(max(spent, now), now + interval * burst) + interval

@@ -119,11 +119,11 @@ def _claim(message: str) -> Refusal:
     return Refusal(401, message)
 
 
-def visible(world: World, caller: Caller, full_name: str, needs: tuple[str, ...]) -> Repository:
+def find_visible(world: World, caller: Caller, full_name: str, needs: tuple[str, ...]) -> Repository:
     """The repository, if the caller may do this there: 404 when it cannot see it, 403 without the permission."""
     repository = world.repository(full_name)
     if repository is None:
-        raise _moved(world, caller, full_name)
+        raise _redirect_moved(world, caller, full_name)
     reached = caller.reaches(repository)
     if not reached and repository.private:
         raise not_found()
@@ -138,7 +138,7 @@ def visible(world: World, caller: Caller, full_name: str, needs: tuple[str, ...]
     return repository
 
 
-def _moved(world: World, caller: Caller, full_name: str) -> Refusal:
+def _redirect_moved(world: World, caller: Caller, full_name: str) -> Refusal:
     repository = world.repositories.get(world.old_names.get(full_name.lower(), 0))
     if repository is None or repository.deleted or (repository.private and not caller.reaches(repository)):
         return not_found()

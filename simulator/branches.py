@@ -24,15 +24,15 @@ def commit_files(
 ) -> str:
     """Write commits on top of a branch (with force: on top of `base` instead) and return the new head."""
     before = repository.git.branch(branch)
-    start = before if before and not force else _starting_point(repository, base)
+    start = before if before and not force else _find_start(repository, base)
     dated = [Commit(c.message, c.files, c.author, c.date or world.now()) for c in commits]
     repository.git.write(branch, dated, start, by.account.signature)
     after = repository.git.branch(branch) or NO_COMMIT
-    branch_moved(world, repository, by.account, branch, before or NO_COMMIT, after)
+    follow_branch(world, repository, by.account, branch, before or NO_COMMIT, after)
     return after
 
 
-def _starting_point(repository: Repository, base: str | None) -> str | None:
+def _find_start(repository: Repository, base: str | None) -> str | None:
     start = repository.git.resolve(base or repository.default_branch)
     if start is None and base is not None:
         raise Refusal(422, f"No commit found for {base}")
@@ -46,10 +46,10 @@ def move_branch(world: World, repository: Repository, by: Actor, branch: str, sh
         repository.git.delete_ref(f"refs/heads/{branch}")
     else:
         repository.git.set_ref(f"refs/heads/{branch}", sha)
-    branch_moved(world, repository, by.account, branch, before, sha or NO_COMMIT)
+    follow_branch(world, repository, by.account, branch, before, sha or NO_COMMIT)
 
 
-def branch_moved(world: World, repository: Repository, who: Account, branch: str, before: str, after: str) -> None:
+def follow_branch(world: World, repository: Repository, who: Account, branch: str, before: str, after: str) -> None:
     if before == after:
         return
     _announce_push(world, repository, who, branch, before, after)

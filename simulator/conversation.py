@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator import shapes
 from simulator.events import Actor, emit, emit_issue, emit_pull
-from simulator.refusals import Refusal, check_title, checked_body, invalid
+from simulator.refusals import Refusal, check_body, check_title, invalid
 from simulator.state import (
     Issue,
     IssueComment,
@@ -22,7 +22,7 @@ LABEL_LENGTH = 50
 
 def open_issue(world: World, repository: Repository, by: Actor, title: str, body: str | None) -> Issue:
     check_title("Issue", title)
-    checked_body("Issue", body, required=False)
+    check_body("Issue", body, required=False)
     now = world.now()
     issue = Issue(world.next_id(), next_number(repository), repository, by.account, title, body, now, now, app=by.app)
     repository.issues[issue.number] = issue
@@ -36,7 +36,7 @@ def next_number(repository: Repository) -> int:
 
 
 def edit_issue(world: World, issue: Issue, by: Actor, title: str | None, body: str | None) -> None:
-    checked_body("Issue", body, required=False)
+    check_body("Issue", body, required=False)
     if title is not None:
         check_title("PullRequest" if isinstance(issue, PullRequest) else "Issue", title)
     changes: dict[str, object] = {}
@@ -78,7 +78,7 @@ def _announce(world: World, action: str, issue: Issue, by: Actor, **fields: obje
 
 
 def add_comment(world: World, issue: Issue, by: Actor, body: object) -> IssueComment:
-    text = checked_body("IssueComment", body)
+    text = check_body("IssueComment", body)
     refuse_if_locked(issue, by)
     now = world.now()
     comment = IssueComment(world.next_id(), issue, by.account, text, now, now, by.app)
@@ -90,7 +90,7 @@ def add_comment(world: World, issue: Issue, by: Actor, body: object) -> IssueCom
 
 
 def edit_comment(world: World, comment: IssueComment, by: Actor, body: object) -> None:
-    text, before = checked_body("IssueComment", body), comment.body
+    text, before = check_body("IssueComment", body), comment.body
     comment.body, comment.updated_at = text, world.now()
     _announce_comment(world, "edited", comment, by, changes={"body": {"from": before}})
 

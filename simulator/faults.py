@@ -60,7 +60,7 @@ class Fault:
         return self.method in (None, method) and re.search(self.path, path) is not None
 
     @property
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         return self.times is not None and self.fired >= self.times
 
 
@@ -93,7 +93,7 @@ class Faults:
     def take(self, method: str, path: str) -> Fault | None:
         """The first live fault for this request, counted as fired."""
         for fault in self._faults:
-            if fault.spent or not fault.matches(method, path):
+            if fault.is_spent or not fault.matches(method, path):
                 continue
             if fault.skip > 0:
                 fault.skip -= 1

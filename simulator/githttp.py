@@ -55,7 +55,7 @@ class GitServer:
         try:
             repository, caller = self._authorise(request, found[1], service)
         except Refusal as refusal:
-            return _refused(refusal, info)
+            return _refuse(refusal, info)
         info.actor = caller.name if caller else "anonymous"
         if fault is not None:
             early = await _early(request, fault)
@@ -119,7 +119,7 @@ class GitServer:
         for name in sorted(before.keys() | after.keys()):
             old, new = before.get(name, NO_COMMIT), after.get(name, NO_COMMIT)
             branch = name.removeprefix("refs/heads/")
-            branches.branch_moved(self.api.world, repository, caller.actor.account, branch, old, new)
+            branches.follow_branch(self.api.world, repository, caller.actor.account, branch, old, new)
 
 
 async def _early(request: web.Request, fault: Fault) -> web.Response | None:
@@ -130,7 +130,7 @@ async def _early(request: web.Request, fault: Fault) -> web.Response | None:
     return web.Response(status=fault.status, headers=dict(fault.headers)) if fault.kind == "before" else None
 
 
-def _refused(refusal: Refusal, info: RequestInfo) -> web.Response:
+def _refuse(refusal: Refusal, info: RequestInfo) -> web.Response:
     info.status = refusal.status
     headers = {"WWW-Authenticate": 'Basic realm="GitHub"'} if refusal.status == 401 else {}
     return web.Response(status=refusal.status, text=str(refusal.body["message"]), headers=headers)

@@ -73,7 +73,7 @@ class Call:
     def repository(self, *needs: str) -> Repository:
         """The repository of the path, for a caller that holds one of the permissions."""
         name = f"{self.params['owner']}/{self.params['repo']}"
-        return access.visible(self.world, self.caller, name, needs or ("metadata:read",))
+        return access.find_visible(self.world, self.caller, name, needs or ("metadata:read",))
 
     def issue(self, *needs: str) -> Issue:
         """The issue or pull request; on a pull request the permission for pull requests serves as well."""
@@ -94,8 +94,8 @@ class Call:
 
     def page(self, items: Sequence[Item], shape: Callable[[Item], Any], key: str | None = None) -> Answer:
         """One page of a list, with its Link header; `key` wraps it together with total_count."""
-        size = min(100, max(1, _whole(self.query.get("per_page"), 30)))
-        number = max(1, _whole(self.query.get("page"), 1))
+        size = min(100, max(1, _parse_int(self.query.get("per_page"), 30)))
+        number = max(1, _parse_int(self.query.get("page"), 1))
         shown = [shape(item) for item in items[(number - 1) * size : number * size]]
         last = max(1, -(-len(items) // size))
         links = {"prev": number - 1, "next": number + 1, "last": last, "first": 1}
@@ -116,9 +116,9 @@ class Call:
 
     def cursor_page(self, items: Sequence[Item], shape: Callable[[Item], Any], key: Callable[[Item], int]) -> Answer:
         """One page by cursor, as the delivery log has it; items come newest first."""
-        size = min(100, max(1, _whole(self.query.get("per_page"), 30)))
+        size = min(100, max(1, _parse_int(self.query.get("per_page"), 30)))
         cursor = self.query.get("cursor")
-        below = [item for item in items if cursor is None or key(item) <= _whole(cursor, 0)]
+        below = [item for item in items if cursor is None or key(item) <= _parse_int(cursor, 0)]
         following = below[size : size + 1]
         links = {"next": {"cursor": key(following[0])}} if following else {}
         return Answer(200, [shape(item) for item in below[:size]], self._links(links, size))
@@ -136,7 +136,7 @@ def parse_body(raw: bytes) -> Json:
     return cast(Json, parsed)
 
 
-def _whole(text: str | None, default: int) -> int:
+def _parse_int(text: str | None, default: int) -> int:
     return int(text) if text is not None and text.isdigit() else default
 
 
@@ -184,7 +184,7 @@ class Api:
             self.limits.in_flight -= 1
         if answer is None:
             return cut(request)
-        answer = _truncated(answer) if fault is not None and fault.kind == "truncated" else answer
+        answer = _truncate(answer) if fault is not None and fault.kind == "truncated" else answer
         return self._respond(request, answer, info)
 
     def _record(self, request: web.Request, path: str, raw: bytes) -> RequestInfo:
@@ -336,7 +336,7 @@ def _redirect(refusal: Refusal, info: RequestInfo) -> dict[str, str]:
     return {**refusal.headers, "Location": location}
 
 
-def _truncated(answer: Answer) -> Answer:
+def _truncate(answer: Answer) -> Answer:
     headers = {name: value for name, value in answer.headers.items() if name != "Link"}
     body = answer.body
     if isinstance(body, list):

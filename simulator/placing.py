@@ -18,7 +18,7 @@ class Misplaced(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class CommentPosition:
     path: str
     commit: str
     line: int | None
@@ -29,25 +29,27 @@ class Place:
     hunk: str
 
 
-def find_place(pull: PullRequest, wanted: Json, commit: str) -> Place:
+def find_place(pull: PullRequest, wanted: Json, commit: str) -> CommentPosition:
     """The place a request asks for in the diff up to `commit`, or `Misplaced`."""
     file = next((file for file in files_at(pull, commit) if file.path == wanted.get("path")), None)
     if file is None:
         raise Misplaced("path")
     if wanted.get("subject_type") == "file":
-        return Place(file.path, commit, None, "RIGHT", None, None, None, "")
+        return CommentPosition(file.path, commit, None, "RIGHT", None, None, None, "")
     end, side = _end_line(file, wanted)
     if end is None:
         raise Misplaced("line")
     start_line, start_side = wanted.get("start_line"), _side(wanted.get("start_side") or side)
     if start_line is None:
-        return Place(file.path, commit, _number(end, side), side, None, None, end.position, file.hunk_up_to(end))
+        return CommentPosition(
+            file.path, commit, _number(end, side), side, None, None, end.position, file.hunk_up_to(end)
+        )
     start = file.place(start_side, start_line)
     # A range stays within one hunk and runs downwards.
     if start is None or start.hunk != end.hunk or start.position >= end.position:
         raise Misplaced("start_line")
     number = _number(end, side)
-    return Place(file.path, commit, number, side, start_line, start_side, end.position, file.hunk_up_to(end))
+    return CommentPosition(file.path, commit, number, side, start_line, start_side, end.position, file.hunk_up_to(end))
 
 
 def _end_line(file: FileDiff, wanted: Json) -> tuple[DiffLine | None, Side]:
@@ -94,9 +96,9 @@ def move(comment: ReviewComment, old_head: str, old_base: str) -> None:
     comment.position, comment.commit_id = place.position, pull.head_sha
 
 
-def _place_after(comment: ReviewComment, old_head: str, old_base: str) -> Place | None:
-    line = _moved(comment, comment.side, comment.line, old_head, old_base)
-    start = _moved(comment, comment.start_side or comment.side, comment.start_line, old_head, old_base)
+def _place_after(comment: ReviewComment, old_head: str, old_base: str) -> CommentPosition | None:
+    line = _shift_line(comment, comment.side, comment.line, old_head, old_base)
+    start = _shift_line(comment, comment.start_side or comment.side, comment.start_line, old_head, old_base)
     if line is None or (comment.start_line is not None and (start is None or not _same_span(comment, line, start))):
         return None
     wanted: Json = {"path": line[0], "line": line[1], "side": comment.side}
@@ -115,7 +117,7 @@ def _same_span(comment: ReviewComment, line: tuple[str, int], start: tuple[str, 
     return line[1] - start[1] == comment.line - comment.start_line
 
 
-def _moved(
+def _shift_line(
     comment: ReviewComment, side: Side, number: int | None, old_head: str, old_base: str
 ) -> tuple[str, int] | None:
     if number is None:

@@ -54,7 +54,7 @@ def missing_for(world: World, pull: PullRequest, rule: BranchRules) -> list[str]
     return missing
 
 
-def standing_reviews(pull: PullRequest) -> list[Review]:
+def list_latest_reviews(pull: PullRequest) -> list[Review]:
     """Of each reviewer the last word: an approval, or changes requested. Comments change nothing."""
     decided = [one for one in pull.reviews if one.state in ("APPROVED", "CHANGES_REQUESTED", "DISMISSED")]
     last = {one.user.id: one for one in decided}
@@ -71,7 +71,7 @@ def dismiss_stale(pull: PullRequest) -> None:
 
 def _approvals(pull: PullRequest) -> int:
     """Approvals that count, none as long as somebody who counts requests changes."""
-    counting = [one for one in standing_reviews(pull) if _counts(pull, one)]
+    counting = [one for one in list_latest_reviews(pull) if _counts(pull, one)]
     if any(one.state == "CHANGES_REQUESTED" for one in counting):
         return 0
     return len(counting)

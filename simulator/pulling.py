@@ -7,7 +7,7 @@ import re
 from simulator import placing, protecting
 from simulator.conversation import next_number, set_issue_state
 from simulator.events import Actor, emit_pull
-from simulator.refusals import Refusal, check_title, checked_body, invalid, malformed
+from simulator.refusals import Refusal, check_body, check_title, invalid, malformed
 from simulator.state import Issue, PullRequest, Repository, World
 
 _CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
@@ -27,7 +27,7 @@ def open_pull(
 ) -> PullRequest:
     head_sha, base_sha = _ends(repository, head_repository, head, base)
     check_title("PullRequest", title)
-    checked_body("PullRequest", body, required=False)
+    check_body("PullRequest", body, required=False)
     if draft and not repository.drafts:
         raise Refusal(422, "Draft pull requests are not supported in this repository.")
     _refuse_duplicate(repository, head_repository, head, base)
@@ -162,13 +162,13 @@ def merge(world: World, pull: PullRequest, by: Actor, method: str, sha: str | No
         raise Refusal(405, "Pull Request is not mergeable")
     protecting.refuse_unless_allowed(world, pull, method)
     if method == "rebase":
-        return _rebased(world, pull, base, by)
+        return _rebase(world, pull, base, by)
     parents = [base, pull.head_sha] if method == "merge" else [base]
     text = message or f"{pull.title} (#{pull.number})\n"
     return git.commit_tree(result.tree, parents, text, by.account.signature, world.now())
 
 
-def _rebased(world: World, pull: PullRequest, base: str, by: Actor) -> str:
+def _rebase(world: World, pull: PullRequest, base: str, by: Actor) -> str:
     """The pull request's commits, one by one on top of the base."""
     git, tip = pull.repository.git, base
     for commit in git.commits_between(base, pull.head_sha):
@@ -186,11 +186,11 @@ def mark_merged(world: World, pull: PullRequest, by: Actor, sha: str) -> None:
     pull.merge_commit_sha, pull.updated_at = sha, world.now()
     emit_pull(world, "closed", pull, by.account)
     if pull.base_ref == pull.repository.default_branch:
-        for issue in _closed_by(pull):
+        for issue in _list_closed_issues(pull):
             set_issue_state(world, issue, by, "closed")
 
 
-def _closed_by(pull: PullRequest) -> list[Issue]:
+def _list_closed_issues(pull: PullRequest) -> list[Issue]:
     """The issues a merged pull request's description closes."""
     numbers = [int(number) for number in _CLOSING.findall(pull.body or "")]
     found = [pull.repository.issues[number] for number in numbers if number in pull.repository.issues]

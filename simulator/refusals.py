@@ -56,7 +56,7 @@ def malformed(reason: str) -> Refusal:
     return Refusal(422, f"Invalid request.\n\n{reason}")
 
 
-def checked_body(resource: str, body: object, required: bool = True) -> str:
+def check_body(resource: str, body: object, required: bool = True) -> str:
     """The text of a comment or review within GitHub's limit."""
     text = body if isinstance(body, str) else ""
     if required and not text.strip():

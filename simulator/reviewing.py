@@ -7,8 +7,8 @@ from typing import Any, cast
 from simulator import placing, pull_shapes
 from simulator.conversation import refuse_if_locked
 from simulator.events import Actor, emit
-from simulator.placing import Misplaced, Place
-from simulator.refusals import Refusal, checked_body, invalid, malformed, not_found, unprocessable
+from simulator.placing import CommentPosition, Misplaced
+from simulator.refusals import Refusal, check_body, invalid, malformed, not_found, unprocessable
 from simulator.state import Json, PullRequest, Review, ReviewComment, ReviewState, Thread, World, timestamp
 
 PAGE = "/pulls/reviews#create-a-review-for-a-pull-request"
@@ -25,7 +25,7 @@ def create_review(world: World, pull: PullRequest, by: Actor, body: Json) -> Rev
     commit = _commit_of(pull, body.get("commit_id"), "PullRequestReview")
     event = body.get("event")
     _check_event(pull, by, event)
-    text = checked_body("PullRequestReview", body.get("body"), required=False)
+    text = check_body("PullRequestReview", body.get("body"), required=False)
     wanted = cast(list[Json], body.get("comments") or [])
     if event in ("COMMENT", "REQUEST_CHANGES") and not text.strip() and (not wanted or event == "REQUEST_CHANGES"):
         raise unprocessable("Review cannot be blank" if event == "COMMENT" else "Body can't be blank", page=PAGE)
@@ -59,8 +59,8 @@ def _commit_of(pull: PullRequest, wanted: Any, resource: str) -> str:
     return wanted
 
 
-def _review_place(pull: PullRequest, wanted: Json, commit: str) -> Place:
-    checked_body("PullRequestReviewComment", wanted.get("body"))
+def _review_place(pull: PullRequest, wanted: Json, commit: str) -> CommentPosition:
+    check_body("PullRequestReviewComment", wanted.get("body"))
     if "subject_type" in wanted:  # file comments exist at the comments endpoint only
         raise malformed('"subject_type" is not a permitted key.')
     if not wanted.get("path"):
@@ -80,7 +80,13 @@ def _store_review(world: World, pull: PullRequest, by: Actor, body: str, event: 
 
 
 def _store_comment(
-    world: World, pull: PullRequest, by: Actor, review: Review, place: Place, body: str, thread: Thread | None = None
+    world: World,
+    pull: PullRequest,
+    by: Actor,
+    review: Review,
+    place: CommentPosition,
+    body: str,
+    thread: Thread | None = None,
 ) -> ReviewComment:
     now = world.now()
     owner = thread or Thread(world.next_id(), pull)
@@ -123,7 +129,7 @@ def add_comment(world: World, pull: PullRequest, by: Actor, body: Json) -> Revie
     if body.get("in_reply_to") is not None:
         return reply(world, pull, by, int(body["in_reply_to"]), body.get("body"))
     refuse_if_locked(pull, by)
-    text = checked_body("PullRequestReviewComment", body.get("body"))
+    text = check_body("PullRequestReviewComment", body.get("body"))
     if not body.get("commit_id") or not body.get("path"):
         raise malformed(f'"{"path" if body.get("commit_id") else "commit_id"}" wasn\'t supplied.')
     commit = _commit_of(pull, body["commit_id"], "PullRequestReviewComment")
@@ -143,10 +149,10 @@ def reply(world: World, pull: PullRequest, by: Actor, parent_id: int, body: obje
     if parent is None or parent.pull is not pull:
         raise not_found()
     refuse_if_locked(pull, by)
-    text = checked_body("PullRequestReviewComment", body)
+    text = check_body("PullRequestReviewComment", body)
     first = parent.thread.comments[0]
     review = _store_review(world, pull, by, "", "COMMENT", pull.head_sha)
-    place = Place(
+    place = CommentPosition(
         first.path,
         first.commit_id,
         first.line,
@@ -169,7 +175,7 @@ def submit(world: World, review: Review, by: Actor, event: str, body: str | None
     _check_event(review.pull, by, event)
     if review.state != "PENDING":
         raise unprocessable("Can not submit a review that is not pending")
-    review.body = checked_body("PullRequestReview", body, required=False) or review.body
+    review.body = check_body("PullRequestReview", body, required=False) or review.body
     review.state, review.submitted_at = _STATES[event], world.now()
     comments = [comment for comment in review.pull.review_comments() if comment.review is review]
     _announce_submission(world, review, by, comments)
@@ -184,7 +190,7 @@ def delete_pending(world: World, review: Review) -> None:
 
 
 def edit_review(world: World, review: Review, by: Actor, body: object) -> None:
-    before, review.body = review.body, checked_body("PullRequestReview", body)
+    before, review.body = review.body, check_body("PullRequestReview", body)
     _announce_review(world, "edited", review, by, changes={"body": {"from": before}})
 
 
@@ -198,7 +204,7 @@ def dismiss(world: World, review: Review, by: Actor, message: object) -> None:
 
 
 def edit_comment(world: World, comment: ReviewComment, by: Actor, body: object) -> None:
-    text, before = checked_body("PullRequestReviewComment", body), comment.body
+    text, before = check_body("PullRequestReviewComment", body), comment.body
     comment.body, comment.updated_at = text, world.now()
     _announce_comment(world, "edited", comment, by, changes={"body": {"from": before}})
 

@@ -96,7 +96,7 @@ def _now() -> datetime:
 
 
 @functools.cache
-def generated_key() -> tuple[str, str]:
+def generate_key() -> tuple[str, str]:
     """A private and public key in PEM, made once per process because making one is slow."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private = key.private_bytes(
@@ -398,7 +398,7 @@ def _make_app(
 ) -> App:
     kind: Literal["Bot"] = "Bot"
     bot, owner = Account(next(ids), f"{slug}[bot]", kind), Account(next(ids), "app-owner")
-    private, public = (private_key_pem, public_key_of(private_key_pem)) if private_key_pem else generated_key()
+    private, public = (private_key_pem, public_key_of(private_key_pem)) if private_key_pem else generate_key()
     return App(
         app_id,
         slug,

@@ -424,11 +424,11 @@ class Hooks(Protocol):
 class PublishedSchema(Protocol):
     """What GitHub publishes of its GraphQL, to hold questions and answers to."""
 
-    def mistakes(self, query: str, variables: Json) -> Sequence[str]:
+    def find_mistakes(self, query: str, variables: Json) -> Sequence[str]:
         """Why GitHub would refuse an operation; nothing where it would not."""
         ...
 
-    def differences(self, query: str, variables: Json, data: Json) -> Sequence[str]:
+    def find_differences(self, query: str, variables: Json, data: Json) -> Sequence[str]:
         """Where an answer is not of the types that were asked for."""
         ...
 

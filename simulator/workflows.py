@@ -41,7 +41,7 @@ def run(
         world.next_id(), repository, name, sha, branch, event, "queued", None, now, now, path=path, suite=suite
     )
     repository.workflow_runs.append(made)
-    _tell(world, made, "requested")
+    _announce(world, made, "requested")
     advance(world, made, jobs, conclusion)
     return made
 
@@ -50,7 +50,7 @@ def rerun(world: World, made: WorkflowRun, jobs: Jobs) -> None:
     """The same run once more: another attempt with jobs of its own."""
     made.run_attempt += 1
     made.status, made.conclusion = "queued", None
-    _tell(world, made, "requested")
+    _announce(world, made, "requested")
     advance(world, made, jobs, None)
 
 
@@ -58,7 +58,7 @@ def advance(world: World, made: WorkflowRun, jobs: Jobs, conclusion: str | None)
     """Begin or end jobs. The run is over when all of them are."""
     if made.status == "queued" and (jobs or conclusion is None):
         made.status = "in_progress"
-        _tell(world, made, "in_progress")
+        _announce(world, made, "in_progress")
     for name in jobs:
         _begin(world, made, name)
     for name, (ended, log) in jobs.items():
@@ -70,7 +70,7 @@ def advance(world: World, made: WorkflowRun, jobs: Jobs, conclusion: str | None)
     ends = {check.conclusion for check in present}
     made.status = "completed"
     made.conclusion = conclusion or next(end for end in _WORST_FIRST if end in ends)
-    _tell(world, made, "completed")
+    _announce(world, made, "completed")
 
 
 def _actor(world: World) -> Actor:
@@ -78,27 +78,27 @@ def _actor(world: World) -> Actor:
     return Actor(app.bot, app)
 
 
-def _present(made: WorkflowRun, name: str) -> WorkflowJob | None:
+def _find_job(made: WorkflowRun, name: str) -> WorkflowJob | None:
     found = (job for job in made.jobs if job.attempt == made.run_attempt and job.check.name == name)
     return next(found, None)
 
 
 def _begin(world: World, made: WorkflowRun, name: str) -> None:
-    if made.suite is None or _present(made, name) is not None:
+    if made.suite is None or _find_job(made, name) is not None:
         return
     check = checking.add_run(world, made.suite, _actor(world), {"name": name, "status": "in_progress"})
     made.jobs.append(WorkflowJob(check, made.run_attempt, ""))
 
 
 def _end(world: World, made: WorkflowRun, name: str, conclusion: str, log: str) -> None:
-    job = _present(made, name)
+    job = _find_job(made, name)
     if job is None:
         raise LookupError(f"{made.name} has no job {name!r}")
     job.log = log
     checking.update(world, job.check, _actor(world), {"conclusion": conclusion})
 
 
-def _tell(world: World, made: WorkflowRun, action: str) -> None:
+def _announce(world: World, made: WorkflowRun, action: str) -> None:
     made.updated_at = world.now()
     shape = check_shapes.workflow_run(world, made)
     workflow: Json = {
@@ -135,12 +135,12 @@ class LogStorage:
         fault = self.api.faults.take(request.method, request.path)
         if fault is not None and fault.kind != "before":
             return cut(request)
-        answer = web.Response(status=fault.status) if fault else _stored(world, request)
+        answer = web.Response(status=fault.status) if fault else _serve_log(world, request)
         info.status = answer.status
         return answer
 
 
-def _stored(world: World, request: web.Request) -> web.Response:
+def _serve_log(world: World, request: web.Request) -> web.Response:
     if "Authorization" in request.headers:
         return web.Response(status=400, text="InvalidAuthenticationInfo")
     link = world.links.get(request.match_info["key"])

@@ -13,7 +13,7 @@ from memory.db.tables import BudgetRow, EventRow, SpendRow
 USUAL = Limits()
 
 
-async def unaccounted(database: Database, limits: Limits = USUAL, *, at_rest: bool = True) -> list[str]:
+async def find_discrepancies(database: Database, limits: Limits = USUAL, *, at_rest: bool = True) -> list[str]:
     """What is wrong with the books; each is one sentence. ``at_rest``: no call is on its way any more."""
     async with database.transaction() as session:
         rows = (await session.scalars(select(SpendRow))).all()
@@ -23,20 +23,20 @@ async def unaccounted(database: Database, limits: Limits = USUAL, *, at_rest: bo
     return [
         *(f"I3: {row.step} of run {row.run_id} is still reserved" for row in open_ones if at_rest),
         *(f"I3: {row.step} was lost for less" for row in rows if row.state == "lost" and row.amount != row.reserved),
-        *_overrun(rows, limits, slices),
-        *_untold(rows, told),
+        *_find_overruns(rows, limits, slices),
+        *_find_unannounced(rows, told),
     ]
 
 
-async def overruns(database: Database, limits: Limits = USUAL) -> list[str]:
+async def find_overruns(database: Database, limits: Limits = USUAL) -> list[str]:
     """What passes its limit at this moment, while calls are on their way."""
     async with database.transaction() as session:
         slices = {row.scope: row.granted for row in await session.scalars(select(BudgetRow))}
         rows = (await session.scalars(select(SpendRow))).all()
-    return _overrun(rows, limits, slices)
+    return _find_overruns(rows, limits, slices)
 
 
-def _overrun(rows: Sequence[SpendRow], limits: Limits, slices: Mapping[str, int]) -> list[str]:
+def _find_overruns(rows: Sequence[SpendRow], limits: Limits, slices: Mapping[str, int]) -> list[str]:
     """:param slices: what people granted, by scope; a phase's slice raises its own limit and the run's."""
     totals: dict[str, int] = {}
     allowed: dict[str, int | None] = {}
@@ -57,7 +57,7 @@ def _overrun(rows: Sequence[SpendRow], limits: Limits, slices: Mapping[str, int]
     ]
 
 
-def _untold(rows: Sequence[SpendRow], told: Sequence[EventRow]) -> list[str]:
+def _find_unannounced(rows: Sequence[SpendRow], told: Sequence[EventRow]) -> list[str]:
     charged = sum(row.amount for row in rows if row.settled_at is not None)
     said = sum(round(event.cost * MICRO) for event in told)
     return [] if charged == said else [f"I3: the ledger says {said}, the books say {charged}"]

@@ -14,13 +14,13 @@ from psycopg import sql
 
 import migrations
 from memory.db.engine import sync_engine
-from pipeline.worker import EngineSettings, prepare
+from pipeline.worker import EngineSettings, prepare_queues
 
 Backend = Literal["sqlite", "postgresql"]
 POLLING = 0.1  # seconds between two looks into a queue, in tests
 
 
-def fresh(backend: Backend, folder: Path, *, migrated: bool = True) -> str:
+def create_database(backend: Backend, folder: Path, *, migrated: bool = True) -> str:
     """The address of a database of its own.
 
     :param migrated: with this version's schema, copied from a template because that is quicker; else empty.
@@ -33,7 +33,7 @@ def fresh(backend: Backend, folder: Path, *, migrated: bool = True) -> str:
     return _new_database(_postgresql_template() if migrated else "template1")
 
 
-def drop(url: str) -> None:
+def drop_database(url: str) -> None:
     """Drop a PostgreSQL database, whoever is still connected; an SQLite file goes with its folder."""
     if not url.startswith("sqlite"):
         _administer("DROP DATABASE IF EXISTS {} WITH (FORCE)", _name(url))
@@ -63,7 +63,7 @@ def _postgresql_template() -> str:
 def _migrate(url: str) -> None:
     engine = sync_engine(url)
     migrations.upgrade(engine)
-    prepare(engine, EngineSettings("template", polling=POLLING))
+    prepare_queues(engine, EngineSettings("template", polling=POLLING))
     engine.dispose()
 
 

@@ -6,19 +6,19 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
 
-from domain.gates import CHECK_ID, GateState
+from domain.gates import CHECK_ID_PREFIX, GateState
 from domain.runs.run import RunState, Trigger
 from memory.db.engine import Database
 from memory.db.tables import DeliveryRow, GateRow, OutboxRow, RunRow
 from simulator import Simulator
 from simulator.state import Issue, PullRequest
-from tests.accounts import unaccounted
+from tests.accounts import find_discrepancies
 
 _MARKER = re.compile(r"<!-- forge:.*?-->")
 _ASKS = "**Forge asks: "
 
 
-async def violations(github: Simulator, database: Database) -> list[str]:
+async def find_violations(github: Simulator, database: Database) -> list[str]:
     """What is wrong once everything has come to rest; each is one sentence with the invariant's number."""
     async with database.transaction() as session:
         deliveries = (await session.scalars(select(DeliveryRow))).all()
@@ -28,7 +28,7 @@ async def violations(github: Simulator, database: Database) -> list[str]:
     return [
         *_deliveries_end(github, deliveries),
         *_nothing_twice(github, writes),
-        *await unaccounted(database),
+        *await find_discrepancies(database),
         *_runs_end(github, runs, gates, {row.run_id for row in writes if row.step == "concluded"}),
         *_gates_are_shown(github, runs, gates),
     ]
@@ -64,7 +64,7 @@ def _nothing_twice(github: Simulator, writes: Sequence[OutboxRow]) -> list[str]:
                 comments[f"{pull.repository.full_name}#{pull.number} {comment.path} {comment.body}"] += 1
     rows = Counter(f"{row.run_id} {row.step} {row.kind}" for row in writes)
     counted = {"check": checks, "review": reviews, "comment": comments, "annotation": annotations, "write": rows}
-    counted |= _marked(github)
+    counted |= _count_markers(github)
     return [
         f"I2: {kind} {times} times: {key}"
         for kind, counter in counted.items()
@@ -73,7 +73,7 @@ def _nothing_twice(github: Simulator, writes: Sequence[OutboxRow]) -> list[str]:
     ]
 
 
-def _marked(github: Simulator) -> dict[str, Counter[str]]:
+def _count_markers(github: Simulator) -> dict[str, Counter[str]]:
     """What carries a hidden marker, below issues and pull requests and in those that were opened; each has its own."""
     said, opened = Counter[str](), Counter[str]()
     for issue in _issues(github):
@@ -139,7 +139,7 @@ def _gates_are_shown(github: Simulator, runs: Sequence[RunRow], gates: Sequence[
     shown = {check.external_id: check for check in github.world.check_runs.values() if check.app is github.app}
     wrong: list[str] = []
     for gate in gates:
-        run, check = by_id[gate.run_id], shown.get(f"{CHECK_ID}{gate.id}")
+        run, check = by_id[gate.run_id], shown.get(f"{CHECK_ID_PREFIX}{gate.id}")
         by = (gate.decision or {}).get("by_id")
         if gate.state in {GateState.approved, GateState.rejected} and (by is None or by == github.app.bot.id):
             wrong.append(f"I4: gate {gate.id} ({gate.name}) was {gate.state} by nobody")

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from agents.llm.models import LanguageModel, language_model
+from agents.llm.models import LanguageModel, build_language_model
 
 KEY = "sk-ant-test-not-a-key"
 USED = {"input_tokens": 900, "output_tokens": 60, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 50}
@@ -31,12 +31,12 @@ class Provider:
         return await reply(request)
 
 
-def reports(value: Any, usage: dict[str, int] | None = USED, tool: str = "report") -> Reply:
+def report_value(value: Any, usage: dict[str, int] | None = USED, tool: str = "report") -> Reply:
     block = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": value}
-    return says([block], usage, "tool_use")
+    return answer_text([block], usage, "tool_use")
 
 
-def says(blocks: list[dict[str, Any]], usage: dict[str, int] | None = USED, stop: str = "end_turn") -> Reply:
+def answer_text(blocks: list[dict[str, Any]], usage: dict[str, int] | None = USED, stop: str = "end_turn") -> Reply:
     body: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
@@ -54,7 +54,7 @@ def says(blocks: list[dict[str, Any]], usage: dict[str, int] | None = USED, stop
     return reply
 
 
-def fails(status: int, kind: str = "overloaded_error", retry_after: str = "") -> Reply:
+def answer_error(status: int, kind: str = "overloaded_error", retry_after: str = "") -> Reply:
     headers = {"Retry-After": retry_after} if retry_after else {}
 
     async def reply(_request: web.Request) -> web.Response:
@@ -64,7 +64,7 @@ def fails(status: int, kind: str = "overloaded_error", retry_after: str = "") ->
     return reply
 
 
-def stalls(seconds: float = 30) -> Reply:
+def answer_late(seconds: float = 30) -> Reply:
     async def reply(_request: web.Request) -> web.Response:
         await asyncio.sleep(seconds)
         return web.json_response({})
@@ -72,7 +72,7 @@ def stalls(seconds: float = 30) -> Reply:
     return reply
 
 
-def cuts() -> Reply:
+def answer_cut_off() -> Reply:
     """Half a body, then the connection is gone."""
 
     async def reply(request: web.Request) -> web.StreamResponse:
@@ -86,7 +86,7 @@ def cuts() -> Reply:
     return reply
 
 
-def garbage(body: str = "<html>oops</html>") -> Reply:
+def answer_garbage(body: str = "<html>oops</html>") -> Reply:
     async def reply(_request: web.Request) -> web.Response:
         return web.Response(text=body, content_type="application/json")
 
@@ -94,7 +94,7 @@ def garbage(body: str = "<html>oops</html>") -> Reply:
 
 
 @asynccontextmanager
-async def serving(provider: Provider) -> AsyncGenerator[str]:
+async def serve_provider(provider: Provider) -> AsyncGenerator[str]:
     """The address of the provider while it serves."""
     app = web.Application()
     app.router.add_post("/v1/messages", provider.answer)
@@ -111,6 +111,6 @@ async def serving(provider: Provider) -> AsyncGenerator[str]:
 
 def anthropic(address: str, name: str = "claude-haiku-4-5") -> LanguageModel:
     """A model of Anthropic's at that address, made as an operator's settings make it."""
-    model = language_model(f"anthropic:{name}", {}, {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address})
+    model = build_language_model(f"anthropic:{name}", {}, {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address})
     assert isinstance(model, LanguageModel)
     return model

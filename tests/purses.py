@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from domain.money import Limits, Outcome, Receipt, Refusal, Reservation, Totals
+from domain.money import CallOutcome, Limits, Receipt, Refusal, Reservation, Totals
 from domain.runs.run import Phase
-from safety.budgets import refusal
+from safety.budgets import find_refusal
 
 
 @dataclass
@@ -20,7 +20,7 @@ class OpenPurse:
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
         del step, model
         held = self.charged + sum(each.amount for each in self.open.values())
-        refused = refusal(amount, Totals(phase=held), Limits(phase={Phase.review: self.money}), Phase.review)
+        refused = find_refusal(amount, Totals(phase=held), Limits(phase={Phase.review: self.money}), Phase.review)
         if refused is not None:
             return refused
         reservation = Reservation(id=str(len(self.reserved)), amount=amount)
@@ -31,7 +31,7 @@ class OpenPurse:
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
         self.open.pop(reservation.id)
         self.receipts.append(receipt)
-        in_full = receipt.amount is None or receipt.outcome is Outcome.lost
+        in_full = receipt.amount is None or receipt.outcome is CallOutcome.lost
         cost = reservation.amount if in_full or receipt.amount is None else receipt.amount
         self.charged += cost
         return cost

@@ -18,7 +18,7 @@ _FOUND_IN_TEXT = {
 }
 
 
-def acts(markdown: str, allowed: Sequence[str] = ()) -> list[str]:
+def find_active(markdown: str, allowed: Sequence[str] = ()) -> list[str]:
     """What is active in a text: kinds of tokens, and mentions, references, addresses and commands in its plain text.
 
     :param allowed: kinds of tokens that may be there, e.g. ``bullet_list_open``.
@@ -26,7 +26,7 @@ def acts(markdown: str, allowed: Sequence[str] = ()) -> list[str]:
     return [kind for kind in _active(_MARKDOWN.parse(markdown)) if kind not in allowed]
 
 
-def shown(markdown: str) -> str:
+def to_visible_text(markdown: str) -> str:
     """What a person reads of a text: its plain text and code."""
     inlines = (token for token in _MARKDOWN.parse(markdown) if token.type == "inline")
     return "\n".join("".join(child.content for child in token.children or ()) for token in inlines)

@@ -13,7 +13,7 @@ from memory.db.tables import DeliveryRow, GateRow, RunRow, WaitRow
 _SOON = timedelta(seconds=5)
 
 
-async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]:
+async def find_unfinished(database: Database, now: datetime) -> list[tuple[str, str]]:
     """(kind, id) of what is on its way.
 
     Deliveries without an outcome, runs that are not final and wait for nobody, workflows that are not done, and gates
@@ -21,12 +21,12 @@ async def still_open(database: Database, now: datetime) -> list[tuple[str, str]]
     by itself while one looks on is on its way, too.
     """
     async with database.transaction() as session:
-        found = await session.execute(_still_open(database.dialect), {"now": now, "soon": now + _SOON})
+        found = await session.execute(_build_statement(database.dialect), {"now": now, "soon": now + _SOON})
         return [(kind, key) for kind, key in found]
 
 
 @functools.cache
-def _still_open(dialect: str) -> Select[Any, Any]:
+def _build_statement(dialect: str) -> Select[Any, Any]:
     """One statement, so that nothing slips through between two."""
     schema = None if dialect == "sqlite" else "dbos"
     workflow = table("workflow_status", column("workflow_uuid"), column("status"), schema=schema)

@@ -15,7 +15,7 @@ def settings(url: str) -> Settings:
     return Settings.model_validate({"app_id": 1, "webhook_secret": ("s",), "database_url": url})
 
 
-def working(run_id: str, repository_id: int = 10) -> Run:
+def active_run(run_id: str, repository_id: int = 10) -> Run:
     """A run that works, on pull request 1 of octo-org/shop."""
     return Run(
         id=run_id,

@@ -23,7 +23,7 @@ class Rule:
             return False
         if "/" not in self.pattern:
             return fnmatchcase(inside.rsplit("/", 1)[-1], self.pattern)
-        return _glob(self.pattern.lstrip("/").split("/"), inside.split("/"))
+        return _match_glob(self.pattern.lstrip("/").split("/"), inside.split("/"))
 
 
 class Attributes:
@@ -50,12 +50,12 @@ def _rules(directory: str, content: bytes) -> Iterator[Rule]:
         words = line.split()
         if len(words) < 2 or words[0].startswith(("#", "!", "[attr]", '"')) or words[0].endswith("/"):
             continue
-        values = dict(_value(word) for word in _expanded(words[1:]))
+        values = dict(_value(word) for word in _expand_macros(words[1:]))
         if known := {name: value for name, value in values.items() if name in _READ}:
             yield Rule(directory, re.sub(r"\\(.)", r"[\1]", words[0]), known)
 
 
-def _expanded(words: Sequence[str]) -> Iterator[str]:
+def _expand_macros(words: Sequence[str]) -> Iterator[str]:
     """``binary`` is git's built-in macro for ``-diff -merge -text``."""
     for word in words:
         yield from ("-diff",) if word == "binary" else (word,)
@@ -70,7 +70,7 @@ def _value(word: str) -> tuple[str, bool | None]:
     return name, value.lower() not in {"false", "no", "0"}
 
 
-def _glob(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+def _match_glob(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     """Whether path components match a pattern's; ``**`` stands for any number. Never exponential: only the
     latest ``**`` is retried."""
     at = place = 0

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import ToolError
-from workspace.dependency_cache import Kept
+from workspace.dependency_cache import CacheEntry
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
 from workspace.safe_copy import NotCopied
@@ -40,7 +40,7 @@ _AS_FILE = "Let the command leave it as a regular file."
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CheckoutBounds:
     """What a commit may hold that is checked out.
 
     :param files: files and folders.
@@ -53,7 +53,7 @@ class Bounds:
     depth: int = 50
 
 
-BOUNDS = Bounds()
+BOUNDS = CheckoutBounds()
 QUOTA = Quota(bytes=1_000_000_000, files=200_000)
 """What a checkout may hold with all that its commands leave there."""
 
@@ -72,7 +72,7 @@ class Checkout:
         self._quota = quota
 
     @property
-    def seen(self) -> Path:
+    def code_inside(self) -> Path:
         """Where programs see the files of the commit."""
         return self._inside(_CODE)
 
@@ -88,7 +88,7 @@ class Checkout:
         return os.geteuid() if account is None else account.uid
 
     @property
-    def results_seen(self) -> Path:
+    def results_inside(self) -> Path:
         """Where programs see the folder for what Forge is to read."""
         return self._inside(_RESULTS)
 
@@ -133,7 +133,7 @@ class Checkout:
         )
         return await self._sandbox.run(command, self.level)
 
-    async def furnish(self, kept: Kept) -> bool:
+    async def install_cache(self, kept: CacheEntry) -> bool:
         """Put a copy of what was kept into the home, before anything ran; whether that was possible.
 
         What it takes does not count as left by a command.
@@ -173,16 +173,16 @@ class Checkout:
         return await asyncio.to_thread(_read, self._folder / _RESULTS, name, most)
 
     def _inside(self, name: str) -> Path:
-        return self._sandbox.seen(self._folder, self.level) / name
+        return self._sandbox.path_inside(self._folder, self.level) / name
 
     def _environment(self) -> dict[str, str]:
         home = str(self._inside(_HOME))
-        return {"CI": "true", "FORGE_RESULTS": str(self.results_seen), "HOME": home, "TMPDIR": home}
+        return {"CI": "true", "FORGE_RESULTS": str(self.results_inside), "HOME": home, "TMPDIR": home}
 
 
 @asynccontextmanager
-async def checked_out(
-    objects: Objects, commit: str, sandbox: Sandbox, *, bounds: Bounds = BOUNDS, quota: Quota = QUOTA
+async def check_out(
+    objects: Objects, commit: str, sandbox: Sandbox, *, bounds: CheckoutBounds = BOUNDS, quota: Quota = QUOTA
 ) -> AsyncGenerator[Checkout]:
     """The files of a commit in a folder of their own, which is gone at the end with all that was done to it.
 
@@ -192,7 +192,7 @@ async def checked_out(
     :param commit: a commit or tree, which is here; its blobs need not be.
     :raises CodeAccessError: it holds too much, or a path that cannot be written, or it could not be brought.
     """
-    await _bring(objects, commit, bounds)
+    await _fetch_blobs(objects, commit, bounds)
     stack = ExitStack()
     try:
         folder = stack.enter_context(sandbox.folder())
@@ -200,18 +200,18 @@ async def checked_out(
             (folder / name).mkdir(mode=0o700)
         await _write(objects.git, commit, folder / _CODE)
         if sandbox.account is not None:
-            await asyncio.to_thread(_give, folder, sandbox.account)
+            await asyncio.to_thread(_give_to_account, folder, sandbox.account)
         yield Checkout(folder, sandbox, quota)
     finally:
         await asyncio.to_thread(stack.close)
 
 
-async def _bring(objects: Objects, commit: str, bounds: Bounds) -> None:
+async def _fetch_blobs(objects: Objects, commit: str, bounds: CheckoutBounds) -> None:
     """Have all blobs of a commit here, if they are not too much.
 
     :raises CodeAccessError: they are, or some cannot be had.
     """
-    blobs = _blobs(await _listed(objects.git, commit), bounds)
+    blobs = _blobs(await _list_entries(objects.git, commit), bounds)
     wanted = sorted(set(blobs))
     sizes: dict[str, int] = {}
     for start in range(0, len(wanted), _TOGETHER):
@@ -225,13 +225,13 @@ async def _bring(objects: Objects, commit: str, bounds: Bounds) -> None:
         )
 
 
-async def _listed(git: Git, commit: str) -> list[bytes]:
+async def _list_entries(git: Git, commit: str) -> list[bytes]:
     """The lines of ``ls-tree`` for all files and folders of a commit."""
     listed = await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit)
     return listed.stdout.split(b"\0")[:-1]
 
 
-def _blobs(lines: Sequence[bytes], bounds: Bounds) -> list[str]:
+def _blobs(lines: Sequence[bytes], bounds: CheckoutBounds) -> list[str]:
     """The blob of each file, a submodule being none."""
     if len(lines) > bounds.files:
         raise _too_large(f"more than {bounds.files:,} files and folders")
@@ -264,7 +264,7 @@ async def _write(git: Git, commit: str, folder: Path) -> None:
             await ours.run(*command, cwd=folder, environment=places, settings=_SETTINGS, seconds=_SECONDS)
 
 
-def _give(parent: Path, account: Account) -> None:
+def _give_to_account(parent: Path, account: Account) -> None:
     """Make everything below a folder belong to an account; nobody else has changed anything there yet."""
     for folder, folders, files in os.walk(parent):
         for name in (*folders, *files):

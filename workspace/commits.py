@@ -10,7 +10,7 @@ from pathlib import Path
 from domain.errors import CodeAccessError, Recovery
 from domain.github.commits import Signature
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
-from workspace.diff import printable
+from workspace.diff import to_printable
 from workspace.git import Git
 from workspace.patches import path_rules
 
@@ -42,7 +42,7 @@ async def commit(
     tree = await _tree(git, parent, entries)
     if tree == await _line(git, "rev-parse", "--verify", "--end-of-options", f"{parent}^{{tree}}"):
         raise CannotCommit("The files already have the content they should get.")
-    return await _committed(git, parent, tree, message, author, at)
+    return await _commit_tree(git, parent, tree, message, author, at)
 
 
 async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
@@ -56,18 +56,18 @@ async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, 
     """
     if not change.files:
         raise CannotCommit("The change is empty.")
-    there = await _listed(git, parent, [_named(file) for file in change.files])
+    there = await _list_entries(git, parent, [_encode_path(file) for file in change.files])
     for file in change.files:
-        _require_as_it_was(file, there.get(file.path.encode()), parent)
+        _require_unchanged(file, there.get(file.path.encode()), parent)
     entries = [await _entry(git, file) for file in change.files]
     tree = await _tree(git, parent, b"".join(entries))
-    if await _differing(git, parent, tree) != {file.path.encode() for file in change.files}:
+    if await _list_differing(git, parent, tree) != {file.path.encode() for file in change.files}:
         raise CannotCommit("The files that would differ are not those of the change.")
-    return await _committed(git, parent, tree, message, author, at)
+    return await _commit_tree(git, parent, tree, message, author, at)
 
 
 @dataclass(frozen=True)
-class Described:
+class CommitDescription:
     """What a commit says about itself.
 
     :param email: of the author, as the commit claims it.
@@ -77,11 +77,11 @@ class Described:
     message: str
 
 
-async def described(git: Git, sha: str) -> Described:
+async def describe(git: Git, sha: str) -> CommitDescription:
     """What a commit says about itself."""
     shown = await git.run("log", "-1", "--format=%ae%n%B", "--end-of-options", sha)
     email, _, message = shown.stdout.decode(errors="replace").partition("\n")
-    return Described(email, message)
+    return CommitDescription(email, message)
 
 
 async def follows(git: Git, sha: str, ancestor: str) -> bool:
@@ -95,7 +95,7 @@ async def _modes(git: Git, parent: str, files: Mapping[str, bytes]) -> dict[str,
     for path in files:
         if not _is_plain(path):
             raise CannotCommit(f"{path[:200]!r} is not the path of a file.")
-    listed = await _listed(git, parent, [path.encode() for path in files])
+    listed = await _list_entries(git, parent, [path.encode() for path in files])
     found = {path: mode for path, (mode, _) in listed.items()}
     for path in files:
         if found.get(path.encode()) not in _REGULAR:
@@ -103,7 +103,7 @@ async def _modes(git: Git, parent: str, files: Mapping[str, bytes]) -> dict[str,
     return {path: found[path.encode()] for path in files}
 
 
-async def _listed(git: Git, parent: str, paths: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
+async def _list_entries(git: Git, parent: str, paths: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
     """The mode and object of those paths that are in ``parent``, folders too."""
     if not paths:
         return {}  # git would take that for all of them
@@ -113,18 +113,18 @@ async def _listed(git: Git, parent: str, paths: Sequence[bytes]) -> dict[bytes, 
     return {name: (mode, blob) for name, (mode, _, blob) in described}
 
 
-def _named(file: ChangedFile) -> bytes:
+def _encode_path(file: ChangedFile) -> bytes:
     """The path as git has it, if it names one file inside."""
-    if wrong := path_rules.mistake(file.path):
-        raise CannotCommit(f"The path {_shown(file.path)} {wrong}.")
+    if wrong := path_rules.find_mistake(file.path):
+        raise CannotCommit(f"The path {_show_path(file.path)} {wrong}.")
     return file.path.encode()
 
 
-def _shown(path: str) -> str:
-    return printable(path[:200].encode("utf-8", "surrogatepass"))
+def _show_path(path: str) -> str:
+    return to_printable(path[:200].encode("utf-8", "surrogatepass"))
 
 
-def _require_as_it_was(file: ChangedFile, there: tuple[bytes, bytes] | None, parent: str) -> None:
+def _require_unchanged(file: ChangedFile, there: tuple[bytes, bytes] | None, parent: str) -> None:
     """That a file is in ``parent`` as a change to it says; whether anything else makes way shows in the end."""
     if file.mode.encode() not in _REGULAR:
         raise CannotCommit(f"{file.path} would not be a regular file ({file.mode}).")
@@ -150,7 +150,7 @@ async def _entry(git: Git, file: ChangedFile) -> bytes:
     return b"%b\t%b\0" % (meta, file.path.encode())
 
 
-async def _differing(git: Git, parent: str, tree: str) -> Collection[bytes]:
+async def _list_differing(git: Git, parent: str, tree: str) -> Collection[bytes]:
     """The paths of files that a tree does not have as ``parent`` has them."""
     options = ("-r", "-z", "--name-only", "--no-renames", "--no-relative")
     compared = await git.run("diff-tree", *options, "--end-of-options", parent, tree, "--")
@@ -182,7 +182,7 @@ async def _tree(git: Git, parent: str, entries: bytes) -> str:
         return await _line(git, "write-tree", "--missing-ok", environment=environment)
 
 
-async def _committed(git: Git, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
+async def _commit_tree(git: Git, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
     return await _line(
         git,
         *("commit-tree", "--no-gpg-sign", "-p", parent, tree),

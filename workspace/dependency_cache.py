@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from workspace.safe_copy import NotCopied, Place, Size, copied
+from workspace.safe_copy import NotCopied, PathParts, Size, copy_folder
 from workspace.sandbox.sandbox import Account
 from workspace.temporary import remove_tree
 
-KEPT: tuple[Place, ...] = tuple(
+KEPT: tuple[PathParts, ...] = tuple(
     tuple(path.split("/"))
     for path in (
         ".cache",  # where the XDG Base Directory Specification has it: pip, uv, poetry, go build, yarn, composer, deno
@@ -56,7 +56,7 @@ _CRASHED = 2 * 3600  # seconds after which nobody makes or removes a folder any 
 
 
 @dataclass(frozen=True)
-class Kept:
+class CacheEntry:
     """An entry."""
 
     path: Path
@@ -69,7 +69,7 @@ class Kept:
         """
         try:
             before = self.path.stat()
-            size = await copied(self.path / "home", home, owner=os.geteuid(), most=MOST, account=account)
+            size = await copy_folder(self.path / "home", home, owner=os.geteuid(), most=MOST, account=account)
             if not os.path.samestat(before, self.path.stat()):
                 raise NotCopied("it was replaced meanwhile")
         except OSError as error:
@@ -90,14 +90,14 @@ class DependencyCache:
         self.most_bytes = most_bytes
         self._most = Size(min(most.bytes, most_bytes), most.files)
 
-    def find(self, repository_id: int, key: str) -> Kept | None:
+    def find(self, repository_id: int, key: str) -> CacheEntry | None:
         """An entry, which counts as used now."""
         path = self._repository(repository_id) / key
         try:
             os.utime(path)
         except OSError:  # there is none, or another account's
             return None
-        return Kept(path)
+        return CacheEntry(path)
 
     def may_fill(self, repository_id: int, key: str) -> bool:
         """Whether a set-up should be run to make an entry, which then counts as tried."""
@@ -122,7 +122,7 @@ class DependencyCache:
         fresh = Path(tempfile.mkdtemp(prefix="new-", dir=self.root))
         try:
             (fresh / "home").mkdir(mode=0o700)
-            size = await copied(home, fresh / "home", owner=owner, most=self._most, only=KEPT)
+            size = await copy_folder(home, fresh / "home", owner=owner, most=self._most, only=KEPT)
             (fresh / "size").write_text(str(size.bytes))
             await asyncio.to_thread(os.sync)  # or the machine could go down with the name written, and not the content
             _move(fresh, self._repository(repository_id) / key)

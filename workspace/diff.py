@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from domain import paths
-from domain.review.changes import ChangeStatus, FileChange, Hunk, Touched
+from domain.review.changes import ChangeStatus, FileChange, Hunk, TouchedFile
 
 EXECUTABLE = "100755"
 REGULAR = frozenset({"100644", EXECUTABLE, "100664"})
@@ -16,7 +16,7 @@ LINK = "120000"
 ABSENT = "000000"
 
 
-class Limits(BaseModel):
+class DiffLimits(BaseModel):
     """How much of a change is looked into.
 
     GitHub shows 300 files of a diff, 20,000 lines or 1 MB of it, and of one file 20,000 lines or 500 KB
@@ -38,7 +38,7 @@ class Limits(BaseModel):
     named: int = 20
 
 
-DEFAULT = Limits()
+DEFAULT = DiffLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The path for people: valid UTF-8 without control characters, the rest escaped."""
-        return printable(self.path)
+        return to_printable(self.path)
 
     @property
     def blobs(self) -> tuple[str, ...]:
@@ -81,16 +81,16 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An entry that is not looked into, and why; ``matters`` as in ``NotLookedAt``."""
+    """An entry that is not looked into, and why; ``matters`` as in ``SkippedFile``."""
 
     name: str
     reason: str
     matters: bool = False
 
 
-def printable(path: bytes) -> str:
+def to_printable(path: bytes) -> str:
     """A path as text: bytes that are not UTF-8 and control characters become ``\\x..`` escapes."""
-    return paths.printable(path.decode("utf-8", "backslashreplace"))
+    return paths.escape_unprintable(path.decode("utf-8", "backslashreplace"))
 
 
 def parse_raw(output: bytes) -> list[Entry]:
@@ -120,7 +120,7 @@ def _object(name: str, mode: str) -> str | None:
 # --- renames -----------------------------------------------------------------------------------------------
 
 
-def pair(entries: Sequence[Entry], renamed: Iterable[Entry]) -> list[Entry]:
+def pair_renames(entries: Sequence[Entry], renamed: Iterable[Entry]) -> list[Entry]:
     """The entries with each added and deleted pair replaced by its rename."""
     renames = {entry.path: entry for entry in renamed if entry.letter == "R"}
     gone = {entry.old_path for entry in renames.values()}
@@ -193,23 +193,23 @@ def _body(lines: Sequence[bytes], at: int, old_left: int, new_left: int) -> tupl
     return body, at
 
 
-def touched(entry: Entry, lines: int | None, *, may_run: bool) -> Touched:
+def to_touched(entry: Entry, lines: int | None, *, may_run: bool) -> TouchedFile:
     """The name of an entry and how much it changes.
 
     :param lines: that it adds and removes, if they were counted.
-    :param may_run: it brings something that may run, see ``Touched``.
+    :param may_run: it brings something that may run, see ``TouchedFile``.
     """
     is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
-    return Touched(
+    return TouchedFile(
         path=entry.name,
-        old_path=printable(entry.old_path) if entry.old_path != entry.path else None,
+        old_path=to_printable(entry.old_path) if entry.old_path != entry.path else None,
         is_gone=entry.letter == "D",
         lines=0 if is_same else lines,
         may_run=may_run,
     )
 
 
-def file_change(entry: Entry, patch: Patch, *, is_shown: bool = True) -> FileChange:
+def to_file_change(entry: Entry, patch: Patch, *, is_shown: bool = True) -> FileChange:
     """The change of one text file.
 
     :param is_shown: GitHub shows its diff.
@@ -217,7 +217,7 @@ def file_change(entry: Entry, patch: Patch, *, is_shown: bool = True) -> FileCha
     marks = [line[:1] for hunk in patch.hunks for line in hunk.lines]
     return FileChange(
         path=entry.path.decode(),
-        old_path=printable(entry.old_path) if entry.old_path != entry.path else None,
+        old_path=to_printable(entry.old_path) if entry.old_path != entry.path else None,
         status=entry.status,
         old_blob=entry.old_blob,
         new_blob=entry.new_blob,

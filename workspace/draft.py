@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from itertools import takewhile
 
 from domain.github.commits import Signature
-from domain.runs.patches import LIMITS, NOTHING, Areas, ChangeSet, PatchLimits, Violation, blocking
+from domain.runs.patches import LIMITS, NO_CHANGES, Areas, ChangeSet, PatchLimits, Violation, select_blocking
 from workspace import commits
 from workspace.objects import Objects
 from workspace.patches import bases, line_ends, patching
 from workspace.patches.errors import PatchRefused
 from workspace.patches.tree import Tree
-from workspace.patches.validation import Judged, judge, validate
+from workspace.patches.validation import JudgedPatch, judge, validate
 from workspace.snapshot import Snapshot
 
 # Fixed, so that the same diffs make the same commits wherever they are applied. These commits are never pushed.
@@ -60,7 +60,7 @@ class Draft:
         """SHA of the commit with every diff that was applied; the base if none was."""
         return self._steps[-1].commit if self._steps else self.base
 
-    async def apply(self, diff: bytes) -> Judged:
+    async def apply(self, diff: bytes) -> JudgedPatch:
         """Apply a diff as a whole, or not at all.
 
         :param diff: unified, written against the files as they are now.
@@ -99,7 +99,7 @@ class Draft:
         :param areas: where changes may be by now; as in the beginning if left out.
         """
         async with self._one_at_a_time:
-            return await self._validated(self._whole, areas or self._areas)
+            return await self._validate(self._whole, areas or self._areas)
 
     async def snapshot(self) -> Snapshot:
         """The files as they are now, to be read and searched."""
@@ -110,31 +110,31 @@ class Draft:
 
     @property
     def _whole(self) -> ChangeSet:
-        return self._steps[-1].whole if self._steps else NOTHING
+        return self._steps[-1].whole if self._steps else NO_CHANGES
 
-    async def _apply(self, diff: bytes) -> Judged:
-        judged = await self._judged(diff)
+    async def _apply(self, diff: bytes) -> JudgedPatch:
+        judged = await self._judge(diff)
         if judged.change is None:
             return judged
         whole = self._whole.then(judged.change)
-        if wrong := blocking(await self._validated(whole, self._areas)):
-            return Judged(None, tuple(wrong))
+        if wrong := select_blocking(await self._validate(whole, self._areas)):
+            return JudgedPatch(None, tuple(wrong))
         git = self._objects.git
         commit = await commits.commit_change(git, self.head, judged.change, _MESSAGE, _AUTHOR, _AT)
         self._steps.append(_Step(diff, whole, commit))
         return judged
 
-    async def _judged(self, diff: bytes) -> Judged:
+    async def _judge(self, diff: bytes) -> JudgedPatch:
         """The word on the diff by itself; not in the loop's thread, since large ones take a while."""
         try:
-            paths = await asyncio.to_thread(patching.paths, diff, self._limits)
-            tree = await bases.of_commit(self._objects, self.head, paths, self._limits.file_bytes)
-            diff = await asyncio.to_thread(line_ends.kept, diff, tree)
+            paths = await asyncio.to_thread(patching.list_paths, diff, self._limits)
+            tree = await bases.load_tree(self._objects, self.head, paths, self._limits.file_bytes)
+            diff = await asyncio.to_thread(line_ends.restore_returns, diff, tree)
         except PatchRefused as refused:
-            return Judged(None, refused.violations)
+            return JudgedPatch(None, refused.violations)
         return await asyncio.to_thread(judge, diff, tree, self._areas, self._limits)
 
-    async def _validated(self, whole: ChangeSet, areas: Areas) -> tuple[Violation, ...]:
+    async def _validate(self, whole: ChangeSet, areas: Areas) -> tuple[Violation, ...]:
         if self._base_tree is None:
-            self._base_tree = await bases.of_commit(self._objects, self.base, ())
+            self._base_tree = await bases.load_tree(self._objects, self.base, ())
         return await asyncio.to_thread(validate, whole, areas, self._base_tree, self._limits)

@@ -10,7 +10,7 @@ _MARKS = (  # of UTF-32 first: its mark begins with that of UTF-16
 )
 
 
-def in_utf8(content: bytes) -> bytes:
+def to_utf8(content: bytes) -> bytes:
     """The content in UTF-8 if it says that it is in another Unicode encoding; else as it is."""
     encoding = next((encoding for mark, encoding in _MARKS if content.startswith(mark)), None)
     return content if encoding is None else content.decode(encoding, "replace").encode()

@@ -6,19 +6,19 @@ from dataclasses import replace
 from itertools import groupby
 
 from domain.paths import is_lock, is_source, is_test, may_run, runs_as_text
-from domain.review.changes import FileChange, NotLookedAt
+from domain.review.changes import FileChange, SkippedFile
 from workspace.attributes import Attributes
 from workspace.diff import (
     EXECUTABLE,
     LINK,
     MODULE,
     REGULAR,
+    DiffLimits,
     Entry,
-    Limits,
     Patch,
     Skipped,
-    file_change,
-    printable,
+    to_file_change,
+    to_printable,
 )
 from workspace.encoding import looks_binary
 
@@ -37,17 +37,22 @@ CLAIMS_GENERATED = "generated (says its header)"
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 
 
-def skipped_by_name(entry: Entry, attributes: "Attributes") -> str | None:
+def skip_by_name(entry: Entry, attributes: "Attributes") -> str | None:
     """Why an entry is not looked into, as far as its name, its modes and the base's attributes tell."""
-    if special := _special_mode(entry):
+    if special := _skip_special_mode(entry):
         return special
     path = entry.path.decode()
     if attributes.of(path, "diff") is False:
         return "marked as binary in .gitattributes"
-    return _vendored(path, attributes) or _generated(path, attributes) or (_is_binary_name(entry) and "binary") or None
+    return (
+        _skip_vendored(path, attributes)
+        or _skip_generated(path, attributes)
+        or (_is_binary_name(entry) and "binary")
+        or None
+    )
 
 
-def odd_name(path: bytes, limits: Limits) -> str | None:
+def odd_name(path: bytes, limits: DiffLimits) -> str | None:
     """Why no tool should be given this name; None if there is nothing odd about it."""
     if len(path) > limits.name_bytes:
         return f"its name is longer than {limits.name_bytes:,} bytes"
@@ -62,7 +67,7 @@ def odd_name(path: bytes, limits: Limits) -> str | None:
     return None
 
 
-def rename_candidates(entries: Sequence[Entry], limits: Limits) -> list[Entry]:
+def rename_candidates(entries: Sequence[Entry], limits: DiffLimits) -> list[Entry]:
     """Added and deleted files whose contents git would compare; none if there is nothing to pair, or too much."""
     regular = [
         entry
@@ -75,7 +80,7 @@ def rename_candidates(entries: Sequence[Entry], limits: Limits) -> list[Entry]:
     return candidates
 
 
-def _special_mode(entry: Entry) -> str | None:
+def _skip_special_mode(entry: Entry) -> str | None:
     mode = entry.old_mode if entry.letter == "D" else entry.new_mode
     if mode == MODULE:
         return "submodule"
@@ -84,7 +89,7 @@ def _special_mode(entry: Entry) -> str | None:
     return None if mode in REGULAR else f"unknown file mode {mode}"
 
 
-def _vendored(path: str, attributes: "Attributes") -> str | None:
+def _skip_vendored(path: str, attributes: "Attributes") -> str | None:
     marked = attributes.of(path, "linguist-vendored")
     if marked:
         return "vendored (.gitattributes)"
@@ -96,7 +101,7 @@ def is_vendored(path: str) -> bool:
     return not _VENDORED.isdisjoint(path.split("/")[:-1])
 
 
-def _generated(path: str, attributes: "Attributes") -> str | None:
+def _skip_generated(path: str, attributes: "Attributes") -> str | None:
     marked = attributes.of(path, "linguist-generated")
     if marked:
         return "generated (.gitattributes)"
@@ -114,7 +119,7 @@ def _is_binary_name(entry: Entry) -> bool:
     return entry.path.lower().endswith(_BINARY)
 
 
-def skipped_by_content(entry: Entry, base: bytes | None, head: bytes | None, attributes: "Attributes") -> str | None:
+def skip_by_content(entry: Entry, base: bytes | None, head: bytes | None, attributes: "Attributes") -> str | None:
     """Why an entry is not looked into, as far as its contents tell.
 
     A file counts as generated only if every version says so: a change cannot hide itself by adding the words. Nor by
@@ -137,7 +142,7 @@ def is_script(content: bytes) -> bool:
     return content.startswith(b"#!")
 
 
-def brings_what_runs(entry: Entry, *, script: bool) -> bool:
+def adds_runnable(entry: Entry, *, script: bool) -> bool:
     """Whether something is there at head that was not, and that may run or decide what is run.
 
     What was there as a document and is now called a program counts; what only moved does not.
@@ -146,11 +151,11 @@ def brings_what_runs(entry: Entry, *, script: bool) -> bool:
     """
     if _is_deletion(entry):
         return False
-    if _special_mode(entry):
+    if _skip_special_mode(entry):
         return True
     runs_now = script or entry.new_mode == EXECUTABLE or may_run(entry.name)
     is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
-    ran_before = script or entry.old_mode == EXECUTABLE or may_run(printable(entry.old_path))
+    ran_before = script or entry.old_mode == EXECUTABLE or may_run(to_printable(entry.old_path))
     return runs_now and not (is_same and ran_before)
 
 
@@ -158,7 +163,7 @@ def _has_generated_header(content: bytes) -> bool:
     return _GENERATED_HEADER.search(b"\n".join(content[:4000].split(b"\n")[:15])) is not None
 
 
-def choose(entries: Iterable[Entry], attributes: "Attributes", limits: Limits) -> tuple[list[Entry], list[Skipped]]:
+def choose(entries: Iterable[Entry], attributes: "Attributes", limits: DiffLimits) -> tuple[list[Entry], list[Skipped]]:
     """The entries to look into, those that matter most first, and the others.
 
     Generated files do not use up the limit, and a deletion, of which nothing is left to look at, comes last.
@@ -167,11 +172,11 @@ def choose(entries: Iterable[Entry], attributes: "Attributes", limits: Limits) -
     skipped: list[Skipped] = []
     for entry in sorted(entries, key=lambda entry: (_is_deletion(entry), _kind(entry.name))):
         if reason := odd_name(entry.path, limits):
-            skipped.append(_unseen(entry, reason))
-        elif reason := skipped_by_name(entry, attributes):
+            skipped.append(_skip(entry, reason))
+        elif reason := skip_by_name(entry, attributes):
             skipped.append(Skipped(entry.name, reason))
         elif len(look) >= limits.files:
-            skipped.append(_unseen(entry, f"more than {limits.files:,} files changed"))
+            skipped.append(_skip(entry, f"more than {limits.files:,} files changed"))
         else:
             look.append(_without_special_base(entry))
     return look, skipped
@@ -188,7 +193,7 @@ def _kind(name: str) -> int:
     return 0 if is_source(name) else 1
 
 
-def _unseen(entry: Entry, reason: str) -> Skipped:
+def _skip(entry: Entry, reason: str) -> Skipped:
     """An entry that would have been looked into; of a deleted file there is nothing to see."""
     return Skipped(entry.name, reason, matters=not _is_deletion(entry))
 
@@ -199,7 +204,7 @@ def _without_special_base(entry: Entry) -> Entry:
 
 
 def within_sizes(
-    entries: Iterable[Entry], sizes: Mapping[str, int], limits: Limits, absent: str
+    entries: Iterable[Entry], sizes: Mapping[str, int], limits: DiffLimits, absent: str
 ) -> tuple[list[Entry], list[Skipped]]:
     """The entries whose contents may be read into memory.
 
@@ -218,7 +223,7 @@ def within_sizes(
         elif total + sum(sizes[blob] for blob in entry.blobs) > limits.all_content_bytes:
             reason = f"the changed files are larger than {limits.all_content_bytes:,} bytes together"
         if reason:
-            skipped.append(_unseen(entry, reason))
+            skipped.append(_skip(entry, reason))
         else:
             look.append(entry)
             total += sum(sizes[blob] for blob in entry.blobs)
@@ -226,7 +231,7 @@ def within_sizes(
 
 
 def within_diff(
-    entries: Sequence[Entry], patches: Mapping[int, Patch], limits: Limits, unshown: Collection[bytes] = ()
+    entries: Sequence[Entry], patches: Mapping[int, Patch], limits: DiffLimits, unshown: Collection[bytes] = ()
 ) -> tuple[list[FileChange], list[Skipped]]:
     """The files whose diff GitHub would show; a large one does not push out the small ones after it.
 
@@ -243,14 +248,14 @@ def within_diff(
         elif lines + patch.lines > limits.lines or size + patch.bytes > limits.bytes:
             reason = f"the whole diff is larger than {limits.lines:,} lines or {limits.bytes:,} bytes"
         if reason:
-            skipped.append(_unseen(entry, reason))
+            skipped.append(_skip(entry, reason))
         else:
-            files.append(file_change(entry, patch, is_shown=entry.path not in unshown))
+            files.append(to_file_change(entry, patch, is_shown=entry.path not in unshown))
             lines, size = lines + patch.lines, size + patch.bytes
     return files, skipped
 
 
-def summarised(skipped: Collection[Skipped], limits: Limits) -> tuple[NotLookedAt, ...]:
+def summarise(skipped: Collection[Skipped], limits: DiffLimits) -> tuple[SkippedFile, ...]:
     """The skipped files: source first, tests last, then what does not matter.
 
     Of each reason the first ``limits.named`` are named and the rest is one line.
@@ -258,17 +263,17 @@ def summarised(skipped: Collection[Skipped], limits: Limits) -> tuple[NotLookedA
     return tuple(_summary(skipped, limits.named))
 
 
-def _summary(skipped: Collection[Skipped], named: int) -> Iterator[NotLookedAt]:
+def _summary(skipped: Collection[Skipped], named: int) -> Iterator[SkippedFile]:
     def key(item: Skipped) -> tuple[bool, int, str]:
         return not item.matters, _kind(item.name) if item.matters else 0, item.reason
 
     for (minor, _, reason), group in groupby(sorted(skipped, key=key), key=key):
         names = [item.name for item in group]
         for name in names[:named]:
-            yield NotLookedAt(path=name, reason=reason, matters=not minor)
+            yield SkippedFile(path=name, reason=reason, matters=not minor)
         if (more := len(names) - named) > 0:
             path = f"{more:,} more file{'s' if more > 1 else ''}"
-            yield NotLookedAt(path=path, reason=reason, matters=not minor)
+            yield SkippedFile(path=path, reason=reason, matters=not minor)
 
 
 # --- .gitattributes ----------------------------------------------------------------------------------------

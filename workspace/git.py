@@ -68,17 +68,17 @@ class Unrelated(CodeAccessError):
     recovery = Recovery.stop
 
 
-class Refusal(Exception):
+class GitFailure(Exception):
     """What git printed when it failed, without credentials: the cause of a ``CodeAccessError``."""
 
 
-def said(error: CodeAccessError) -> str:
+def read_stderr(error: CodeAccessError) -> str:
     """What git printed when it failed."""
-    return str(error.__cause__) if isinstance(error.__cause__, Refusal) else ""
+    return str(error.__cause__) if isinstance(error.__cause__, GitFailure) else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class GitOutput:
     """How a git command ended; ``stderr`` is without credentials, and of a long one only both ends."""
 
     code: int
@@ -115,7 +115,7 @@ class Git:
         most: int = 64 * MEGABYTE,
         largest_file: int | None = None,
         keep_open: Sequence[int] = (),
-    ) -> Output:
+    ) -> GitOutput:
         """Run one command to its end.
 
         :param expect: exit codes that are answers; any other raises ``CodeAccessError``.
@@ -152,11 +152,11 @@ class Git:
                 f"git {_verb(arguments)} took longer than {seconds:g} seconds and was ended."
             ) from None
         finally:
-            await _end(process)
+            await _terminate(process)
         text = self._without_secrets(stderr)
         if code not in expect:
-            raise _failure(_verb(arguments), code, text) from Refusal(text)
-        return Output(code, stdout, text)
+            raise _failure(_verb(arguments), code, text) from GitFailure(text)
+        return GitOutput(code, stdout, text)
 
     def _environment(self, settings: Mapping[str, str], extra: Mapping[str, str], network: bool) -> dict[str, str]:
         given = {name: os.environ[name] for name in _network_names() if name in os.environ} if network else {}
@@ -258,7 +258,7 @@ async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
     stream.close()
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _terminate(process: asyncio.subprocess.Process) -> None:
     """End the process and its group if they still run: first so that git removes its temporary files, then for sure."""
     if process.returncode is not None:
         return

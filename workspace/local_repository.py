@@ -11,8 +11,8 @@ from pathlib import Path
 
 from domain.errors import CodeAccessError, Recovery
 from domain.review.changes import Change
-from workspace.diff import DEFAULT, Limits, Skipped, printable
-from workspace.file_selection import summarised
+from workspace.diff import DEFAULT, DiffLimits, Skipped, to_printable
+from workspace.file_selection import summarise
 from workspace.git import Git
 from workspace.objects import Objects
 
@@ -34,7 +34,7 @@ class LocalError(CodeAccessError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Layout:
     """Where a local repository keeps its parts. ``top`` is None for a bare one."""
 
     top: Path | None
@@ -46,7 +46,7 @@ class _Place:
     format: str
 
 
-class Local(Objects):
+class LocalRepository(Objects):
     """A local repository, compared with the merge base of a revision.
 
     :param merge_base: the merge base of that revision and HEAD.
@@ -63,23 +63,23 @@ class Local(Objects):
         self.head = head
         self._left_out = left_out
 
-    async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
+    async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
         """The change; files of the working tree that were too large to be read are named, too."""
         change = await super().change(merge_base, head, limits)
-        named = (*summarised(self._left_out, limits), *change.not_looked_at)
+        named = (*summarise(self._left_out, limits), *change.not_looked_at)
         return change.model_copy(update={"not_looked_at": named})
 
 
 @asynccontextmanager
-async def local(
+async def open_local(
     path: Path,
     base: str | None,
     *,
     working_tree: bool = True,
     staged: bool = False,
-    limits: Limits = DEFAULT,
+    limits: DiffLimits = DEFAULT,
     program: str | None = None,
-) -> AsyncGenerator[Local]:
+) -> AsyncGenerator[LocalRepository]:
     """Open a local repository for reading.
 
     Everything is read through a repository of our own that borrows the objects, so the configuration of the
@@ -93,27 +93,27 @@ async def local(
     :raises LocalError: no repository, no commit, an unknown revision, or no common history.
     """
     theirs = Git(None, program=program)
-    place = await _find(theirs, path)
-    head = await _commit(theirs, path, "HEAD")
+    place = await _find_layout(theirs, path)
+    head = await _resolve_commit(theirs, path, "HEAD")
     if head is None:
         raise LocalError("The repository has no commit yet, so there is nothing to compare.", "Commit something first.")
-    base_commit = await _base(theirs, path, base)
+    base_commit = await _resolve_base(theirs, path, base)
     with tempfile.TemporaryDirectory(prefix="forge-") as folder:
         git = await _borrow(place, Path(folder), program)
         merge_base = await Objects(git).merge_base(base_commit, head)
         left_out: list[Skipped] = []
         if working_tree and place.top is not None:
-            settings = await _meaning(theirs, path)
+            settings = await _read_settings(theirs, path)
             uncommitted = _WorkingTree(git, place, place.top, Path(folder), settings, limits)
             tree, left_out = (await uncommitted.index(head), []) if staged else await uncommitted.tree(head)
             if tree != await _tree_of(git, head):
                 head = tree
-        yield Local(git, merge_base, head, left_out, place.top)
+        yield LocalRepository(git, merge_base, head, left_out, place.top)
 
 
-async def _base(git: Git, path: Path, base: str | None) -> str:
+async def _resolve_base(git: Git, path: Path, base: str | None) -> str:
     for revision in DEFAULT_BASES if base is None else (base,):
-        if (commit := await _commit(git, path, revision)) is not None:
+        if (commit := await _resolve_commit(git, path, revision)) is not None:
             return commit
     what = f"{base!r} names no commit" if base is not None else f"There is none of {', '.join(DEFAULT_BASES)}"
     raise LocalError(
@@ -122,7 +122,7 @@ async def _base(git: Git, path: Path, base: str | None) -> str:
     )
 
 
-async def _find(git: Git, path: Path) -> _Place:
+async def _find_layout(git: Git, path: Path) -> _Layout:
     if path.is_file():
         raise LocalError(f"{str(path)!r} is a file.", "Give the folder of a git repository.")
     if not path.is_dir():
@@ -140,11 +140,11 @@ async def _find(git: Git, path: Path) -> _Place:
     if found.code or len(lines) != 7:
         raise LocalError(f"{str(path)!r} is not in a git repository.", "Give the path of a git repository.")
     git_dir, objects, index, shallow, exclude = map(Path, lines[:5])
-    top = await _top(git, path) if lines[6] == "true" else None
-    return _Place(top, git_dir, objects, index, shallow, exclude, lines[5])
+    top = await _find_top(git, path) if lines[6] == "true" else None
+    return _Layout(top, git_dir, objects, index, shallow, exclude, lines[5])
 
 
-async def _top(git: Git, path: Path) -> Path:
+async def _find_top(git: Git, path: Path) -> Path:
     """The working tree's folder. ``core.worktree`` may not lead to another: that would read anyone's files."""
     top = Path(os.fsdecode((await git.run("rev-parse", "--show-toplevel", cwd=path)).stdout).removesuffix("\n"))
     if not (top / ".git").exists():
@@ -155,7 +155,7 @@ async def _top(git: Git, path: Path) -> Path:
     return top
 
 
-async def _commit(git: Git, path: Path, revision: str) -> str | None:
+async def _resolve_commit(git: Git, path: Path, revision: str) -> str | None:
     if "\0" in revision:
         return None
     asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
@@ -167,7 +167,7 @@ async def _tree_of(git: Git, commit: str) -> str:
     return (await git.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")).stdout.decode().strip()
 
 
-async def _borrow(place: _Place, folder: Path, program: str | None) -> Git:
+async def _borrow(place: _Layout, folder: Path, program: str | None) -> Git:
     """A repository of our own that borrows the objects of another."""
     ours = folder / "repository"
     await Git(None, program=program).run(
@@ -185,7 +185,7 @@ async def _borrow(place: _Place, folder: Path, program: str | None) -> Git:
     return Git(ours, program=program, hide=[str(folder)])
 
 
-async def _meaning(git: Git, path: Path) -> dict[str, str]:
+async def _read_settings(git: Git, path: Path) -> dict[str, str]:
     """The user's settings that say how files are stored, and which file names what is ignored; read as data."""
     home = {name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in os.environ}
     folder = home.get("XDG_CONFIG_HOME") or f"{home.get('HOME', '/nonexistent')}/.config"
@@ -211,7 +211,7 @@ class _WorkingTree:
     """
 
     def __init__(
-        self, git: Git, place: _Place, top: Path, folder: Path, settings: dict[str, str], limits: Limits
+        self, git: Git, place: _Layout, top: Path, folder: Path, settings: dict[str, str], limits: DiffLimits
     ) -> None:
         self._git = git
         self._place = place
@@ -222,12 +222,12 @@ class _WorkingTree:
 
     async def tree(self, head: str) -> tuple[str, list[Skipped]]:
         """The tree, and what was left out of it."""
-        changed = await self._changed(head)
+        changed = await self._list_changed(head)
         taken: list[bytes] = []
         left_out: list[Skipped] = []
         for path in changed:
             if reason := self._why_not(path):
-                left_out.append(Skipped(printable(path), reason, matters=True))
+                left_out.append(Skipped(to_printable(path), reason, matters=True))
             else:
                 taken.append(path)
         names = b"".join(path + b"\0" for path in taken)
@@ -237,7 +237,7 @@ class _WorkingTree:
     async def index(self, head: str) -> str:
         """The tree of what is staged."""
         try:
-            if (staged := self._staged()).is_file():
+            if (staged := self._find_index()).is_file():
                 shutil.copy2(staged, self._index)
             return (await self._run("write-tree", "--missing-ok")).decode().strip()
         except CodeAccessError as error:
@@ -245,24 +245,24 @@ class _WorkingTree:
                 "What is staged cannot be read.", "Finish a merge that is under way, or leave out --staged."
             ) from error
 
-    def _staged(self) -> Path:
+    def _find_index(self) -> Path:
         """The index of the next commit: ``git commit -a`` and ``git commit FILE`` name another one to their hooks."""
         return self._top / (os.environ.get("GIT_INDEX_FILE") or self._place.index)
 
-    async def _changed(self, head: str) -> list[bytes]:
+    async def _list_changed(self, head: str) -> list[bytes]:
         """Tracked files that differ from the index, and files that are neither tracked nor ignored."""
         try:
             if self._place.index.is_file():
                 shutil.copy2(self._place.index, self._index)  # with its time: git distrusts files as young as it
-            changed = await self._differing()
+            changed = await self._diff_files()
         except CodeAccessError:  # an index that only its own repository can read (a split one)
             self._index.unlink(missing_ok=True)
             await self._run("read-tree", "--end-of-options", head)
-            changed = await self._differing()
+            changed = await self._diff_files()
         others = await self._run("ls-files", "-z", "--others", "--exclude-standard")
         return sorted({path for path in (*changed.split(b"\0"), *others.split(b"\0")) if path})
 
-    async def _differing(self) -> bytes:
+    async def _diff_files(self) -> bytes:
         return await self._run("diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all")
 
     def _why_not(self, path: bytes) -> str | None:

@@ -19,11 +19,11 @@ from domain.github.commits import Signature
 from domain.review.changes import Change
 from domain.runs.patches import ChangeSet
 from workspace import commits
-from workspace.commits import CannotCommit, Described
-from workspace.diff import DEFAULT, Limits
-from workspace.git import Git, Output, TooLarge, said
+from workspace.commits import CannotCommit, CommitDescription
+from workspace.diff import DEFAULT, DiffLimits
+from workspace.git import Git, GitOutput, TooLarge, read_stderr
 from workspace.objects import Objects
-from workspace.push_result import Moved, Pushed, PushOutcome, outcome
+from workspace.push_result import BranchMoved, Pushed, PushOutcome, parse_outcome
 
 GIGABYTE = 1_000_000_000
 
@@ -215,13 +215,13 @@ class Mirror(Objects):
         if base_ref:
             fallbacks.append(f"+refs/heads/{base_ref}:{wanted[base_sha]}")
         async with self._mirrors.exclusive(self.repository_id) as lock:
-            missing = await self._missing(wanted)
+            missing = await self._list_missing(wanted)
             if not missing:
                 return
             await self._mirrors.make_room()
             await self._prepare(lock)
-            await self._bring_commits([f"+{sha}:{wanted[sha]}" for sha in missing], fallbacks, lock)
-            gone = await self._missing(wanted)
+            await self._fetch_commits([f"+{sha}:{wanted[sha]}" for sha in missing], fallbacks, lock)
+            gone = await self._list_missing(wanted)
         if head_sha in gone:
             raise CommitGone(
                 f"Commit {head_sha[:10]} is no longer part of pull request #{number}.",
@@ -238,26 +238,26 @@ class Mirror(Objects):
 
         :raises CodeAccessError: the remote was not reached or denies access.
         """
-        sha = await self._at("HEAD")
+        sha = await self._resolve("HEAD")
         if sha is None:
             return None
         async with self._mirrors.exclusive(self.repository_id) as lock:
-            if await self._missing([sha]):
+            if await self._list_missing([sha]):
                 await self._mirrors.make_room()
                 await self._prepare(lock)
-                await self._bring_commits([f"+{sha}:refs/forge/default"], ["+HEAD:refs/forge/default"], lock)
+                await self._fetch_commits([f"+{sha}:refs/forge/default"], ["+HEAD:refs/forge/default"], lock)
         return sha
 
-    async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
+    async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
         """The change; a mirror that turns out to be damaged is removed, so that the next attempt makes it anew."""
         try:
             return await super().change(merge_base, head, limits)
         except CodeAccessError as error:
-            if _BROKEN.search(said(error)):
+            if _BROKEN.search(read_stderr(error)):
                 await self._mirrors.remove(self.repository_id)
             raise
 
-    async def bring(self, blobs: Collection[str]) -> None:
+    async def fetch_blobs(self, blobs: Collection[str]) -> None:
         """Fetch blobs in one request, as git's own lazy fetching does but for all at once.
 
         If they are too much together, the halves are asked for, until what is too large stands alone.
@@ -283,9 +283,9 @@ class Mirror(Objects):
         """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""
         return await commits.commit_change(self.git, parent, change, message, author, at)
 
-    async def described(self, sha: str) -> Described:
+    async def describe(self, sha: str) -> CommitDescription:
         """What a commit says about itself."""
-        return await commits.described(self.git, sha)
+        return await commits.describe(self.git, sha)
 
     async def follows(self, sha: str, ancestor: str) -> bool:
         """Whether a commit has another one among its ancestors, or is it; both are here."""
@@ -304,10 +304,10 @@ class Mirror(Objects):
         await self._require_pushable(sha, reference, expected)
         options = ("--porcelain", "--no-thin", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
         lease = f"--force-with-lease={reference}:{expected or ''}"
-        done = await self._at_remote("push", *options, lease, "origin", f"{sha}:{reference}", expect=(0, 1))
-        result = outcome(done.stdout, done.stderr)
+        done = await self._ask_remote("push", *options, lease, "origin", f"{sha}:{reference}", expect=(0, 1))
+        result = parse_outcome(done.stdout, done.stderr)
         # When a connection breaks curl may send the push twice, and the second one finds the first one's work.
-        if isinstance(result, Moved) and await self.head_of(branch) == sha:
+        if isinstance(result, BranchMoved) and await self.head_of(branch) == sha:
             return Pushed()
         return result
 
@@ -316,14 +316,14 @@ class Mirror(Objects):
 
         :raises CodeAccessError: the remote was not reached or denies access.
         """
-        return await self._at(f"refs/heads/{branch}", "--refs")
+        return await self._resolve(f"refs/heads/{branch}", "--refs")
 
-    async def _at(self, reference: str, *options: str) -> str | None:
-        listed = await self._at_remote("ls-remote", *options, "origin", reference)
+    async def _resolve(self, reference: str, *options: str) -> str | None:
+        listed = await self._ask_remote("ls-remote", *options, "origin", reference)
         lines = (line.split("\t") for line in listed.stdout.decode(errors="replace").splitlines())
         return next((sha for sha, name in lines if name == reference), None)
 
-    async def _at_remote(self, *arguments: str, expect: Collection[int] = (0,)) -> Output:
+    async def _ask_remote(self, *arguments: str, expect: Collection[int] = (0,)) -> GitOutput:
         """Ask the remote about a branch, or to move it, as somebody who may write; nothing is fetched."""
         try:
             return await self.git.run(
@@ -334,7 +334,7 @@ class Mirror(Objects):
                 seconds=self._mirrors.seconds,
             )
         except CodeAccessError as error:
-            raise _denied_push(error) from error.__cause__
+            raise _explain_push(error) from error.__cause__
 
     async def _require_pushable(self, sha: str, reference: str, expected: str | None) -> None:
         named = await self.git.run("check-ref-format", reference, expect=(0, 1))
@@ -346,17 +346,17 @@ class Mirror(Objects):
         if follows.code != 0:
             raise CannotCommit(f"{sha[:10]} does not follow {expected[:10]}: it would overwrite what is there.")
 
-    async def _missing(self, commits: Iterable[str]) -> list[str]:
+    async def _list_missing(self, commits: Iterable[str]) -> list[str]:
         commits = list(commits)
         try:
             here = await self.sizes(commits)
         except CodeAccessError as error:
-            if not _BROKEN.search(said(error)):
+            if not _BROKEN.search(read_stderr(error)):
                 raise
             return commits
         return [sha for sha in commits if sha not in here]
 
-    async def _bring_commits(self, refspecs: Sequence[str], fallbacks: Sequence[str], lock: int) -> None:
+    async def _fetch_commits(self, refspecs: Sequence[str], fallbacks: Sequence[str], lock: int) -> None:
         """Fetch by SHA in one request; if the remote lacks one of them, each by itself, then by name."""
         try:
             await self._fetch_or_rebuild(refspecs, lock)
@@ -369,7 +369,7 @@ class Mirror(Objects):
         try:
             await self._fetch(refspecs, largest_file=self._mirrors.most_bytes_each, lock=lock)
         except CodeAccessError as error:
-            if not _BROKEN.search(said(error)):
+            if not _BROKEN.search(read_stderr(error)):
                 raise
             await self._mirrors.make(self.path)
             await self._fetch(refspecs, largest_file=self._mirrors.most_bytes_each, lock=lock)
@@ -389,7 +389,7 @@ class Mirror(Objects):
         except TooLarge:
             raise
         except CodeAccessError as error:
-            raise _explained(error) from error.__cause__
+            raise _explain(error) from error.__cause__
 
     async def _prepare(self, lock: int) -> None:
         """Clear what a killed git left behind (we hold the mirror alone) and join packs when they are many."""
@@ -399,10 +399,10 @@ class Mirror(Objects):
                 await self.git.run(*command, settings=_PARTIAL, seconds=self._mirrors.seconds, keep_open=(lock,))
 
 
-def _explained(error: CodeAccessError) -> CodeAccessError:
-    if _NOT_THERE.search(said(error)):
+def _explain(error: CodeAccessError) -> CodeAccessError:
+    if _NOT_THERE.search(read_stderr(error)):
         return CommitGone("The remote does not have the commit.")
-    if _DENIED.search(said(error)):
+    if _DENIED.search(read_stderr(error)):
         return CodeAccessError(
             "GitHub did not let Forge read the repository: it is gone, was renamed, or the App lost access to it.",
             "Check that the App is installed on the repository and may read its contents.",
@@ -410,8 +410,8 @@ def _explained(error: CodeAccessError) -> CodeAccessError:
     return error
 
 
-def _denied_push(error: CodeAccessError) -> CodeAccessError:
-    if _DENIED.search(said(error)):
+def _explain_push(error: CodeAccessError) -> CodeAccessError:
+    if _DENIED.search(read_stderr(error)):
         return CodeAccessError(
             "GitHub did not let Forge push to the repository: it is gone, was renamed, or the App may not write to it.",
             "Check that the App is installed on the repository and may write its contents.",

@@ -11,26 +11,26 @@ from domain.review.changes import Change, FileChange, FileVersions
 from workspace.attributes import Attributes
 from workspace.diff import (
     DEFAULT,
+    DiffLimits,
     Entry,
-    Limits,
     Patch,
     Skipped,
-    pair,
+    pair_renames,
     parse_patch,
     parse_raw,
-    printable,
-    touched,
+    to_printable,
+    to_touched,
 )
-from workspace.encoding import in_utf8, looks_binary
+from workspace.encoding import looks_binary, to_utf8
 from workspace.file_selection import (
     CLAIMS_GENERATED,
-    brings_what_runs,
+    adds_runnable,
     choose,
     is_script,
     is_vendored,
     rename_candidates,
-    skipped_by_content,
-    summarised,
+    skip_by_content,
+    summarise,
     within_diff,
     within_sizes,
 )
@@ -42,7 +42,7 @@ _DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "-O/de
 class Code(Protocol):
     """A repository that a change and its contents can be read from."""
 
-    async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
+    async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
         """What differs between two commits (or trees), with hunks as GitHub numbers them."""
         ...
 
@@ -86,7 +86,7 @@ class Objects:
     def __init__(self, git: Git) -> None:
         self.git = git
 
-    async def bring(self, blobs: Collection[str]) -> None:
+    async def fetch_blobs(self, blobs: Collection[str]) -> None:
         """Make missing blobs available, as far as that is possible. Here: not at all."""
 
     async def merge_base(self, base: str, head: str) -> str:
@@ -99,7 +99,7 @@ class Objects:
             )
         return found.stdout.decode().strip()
 
-    async def change(self, merge_base: str, head: str, limits: Limits = DEFAULT) -> Change:
+    async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
         """What differs between two commits or trees.
 
         Blobs are brought twice at most, each time in one request: first what the names ask for and what
@@ -111,7 +111,7 @@ class Objects:
         look, _ = await asyncio.to_thread(choose, entries, Attributes(), limits)
         sizes = await self._sizes({*_blobs(look), *_blobs(candidates), *attribute_files.values()})
         attributes = await self._attributes(attribute_files, sizes)
-        entries = await self._paired(merge_base, head, entries, candidates, sizes)
+        entries = await self._pair_renames(merge_base, head, entries, candidates, sizes)
 
         look, skipped = await asyncio.to_thread(choose, entries, attributes, limits)
         if unknown := {blob for blob in _blobs(look) if blob not in sizes}:
@@ -129,21 +129,21 @@ class Objects:
         wanted = {blob for file in files for blob in (file.old_blob, file.new_blob) if blob}
         contents = await self.contents(wanted)
         if lost := wanted - contents.keys():
-            await self.bring(lost)
+            await self.fetch_blobs(lost)
             contents |= await self.contents(lost)
         if wanted - contents.keys():
             raise CodeAccessError("Some of the changed files could not be read from the repository.")
         return {
             file.path: FileVersions(
-                base=in_utf8(contents[file.old_blob]) if file.old_blob else None,
-                head=in_utf8(contents[file.new_blob]) if file.new_blob else None,
+                base=to_utf8(contents[file.old_blob]) if file.old_blob else None,
+                head=to_utf8(contents[file.new_blob]) if file.new_blob else None,
             )
             for file in files
         }
 
     async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
         """Small files of a commit or tree by path, as far as they exist there; no links, nothing over a megabyte."""
-        named = await self._named(tree, [path.encode() for path in paths])
+        named = await self._find_files(tree, [path.encode() for path in paths])
         sizes = await self._sizes(set(named.values()))
         contents = await self.contents({blob for blob in named.values() if sizes.get(blob, MEGABYTE) < MEGABYTE})
         return {path: contents[blob] for path, blob in named.items() if blob in contents}
@@ -196,15 +196,15 @@ class Objects:
 
     async def blobs(self, tree: str, paths: Sequence[bytes]) -> dict[bytes, str]:
         """The regular files with ordinary names among these paths of a commit or tree: path → blob."""
-        ordinary = _fitting([path for path in paths if printable(path).encode() == path])
-        found = await self._named(tree, ordinary) if ordinary else {}
+        ordinary = _fit_command_line([path for path in paths if to_printable(path).encode() == path])
+        found = await self._find_files(tree, ordinary) if ordinary else {}
         return {path.encode(): blob for path, blob in found.items()}
 
     async def _sizes(self, blobs: Collection[str]) -> dict[str, int]:
         """The sizes of blobs, after bringing those that are missing."""
         sizes = await self.sizes(blobs)
         if missing := set(blobs) - sizes.keys():
-            await self.bring(missing)
+            await self.fetch_blobs(missing)
             sizes |= await self.sizes(missing)
         return sizes
 
@@ -218,10 +218,10 @@ class Objects:
     async def _attribute_files(self, tree: str, entries: Sequence[Entry]) -> dict[str, str]:
         """The ``.gitattributes`` of the tree that concern the entries: directory → blob."""
         paths = sorted(_attribute_paths(entries), key=lambda path: path.count(b"/"))
-        named = await self._named(tree, _fitting(paths))
+        named = await self._find_files(tree, _fit_command_line(paths))
         return {path.removesuffix(".gitattributes"): blob for path, blob in named.items()}
 
-    async def _named(self, tree: str, paths: Sequence[bytes]) -> dict[str, str]:
+    async def _find_files(self, tree: str, paths: Sequence[bytes]) -> dict[str, str]:
         """The regular files with these paths in a tree: path → blob."""
         listed = await self.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", tree, "--", *paths)
         found: dict[str, str] = {}
@@ -236,25 +236,25 @@ class Objects:
         contents = await self.contents(set(small.values()))
         return Attributes({directory: contents[blob] for directory, blob in small.items()})
 
-    async def _paired(
+    async def _pair_renames(
         self, old: str, new: str, entries: Sequence[Entry], candidates: Sequence[Entry], sizes: Mapping[str, int]
     ) -> list[Entry]:
         """The entries with renames that were edited too (git's and GitHub's default: half alike)."""
         here = [entry for entry in candidates if all(blob in sizes for blob in entry.blobs)]
         paths = [entry.path for entry in here]
-        if len({entry.letter for entry in here}) < 2 or _fitting(paths) != paths:
+        if len({entry.letter for entry in here}) < 2 or _fit_command_line(paths) != paths:
             return list(entries)
-        return pair(entries, await self._entries(old, new, "-M50%", "-l1000", only=paths))
+        return pair_renames(entries, await self._entries(old, new, "-M50%", "-l1000", only=paths))
 
     async def _readable(self, entries: Sequence[Entry], attributes: Attributes) -> _Readable:
         contents = await self.contents(set(_blobs(entries)))
-        plain = {blob: in_utf8(content) for blob, content in contents.items()}
+        plain = {blob: to_utf8(content) for blob, content in contents.items()}
         read = _Readable(
             [], [], {blob: text for blob, text in plain.items() if text is not contents[blob]}, set(), set()
         )
         for entry in entries:
             base, head = (plain[blob] if blob else None for blob in (entry.old_blob, entry.new_blob))
-            if reason := skipped_by_content(entry, base, head, attributes):
+            if reason := skip_by_content(entry, base, head, attributes):
                 read.skipped.append(Skipped(entry.name, reason, matters=reason == CLAIMS_GENERATED and base is None))
             else:
                 read.look.append(entry)
@@ -280,7 +280,7 @@ class Objects:
                 "GIT_OBJECT_DIRECTORY": objects,
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.git.repository / "objects"),
             }
-            plain = {blob: await self._stored(text, environment) for blob, text in recoded.items()}
+            plain = {blob: await self._store_blob(text, environment) for blob, text in recoded.items()}
             sides = b"".join(
                 _tree([plain.get(blob, blob) if blob else None for blob in side])
                 for side in ([entry.old_blob for entry in entries], [entry.new_blob for entry in entries])
@@ -303,7 +303,7 @@ class Objects:
             )
         return await asyncio.to_thread(parse_patch, patch.stdout)
 
-    async def _stored(self, content: bytes, environment: Mapping[str, str]) -> str:
+    async def _store_blob(self, content: bytes, environment: Mapping[str, str]) -> str:
         """The blob of a content that is put beside the repository's own objects."""
         done = await self.git.run("hash-object", "-w", "--stdin", stdin=content, environment=environment)
         return done.stdout.decode().strip()
@@ -316,7 +316,7 @@ def _change(
     files: Sequence[FileChange],
     left_out: Collection[Skipped],
     scripts: Collection[bytes],
-    limits: Limits,
+    limits: DiffLimits,
 ) -> Change:
     lines = {file.path.encode(): file.additions + file.deletions for file in files}
     places = {entry.path: place for place, entry in enumerate(entries)}
@@ -324,12 +324,12 @@ def _change(
         merge_base=merge_base,
         head_sha=head,
         files=tuple(sorted(files, key=lambda file: places[file.path.encode()])),
-        not_looked_at=summarised(left_out, limits),
+        not_looked_at=summarise(left_out, limits),
         total_files=len(entries),
         additions=sum(file.additions for file in files),
         deletions=sum(file.deletions for file in files),
         touched=tuple(
-            touched(entry, lines.get(entry.path), may_run=brings_what_runs(entry, script=entry.path in scripts))
+            to_touched(entry, lines.get(entry.path), may_run=adds_runnable(entry, script=entry.path in scripts))
             for entry in entries
         ),
     )
@@ -351,7 +351,7 @@ def _lines(names: Iterable[str]) -> bytes:
 def _attribute_paths(entries: Iterable[Entry]) -> set[bytes]:
     found = {b".gitattributes"}
     for entry in entries:
-        if printable(entry.path).encode() != entry.path:
+        if to_printable(entry.path).encode() != entry.path:
             continue
         parts = entry.path.split(b"/")[:-1]
         found |= {b"/".join(parts[:depth]) + b"/.gitattributes" for depth in range(1, len(parts) + 1)}
@@ -366,7 +366,7 @@ def _importable(listed: bytes) -> str | None:
     return module if module.isidentifier() else None
 
 
-def _fitting(paths: Sequence[bytes], most: int = MEGABYTE) -> list[bytes]:
+def _fit_command_line(paths: Sequence[bytes], most: int = MEGABYTE) -> list[bytes]:
     """As many paths as fit on a command line."""
     fitting: list[bytes] = []
     for path in paths:

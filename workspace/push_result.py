@@ -21,12 +21,12 @@ class Pushed:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class BranchMoved:
     """The branch is not where it was expected: somebody pushed, or removed it. Nothing happened."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class PushRejected:
     """The remote does not take this push, such as into a protected branch. Nothing happened.
 
     :param said: the remote's reason in its own words, one line.
@@ -35,10 +35,10 @@ class Refused:
     said: str
 
 
-PushOutcome = Pushed | Moved | Refused
+PushOutcome = Pushed | BranchMoved | PushRejected
 
 
-def outcome(stdout: bytes, stderr: str) -> PushOutcome:
+def parse_outcome(stdout: bytes, stderr: str) -> PushOutcome:
     """What became of a push of one reference.
 
     :raises CodeAccessError: git does not say it; the push may have happened.
@@ -50,7 +50,7 @@ def outcome(stdout: bytes, stderr: str) -> PushOutcome:
         return Pushed()
     if not summary.startswith(_NOTHING_HAPPENED):  # "[remote failure]": the remote did not report
         raise CodeAccessError("git did not say what became of the push.")
-    return Moved() if _MOVED.search(summary) else Refused(_reason(stderr) or summary[:300])
+    return BranchMoved() if _MOVED.search(summary) else PushRejected(_reason(stderr) or summary[:300])
 
 
 def _reason(stderr: str) -> str:

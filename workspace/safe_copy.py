@@ -25,7 +25,7 @@ _INSTALLED = "pyvenv.cfg"
 _BLOCK = 4096  # bytes that disks give out
 _CHUNK = 64 << 20
 
-Place = tuple[str, ...]
+PathParts = tuple[str, ...]
 """The names that lead from the folder to something in it."""
 
 
@@ -52,13 +52,13 @@ class Size:
         return self.bytes > most.bytes or self.files > most.files
 
 
-async def copied(
+async def copy_folder(
     source: Path,
     target: Path,
     *,
     owner: int,
     most: Size,
-    only: Collection[Place] = (),
+    only: Collection[PathParts] = (),
     account: Account | None = None,
 ) -> Size:
     """Copy what is in one folder to another, which is empty, and say how much it was.
@@ -71,12 +71,12 @@ async def copied(
     :param account: whose the copy is to be; by default ours.
     :raises NotCopied: there is more, or something else than files, folders and links that stay inside.
     """
-    copying = _Copying(owner, most, account)
-    await _to_its_end(lambda: copying.all(source, target, frozenset(only)), copying.stop)
+    copying = _Copy(owner, most, account)
+    await _run_to_end(lambda: copying.all(source, target, frozenset(only)), copying.stop)
     return copying.size
 
 
-async def _to_its_end(work: Callable[[], None], stop: threading.Event) -> None:
+async def _run_to_end(work: Callable[[], None], stop: threading.Event) -> None:
     """Do it in a thread; whoever cancels this has it stopped, and goes on when the thread is over."""
     task = asyncio.create_task(asyncio.to_thread(work))
     try:
@@ -87,7 +87,7 @@ async def _to_its_end(work: Callable[[], None], stop: threading.Event) -> None:
         raise
 
 
-class _Copying:
+class _Copy:
     """One copy.
 
     :ivar stop: set from another thread, it ends the copy.
@@ -100,7 +100,7 @@ class _Copying:
         self._most = most
         self._account = account
 
-    def all(self, source: Path, target: Path, only: frozenset[Place]) -> None:
+    def all(self, source: Path, target: Path, only: frozenset[PathParts]) -> None:
         with ExitStack() as stack:
             inner = os.open(source, _FOLDER)
             stack.callback(os.close, inner)
@@ -108,7 +108,7 @@ class _Copying:
             stack.callback(os.close, outer)
             self._folder(inner, outer, (), only)
 
-    def _folder(self, source: int, target: int, place: Place, only: frozenset[Place]) -> None:
+    def _folder(self, source: int, target: int, place: PathParts, only: frozenset[PathParts]) -> None:
         if len(place) > _DEPTH:
             raise NotCopied(f"it holds more than {_DEPTH} folders within each other")
         for name in os.listdir(source):
@@ -118,15 +118,15 @@ class _Copying:
             try:
                 self._entry(source, target, below, frozenset() if below in only else only)
             except OSError as error:
-                raise NotCopied(f"{_shown(below)} could not be read or written ({error.strerror})") from None
+                raise NotCopied(f"{_show_place(below)} could not be read or written ({error.strerror})") from None
 
-    def _entry(self, source: int, target: int, place: Place, only: frozenset[Place]) -> None:
+    def _entry(self, source: int, target: int, place: PathParts, only: frozenset[PathParts]) -> None:
         name = place[-1]
         found = os.stat(name, dir_fd=source, follow_symlinks=False)
         if only and not stat.S_ISDIR(found.st_mode):
             return  # in the place of a folder that would lead to what is copied
         if found.st_uid != self._owner:
-            raise NotCopied(f"{_shown(place)} belongs to somebody else")
+            raise NotCopied(f"{_show_place(place)} belongs to somebody else")
         is_file = stat.S_ISREG(found.st_mode)
         self._count(found.st_size if is_file else _BLOCK)
         if is_file:
@@ -145,24 +145,24 @@ class _Copying:
         elif stat.S_ISLNK(found.st_mode):
             self._link(source, target, place)
         else:
-            raise NotCopied(f"{_shown(place)} is neither a file nor a folder nor a link")
+            raise NotCopied(f"{_show_place(place)} is neither a file nor a folder nor a link")
 
-    def _file(self, source: int, target: int, place: Place, found: os.stat_result) -> None:
+    def _file(self, source: int, target: int, place: PathParts, found: os.stat_result) -> None:
         with ExitStack() as stack:
             original = os.open(place[-1], _READ | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=source)
             stack.callback(os.close, original)
             if not os.path.samestat(found, os.fstat(original)):
-                raise NotCopied(f"{_shown(place)} was replaced meanwhile")
+                raise NotCopied(f"{_show_place(place)} was replaced meanwhile")
             copy = os.open(place[-1], _MAKE, 0o600, dir_fd=target)
             stack.callback(os.close, copy)
-            _contents(original, copy, found.st_size)
+            _copy_contents(original, copy, found.st_size)
             self._hand_over(copy, found.st_mode)
             os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))  # by which builds tell what is new
 
-    def _link(self, source: int, target: int, place: Place) -> None:
+    def _link(self, source: int, target: int, place: PathParts) -> None:
         leads_to = os.readlink(place[-1], dir_fd=source)
         if not _stays_inside(leads_to, len(place) - 1):
-            raise NotCopied(f"{_shown(place)} is a link that leads out")
+            raise NotCopied(f"{_show_place(place)} is a link that leads out")
         os.symlink(leads_to, place[-1], dir_fd=target)
         if self._account is not None:
             account = self._account
@@ -182,7 +182,7 @@ class _Copying:
             raise NotCopied("it was stopped")
 
 
-def _is_wanted(place: Place, only: frozenset[Place]) -> bool:
+def _is_wanted(place: PathParts, only: frozenset[PathParts]) -> bool:
     """Whether something is to be copied, or leads to what is."""
     return any(wanted[: len(place)] == place for wanted in only)
 
@@ -201,7 +201,7 @@ def _stays_inside(leads_to: str, depth: int) -> bool:
     return ups <= depth and ".." not in steps[ups:]
 
 
-def _contents(original: int, copy: int, size: int) -> None:
+def _copy_contents(original: int, copy: int, size: int) -> None:
     """Copy what a file holds; where the disk can, both share it until one of them is changed."""
     done = 0
     try:
@@ -216,6 +216,6 @@ def _contents(original: int, copy: int, size: int) -> None:
         done += count
 
 
-def _shown(place: Place) -> str:
+def _show_place(place: PathParts) -> str:
     """Where something is, in one line, whatever its names are."""
     return ascii("/".join(place))[:200]

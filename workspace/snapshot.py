@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from domain.errors import CodeAccessError
-from workspace.diff import LINK, MODULE, REGULAR, printable
-from workspace.git import MEGABYTE, Output, TooLarge
+from workspace.diff import LINK, MODULE, REGULAR, to_printable
+from workspace.git import MEGABYTE, GitOutput, TooLarge
 from workspace.objects import Objects
 
 _BINARY_WITHIN = 8_000  # bytes in which git, too, looks for a NUL
@@ -35,7 +35,7 @@ class CannotRead(Exception):
 class File:
     """An entry of a commit.
 
-    :param path: as text; see :func:`workspace.diff.printable`.
+    :param path: as text; see :func:`workspace.diff.to_printable`.
     :param mode: git's, six octal digits.
     """
 
@@ -57,7 +57,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SnapshotBounds:
     """What reading and searching may take.
 
     :param file_bytes: of a file that is looked into.
@@ -80,11 +80,11 @@ class Bounds:
     shown_bytes: int = 2 * MEGABYTE
 
 
-BOUNDS = Bounds()
+BOUNDS = SnapshotBounds()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found, in the order of the paths.
 
     :param counts: path → number of lines that match.
@@ -105,7 +105,9 @@ class Snapshot:
     :param files: path → entry, folders left out, in the order of their paths.
     """
 
-    def __init__(self, objects: Objects, commit: str, files: Mapping[str, File], bounds: Bounds = BOUNDS) -> None:
+    def __init__(
+        self, objects: Objects, commit: str, files: Mapping[str, File], bounds: SnapshotBounds = BOUNDS
+    ) -> None:
         self.commit = commit
         self.files = files
         self.bounds = bounds
@@ -116,13 +118,13 @@ class Snapshot:
         self._one_at_a_time = asyncio.Lock()  # tools are used side by side: one brings, one searches, the others wait
 
     @classmethod
-    async def of(cls, objects: Objects, commit: str, bounds: Bounds = BOUNDS) -> "Snapshot":
+    async def of(cls, objects: Objects, commit: str, bounds: SnapshotBounds = BOUNDS) -> "Snapshot":
         """Open a commit, which is here; its blobs need not be.
 
         :raises CodeAccessError: it is not here, or holds too many files.
         """
         listed = await objects.git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
-        return cls(objects, commit, _by_path(listed.stdout), bounds)
+        return cls(objects, commit, _parse_entries(listed.stdout), bounds)
 
     async def read(self, path: str) -> bytes:
         """The content of a text file.
@@ -144,7 +146,7 @@ class Snapshot:
 
     async def search(
         self, pattern: str, paths: Collection[str], *, fixed: bool = False, ignore_case: bool = False
-    ) -> Found:
+    ) -> SearchResult:
         """The lines that match in text files.
 
         :param pattern: an extended regular expression (POSIX, as ``grep -E``), matched byte by byte within a line.
@@ -159,9 +161,9 @@ class Snapshot:
         within = [file for file in files if file.blob in sizes]
         options = (*_options(fixed, ignore_case), "-e", pattern)
         counts = {file.path: int(rest) for file, rest in await self._grep(within, "--count", *options)}
-        lines = await self._lines(_shown(within, counts, sizes, self.bounds), options)
+        lines = await self._lines(_select_shown(within, counts, sizes, self.bounds), options)
         contents = await self._contents([self.files[path] for path in lines])
-        return _without_phantoms(Found(counts, lines, contents, len(files) - len(within)))
+        return _without_phantoms(SearchResult(counts, lines, contents, len(files) - len(within)))
 
     async def _searchable(self, files: Sequence[File]) -> dict[str, int]:
         """The sizes of the blobs a search may look into, which are here from now on."""
@@ -210,13 +212,13 @@ class Snapshot:
                 "GIT_OBJECT_DIRECTORY": objects,
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES": f"{self._git.repository}/objects",
             }
-            made = await self._git.run("mktree", "--missing", stdin=_numbered(files), environment=environment)
+            made = await self._git.run("mktree", "--missing", stdin=_number_blobs(files), environment=environment)
             tree = made.stdout.decode().strip()
-            done = await self._in_time(*_GREP, *options, tree, "--", environment=environment)
+            done = await self._search(*_GREP, *options, tree, "--", environment=environment)
         printed = (line.split(b":", 2) for line in done.stdout.split(b"\n")[:-1])
         return [(files[int(number)], rest) for _, number, rest in printed]
 
-    async def _in_time(self, *arguments: str, environment: Mapping[str, str]) -> Output:
+    async def _search(self, *arguments: str, environment: Mapping[str, str]) -> GitOutput:
         """A search of git's, or why it found no end."""
         seconds = self.bounds.seconds
         try:
@@ -229,7 +231,7 @@ class Snapshot:
         return _result(done)
 
 
-def _without_phantoms(found: Found) -> Found:
+def _without_phantoms(found: SearchResult) -> SearchResult:
     """Without the line that git takes to follow the last one when a pattern matches nothing at all (``^$``)."""
     lines = {path: tuple(n for n in found.lines[path] if n <= _length(text)) for path, text in found.contents.items()}
     counts = {path: n - len(found.lines.get(path, ())) + len(lines.get(path, ())) for path, n in found.counts.items()}
@@ -242,7 +244,7 @@ def _length(content: bytes) -> int:
     return content.count(b"\n") + (content[-1:] not in {b"", b"\n"})
 
 
-def _result(done: Output) -> Output:
+def _result(done: GitOutput) -> GitOutput:
     """What a search printed, if it came to an end.
 
     :raises CannotRead: git did not understand the pattern, or it took too much memory.
@@ -258,7 +260,7 @@ def _result(done: Output) -> Output:
     raise CodeAccessError(f"git grep failed ({fatal[:300] or f'exit code {done.code}'}).")
 
 
-def _by_path(listed: bytes) -> dict[str, File]:
+def _parse_entries(listed: bytes) -> dict[str, File]:
     """The entries of ``ls-tree -z``. An odd name never hides an ordinary one that looks the same."""
     entries = sorted(map(_entry, listed.split(b"\0")[:-1]), key=lambda file: (file.path, not file.has_odd_name))
     return {file.path: file for file in entries}
@@ -267,7 +269,7 @@ def _by_path(listed: bytes) -> dict[str, File]:
 def _entry(line: bytes) -> File:
     meta, _, name = line.partition(b"\t")
     mode, _, blob = meta.decode().split(" ")
-    path = printable(name)
+    path = to_printable(name)
     return File(path, mode, blob, has_odd_name=path.encode() != name)
 
 
@@ -275,12 +277,14 @@ def _options(fixed: bool, ignore_case: bool) -> tuple[str, ...]:
     return ("--fixed-strings" if fixed else "--extended-regexp", *(["--ignore-case"] if ignore_case else []))
 
 
-def _numbered(files: Iterable[File]) -> bytes:
+def _number_blobs(files: Iterable[File]) -> bytes:
     """Input for ``mktree``: each blob under its number."""
     return b"".join(b"100644 blob %s\t%06d\n" % (file.blob.encode(), i) for i, file in enumerate(files))
 
 
-def _shown(files: Iterable[File], counts: Mapping[str, int], sizes: Mapping[str, int], bounds: Bounds) -> list[File]:
+def _select_shown(
+    files: Iterable[File], counts: Mapping[str, int], sizes: Mapping[str, int], bounds: SnapshotBounds
+) -> list[File]:
     """The files whose matching lines are named: from the first on, as far as the bounds allow."""
     shown: list[File] = []
     lines = size = 0

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workspace.diff import Entry, parse_raw
-from workspace.encoding import in_utf8, looks_binary
+from workspace.encoding import looks_binary, to_utf8
 from workspace.git import MEGABYTE, TooLarge
 from workspace.objects import Objects
 
@@ -17,7 +17,7 @@ _COMMIT = re.compile(rb"\n?commit [0-9a-f]{40,64}\n?")
 
 
 @dataclass(frozen=True)
-class Passing:
+class TransientFile:
     """A file as one commit left it.
 
     :param lines: all of it, as git counts lines.
@@ -31,13 +31,13 @@ class Passing:
     known: tuple[str, ...]
 
 
-async def passing(code: Objects, merge_base: str, head: str) -> tuple[tuple[Passing, ...], bool]:
+async def list_transient(code: Objects, merge_base: str, head: str) -> tuple[tuple[TransientFile, ...], bool]:
     """The files of commits between two commits, the oldest first, and whether that is all of them.
 
     Merges are left out: what they bring is on another branch. What follows an odd merge shows it.
     """
     try:
-        commits = _commits(await _logged(code, merge_base, head))
+        commits = _commits(await _read_log(code, merge_base, head))
     except TooLarge:
         return (), False
     if len(commits) < 2:
@@ -52,7 +52,7 @@ async def passing(code: Objects, merge_base: str, head: str) -> tuple[tuple[Pass
     return tuple(files), len(texts) == len(wanted) and len(commits) <= _MOST_COMMITS
 
 
-async def _logged(code: Objects, merge_base: str, head: str) -> bytes:
+async def _read_log(code: Objects, merge_base: str, head: str) -> bytes:
     done = await code.git.run(
         *("log", "--no-merges", "--reverse", f"--max-count={_MOST_COMMITS + 1}", "--format=commit %H"),
         *("-r", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"),
@@ -80,15 +80,15 @@ def _of_commit(
     ends: Sequence[Mapping[bytes, str]],
     texts: Mapping[str, tuple[str, ...]],
     everywhere: set[str],
-) -> list[Passing]:
+) -> list[TransientFile]:
     before = {line for entry in entries for line in texts.get(entry.old_blob or "", ())}
-    found: list[Passing] = []
+    found: list[TransientFile] = []
     for entry in entries:
         lines = texts.get(entry.new_blob or "", ())
         added = tuple(n for n, text in enumerate(lines, 1) if text not in everywhere and text not in before)
         if added:
             known = tuple(line for end in ends for line in texts.get(end.get(entry.path, ""), ()))
-            found.append(Passing(entry.name, lines, added, known))
+            found.append(TransientFile(entry.name, lines, added, known))
     return found
 
 
@@ -102,7 +102,7 @@ async def _texts(code: Objects, blobs: set[str]) -> dict[str, tuple[str, ...]]:
             small.append(blob)
             left -= size
     contents = await code.contents(small)
-    texts = {blob: in_utf8(data) for blob, data in contents.items()}
+    texts = {blob: to_utf8(data) for blob, data in contents.items()}
     return {
         blob: () if looks_binary(text) else tuple(text.decode(errors="replace").split("\n"))
         for blob, text in texts.items()

@@ -7,10 +7,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_ai.messages import ModelResponse
 
 from agents.llm import messages
-from agents.llm.client import Call, Caller, Patience, Sent
+from agents.llm.client import Caller, CallRequest, ModelCall, Patience
 from agents.llm.models import LanguageModel
 from domain.money import Refusal, Usage
-from domain.ports import Purse
+from domain.ports import ModelBudget
 
 
 class Question(BaseModel):
@@ -30,7 +30,7 @@ class Question(BaseModel):
     max_output_tokens: int = 4000
 
 
-class Paid(BaseModel):
+class ModelResult(BaseModel):
     """What was asked of a model, or why it could not be asked.
 
     :param problem: why there is nothing of use.
@@ -42,7 +42,7 @@ class Paid(BaseModel):
     key: str
     problem: str | None = None
     refusal: Refusal | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
 
     @property
     def cost(self) -> int:
@@ -58,7 +58,7 @@ class Paid(BaseModel):
         return sum(call.seconds for call in self.calls)
 
 
-class Answer(Paid):
+class Answer(ModelResult):
     """What became of a question: a value of the schema, or the reason there is none. JSON-able, for the journal."""
 
     value: dict[str, JsonValue] | None = None
@@ -74,7 +74,7 @@ async def ask(
     question: Question,
     schema: type[A],
     model: LanguageModel,
-    purse: Purse,
+    purse: ModelBudget,
     patience: Patience = Patience(),
     keep: KeepAnswer | None = None,
 ) -> Answer:
@@ -85,15 +85,15 @@ async def ask(
     :param keep: is handed an answer that can be used before it is paid for.
     :returns: always an answer; whatever the model, its provider or the budget does wrong is its problem.
     """
-    asking = _Asking(question, schema, model, purse, patience, keep)
+    asking = _OpenQuestion(question, schema, model, purse, patience, keep)
     async with model.model:  # closes its connections
-        answer = await asking.once(None)
+        answer = await asking.ask_once(None)
         if answer.value is None and asking.repairable:
-            answer = await asking.once(answer.problem)
+            answer = await asking.ask_once(answer.problem)
         return answer
 
 
-class _Asking:
+class _OpenQuestion:
     """One question while it is being asked."""
 
     def __init__(
@@ -101,7 +101,7 @@ class _Asking:
         question: Question,
         schema: type[A],
         model: LanguageModel,
-        purse: Purse,
+        purse: ModelBudget,
         patience: Patience,
         keep: KeepAnswer | None,
     ) -> None:
@@ -112,10 +112,10 @@ class _Asking:
         self._caller = Caller(question.key, model, purse, patience, self._keep_first)
         self.repairable = False
 
-    async def once(self, complaint: str | None) -> Answer:
+    async def ask_once(self, complaint: str | None) -> Answer:
         """One answer. ``repairable`` says whether it makes sense to ask again."""
         self.repairable = False
-        response = await self._caller.response(self._sent(complaint))
+        response = await self._caller.fetch_response(self._build_request(complaint))
         if isinstance(response, Refusal):
             return self._end(problem=f"{response.message} {response.advice}", refusal=response)
         if isinstance(response, str):
@@ -131,16 +131,18 @@ class _Asking:
 
     def _read(self, response: ModelResponse) -> Answer:
         try:
-            value = self._schema.model_validate(messages.arguments(response, self._question.max_output_tokens))
+            value = self._schema.model_validate(messages.read_arguments(response, self._question.max_output_tokens))
         except messages.NotAnAnswer as error:
             return self._end(problem=f"The answer of {self._model.name} cannot be used: {error}")
         except ValidationError as error:
-            return self._end(problem=f"The answer of {self._model.name} cannot be used: {messages.mistakes(error)}")
+            return self._end(
+                problem=f"The answer of {self._model.name} cannot be used: {messages.describe_mistakes(error)}"
+            )
         return self._end(value=value.model_dump(mode="json"))
 
-    def _sent(self, complaint: str | None) -> Sent:
-        message = messages.request(self._question.instructions, self._question.content, complaint)
-        return Sent([message], messages.parameters(self._schema), self._question.max_output_tokens)
+    def _build_request(self, complaint: str | None) -> CallRequest:
+        message = messages.build_request(self._question.instructions, self._question.content, complaint)
+        return CallRequest([message], messages.build_parameters(self._schema), self._question.max_output_tokens)
 
     def _end(self, **parts: Any) -> Answer:
         return Answer(key=self._question.key, calls=tuple(self._caller.calls), **parts)

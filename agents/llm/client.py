@@ -21,11 +21,11 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestParameters
 
 from agents.llm import messages
-from agents.llm.models import LanguageModel, key_of
-from agents.llm.prices import worst
-from agents.llm.tokens import at_most
-from domain.money import Outcome, Receipt, Refusal, Reservation, Usage
-from domain.ports import Purse
+from agents.llm.models import LanguageModel, find_key_variable
+from agents.llm.prices import compute_max_cost
+from agents.llm.tokens import count_upper_bound
+from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
+from domain.ports import ModelBudget
 
 FAILURES = (AgentRunError, UserError, ValueError)
 """What a call of a model may raise; an answer that is none is a ``ValueError``."""
@@ -34,13 +34,13 @@ _OVERHEAD = 1500  # tokens providers add for tools and the frame of a conversati
 _TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, ModelRequestTimeout)
 
 
-class Call(BaseModel):
+class ModelCall(BaseModel):
     """One call of a model, as it was accounted for. ``cost`` in micro-USD."""
 
     model_config = ConfigDict(frozen=True)
 
     model: str
-    outcome: Outcome
+    outcome: CallOutcome
     usage: Usage
     cost: int
     seconds: float
@@ -66,7 +66,7 @@ Keep = Callable[[ModelResponse], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Sent:
+class CallRequest:
     """What one call sends.
 
     :param messages: the conversation so far.
@@ -89,19 +89,19 @@ class Caller:
     """
 
     def __init__(
-        self, step: str, model: LanguageModel, purse: Purse, patience: Patience, keep: Keep | None = None
+        self, step: str, model: LanguageModel, purse: ModelBudget, patience: Patience, keep: Keep | None = None
     ) -> None:
         self._step = step
         self._model = model
         self._purse = purse
         self._patience = patience
         self._keep = keep
-        self.calls: list[Call] = []
+        self.calls: list[ModelCall] = []
 
-    async def response(self, sent: Sent) -> ModelResponse | Refusal | str:
+    async def fetch_response(self, sent: CallRequest) -> ModelResponse | Refusal | str:
         """The provider's response, after as many attempts as patience has; or why there is none."""
         for attempt in range(self._patience.attempts):
-            reservation = await self._purse.reserve(self._step, self._model.name, self._worst(sent))
+            reservation = await self._purse.reserve(self._step, self._model.name, self._compute_max_cost(sent))
             if isinstance(reservation, Refusal):
                 return reservation
             response = await self._call(reservation, sent)
@@ -109,35 +109,41 @@ class Caller:
                 return response
             pause = self._pause(response, attempt)
             if pause is None:
-                return refused(self._model, response) or _explained(self._model.name, response, attempt + 1)
+                return explain_refusal(self._model, response) or _explain_failure(
+                    self._model.name, response, attempt + 1
+                )
             await self._patience.sleep(pause)
         raise AssertionError("the last attempt has no pause")
 
-    async def _call(self, reservation: Reservation, sent: Sent) -> ModelResponse | Exception:
+    async def _call(self, reservation: Reservation, sent: CallRequest) -> ModelResponse | Exception:
         """One call; what a provider does wrong is the answer, everything else goes through unsettled."""
         started = time.monotonic()
         try:
             response = await model_request(
                 self._model.model,
                 sent.messages,
-                model_settings=messages.settings(sent.max_output_tokens, self._patience.seconds, cached=sent.cached),
+                model_settings=messages.build_settings(
+                    sent.max_output_tokens, self._patience.seconds, cached=sent.cached
+                ),
                 model_request_parameters=sent.parameters,
             )
         except FAILURES as error:
-            outcome = Outcome.failed if is_free(error) else Outcome.lost
-            amount = 0 if outcome is Outcome.failed else None
-            await self._settle(reservation, outcome, amount, Usage(), time.monotonic() - started, brief(error))
+            outcome = CallOutcome.failed if is_free(error) else CallOutcome.lost
+            amount = 0 if outcome is CallOutcome.failed else None
+            await self._settle(
+                reservation, outcome, amount, Usage(), time.monotonic() - started, summarize_error(error)
+            )
             return error
         if self._keep is not None:
             await self._keep(response)
-        usage, cost = self._measured(response)
-        await self._settle(reservation, Outcome.answered, cost, usage, time.monotonic() - started)
+        usage, cost = self._measure_usage(response)
+        await self._settle(reservation, CallOutcome.answered, cost, usage, time.monotonic() - started)
         return response
 
     async def _settle(
         self,
         reservation: Reservation,
-        outcome: Outcome,
+        outcome: CallOutcome,
         amount: int | None,
         usage: Usage,
         seconds: float,
@@ -145,9 +151,9 @@ class Caller:
     ) -> None:
         receipt = Receipt(outcome=outcome, amount=amount, usage=usage, seconds=seconds, problem=problem)
         cost = await self._purse.settle(reservation, receipt)
-        self.calls.append(Call(model=self._model.name, outcome=outcome, usage=usage, cost=cost, seconds=seconds))
+        self.calls.append(ModelCall(model=self._model.name, outcome=outcome, usage=usage, cost=cost, seconds=seconds))
 
-    def _measured(self, response: ModelResponse) -> tuple[Usage, int | None]:
+    def _measure_usage(self, response: ModelResponse) -> tuple[Usage, int | None]:
         """The tokens a provider counted and their price; None if it did not say, so that it costs the reservation."""
         used = response.usage
         if used.unmeasured_requests or used.input_tokens <= 0:
@@ -160,9 +166,9 @@ class Caller:
         )
         return usage, self._model.price.cost(usage)
 
-    def _worst(self, sent: Sent) -> int:
-        text = messages.text_of(sent.messages, sent.parameters)
-        return worst(self._model.price, at_most(text) + _OVERHEAD, sent.max_output_tokens)
+    def _compute_max_cost(self, sent: CallRequest) -> int:
+        text = messages.join_texts(sent.messages, sent.parameters)
+        return compute_max_cost(self._model.price, count_upper_bound(text) + _OVERHEAD, sent.max_output_tokens)
 
     def _pause(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the next attempt; None if there should be none."""
@@ -180,7 +186,7 @@ def is_free(error: Exception) -> bool:
     return isinstance(error, ModelHTTPError | UserError)
 
 
-def refused(model: LanguageModel, error: Exception) -> str | None:
+def explain_refusal(model: LanguageModel, error: Exception) -> str | None:
     """Why the provider will not let this model be asked, however often, and what to do; None if it is not that."""
     status = error.status_code if isinstance(error, ModelHTTPError) else 0
     match status:
@@ -189,7 +195,7 @@ def refused(model: LanguageModel, error: Exception) -> str | None:
         case 403:
             why = "its provider does not let this key use this model"
         case 401:
-            key = key_of(model.name)
+            key = find_key_variable(model.name)
             return f"{model.name} was refused: its provider does not accept the key (HTTP 401). " + (
                 f"Check {key}." if key else "Check the key of its provider."
             )
@@ -198,7 +204,7 @@ def refused(model: LanguageModel, error: Exception) -> str | None:
     return f"{model.name} was refused: {why} (HTTP {status}). Name another one in {model.setting}."
 
 
-def _explained(name: str, error: Exception, attempts: int) -> str:
+def _explain_failure(name: str, error: Exception, attempts: int) -> str:
     tries = "" if attempts == 1 else f" after {attempts} attempts"
     if isinstance(error, ModelRequestTimeout):
         return f"{name} did not answer in time{tries}."
@@ -209,7 +215,7 @@ def _explained(name: str, error: Exception, attempts: int) -> str:
     return f"{name} answered with something that cannot be read{tries}."
 
 
-def brief(error: Exception) -> str:
+def summarize_error(error: Exception) -> str:
     """The error for the books, without what the provider wrote."""
     status = f" {error.status_code}" if isinstance(error, ModelHTTPError) else ""
     return type(error).__name__ + status

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.llm.ask import Question
 from agents.loop.turns import Assignment
-from agents.review.model.questions import plain
+from agents.review.model.questions import flatten_markdown
 from agents.review.model.rendering import Redact
 from domain.memories.memory import LONGEST, Memory
 
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Question | Assignment)
 _CONDITION = 500  # characters that are shown
 
 
-class Told(BaseModel):
+class PromptContext(BaseModel):
     """What stands above the data of a question.
 
     Those who said it may write here, and Forge admits of its own only what it learned from trusted work, so it is no
@@ -32,7 +32,7 @@ class Told(BaseModel):
     conditions: tuple[str, ...] = ()
     lessons: tuple[Memory, ...] = ()
 
-    def above(self, asked: T, redact: Redact) -> T:
+    def prepend_to(self, asked: T, redact: Redact) -> T:
         """What is asked, with this above it; it goes by the same name.
 
         :param redact: takes credentials out of a text.
@@ -40,14 +40,14 @@ class Told(BaseModel):
         said: list[str] = []
         if self.conditions:
             said += ["Maintainers let this go on, on these conditions:"]
-            said += [f"- {redact(plain(words, _CONDITION))}" for words in self.conditions]
+            said += [f"- {redact(flatten_markdown(words, _CONDITION))}" for words in self.conditions]
         if self.lessons:
-            said += [_LESSONS, *(_lesson(each, redact) for each in self.lessons)]
+            said += [_LESSONS, *(_render_lesson(each, redact) for each in self.lessons)]
         return asked.model_copy(update={"content": "\n".join([*said, asked.content])})
 
-    def named_in(self, text: str) -> Sequence[Memory]:
+    def find_named(self, text: str) -> Sequence[Memory]:
         """The lessons that an answer names."""
-        return [each for each in self.lessons if each.shown in text]
+        return [each for each in self.lessons if each.short_id in text]
 
 
 _LESSONS = (
@@ -57,6 +57,6 @@ _LESSONS = (
 )
 
 
-def _lesson(memory: Memory, redact: Redact) -> str:
-    when = f" [{redact(plain(memory.context, _CONDITION))}]" if memory.context else ""
-    return f"- {memory.shown}{when} {redact(plain(memory.content, LONGEST))}"
+def _render_lesson(memory: Memory, redact: Redact) -> str:
+    when = f" [{redact(flatten_markdown(memory.context, _CONDITION))}]" if memory.context else ""
+    return f"- {memory.short_id}{when} {redact(flatten_markdown(memory.content, LONGEST))}"

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 from pydantic_ai.exceptions import AgentRunError, UserError
 
-from agents.llm.client import brief, is_free
+from agents.llm.client import is_free, summarize_error
 from agents.llm.models import Embedding
-from agents.llm.prices import worst
-from agents.llm.tokens import at_most
-from domain.money import Outcome, Receipt, Refusal, Usage
+from agents.llm.prices import compute_max_cost
+from agents.llm.tokens import count_upper_bound
+from domain.money import CallOutcome, Receipt, Refusal, Usage
 
 if TYPE_CHECKING:
-    from domain.ports import Purse
+    from domain.ports import ModelBudget
 
 log = structlog.get_logger(__name__)
 
@@ -27,14 +27,14 @@ _SECONDS = 10.0  # a run waits for it
 
 
 async def embed(
-    texts: Sequence[str], kind: Literal["query", "document"], embedding: Embedding, purse: Purse, step: str
+    texts: Sequence[str], kind: Literal["query", "document"], embedding: Embedding, purse: ModelBudget, step: str
 ) -> Sequence[Sequence[float]] | None:
     """A vector for each text; None where the model may not be asked, or does not answer: then words have to do.
 
     :param step: the step the call belongs to, for the books.
     """
     shown = [text[:LONGEST] or " " for text in texts]
-    amount = worst(embedding.price, sum(map(at_most, shown)), 0)
+    amount = compute_max_cost(embedding.price, sum(map(count_upper_bound, shown)), 0)
     reservation = await purse.reserve(step, embedding.name, amount)
     if isinstance(reservation, Refusal):
         return None
@@ -43,19 +43,25 @@ async def embed(
         async with asyncio.timeout(_SECONDS):
             result = await embedding.model.embed(shown, input_type=kind)
     except (AgentRunError, UserError, ValueError, TimeoutError) as error:
-        log.warning("embedding.failed", model=embedding.name, error=brief(error))
+        log.warning("embedding.failed", model=embedding.name, error=summarize_error(error))
         free = is_free(error)
-        outcome, cost = (Outcome.failed, 0) if free else (Outcome.lost, None)
+        outcome, cost = (CallOutcome.failed, 0) if free else (CallOutcome.lost, None)
         seconds = time.monotonic() - started
-        await purse.settle(reservation, Receipt(outcome=outcome, amount=cost, seconds=seconds, problem=brief(error)))
+        await purse.settle(
+            reservation, Receipt(outcome=outcome, amount=cost, seconds=seconds, problem=summarize_error(error))
+        )
         return None
     usage = Usage(input_tokens=result.usage.input_tokens)
     cost = embedding.price.cost(usage) if usage.input_tokens else None  # unmeasured, it costs what was reserved
     seconds = time.monotonic() - started
-    await purse.settle(reservation, Receipt(outcome=Outcome.answered, amount=cost, usage=usage, seconds=seconds))
-    return result.embeddings if len(result.embeddings) == len(shown) and all(map(_points, result.embeddings)) else None
+    await purse.settle(reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds))
+    return (
+        result.embeddings
+        if len(result.embeddings) == len(shown) and all(map(_has_direction, result.embeddings))
+        else None
+    )
 
 
-def _points(vector: Sequence[float]) -> bool:
+def _has_direction(vector: Sequence[float]) -> bool:
     """Whether a vector has a direction, without which nothing is near it."""
     return 0 < math.hypot(*vector) < math.inf

@@ -27,7 +27,7 @@ class NotAnAnswer(Exception):
     """An answer of the model that holds no value of the schema."""
 
 
-def arguments(response: ModelResponse, max_output_tokens: int) -> Any:
+def read_arguments(response: ModelResponse, max_output_tokens: int) -> Any:
     """What the model handed to the tool.
 
     :raises NotAnAnswer: if it did not use the tool, or not as it should.
@@ -50,20 +50,20 @@ def arguments(response: ModelResponse, max_output_tokens: int) -> Any:
         raise NotAnAnswer("it is not valid JSON.") from None
 
 
-def request(instructions: str, content: str, complaint: str | None) -> ModelRequest:
+def build_request(instructions: str, content: str, complaint: str | None) -> ModelRequest:
     """The stable part goes first, as instructions, so that providers can cache it."""
     if complaint is not None:
         content += f"\n\nYour last answer was of no use. {complaint} Answer once more by calling `{REPORT}`."
     return ModelRequest(parts=[UserPromptPart(content)], instructions=instructions)
 
 
-def mistakes(error: ValidationError) -> str:
+def describe_mistakes(error: ValidationError) -> str:
     """The first mistakes in an answer, in words that name places but quote nothing of it."""
     listed = [f"{'.'.join(map(str, mistake['loc'])) or 'it'}: {mistake['msg']}" for mistake in error.errors()[:3]]
     return "; ".join(listed)[:400] + "."
 
 
-def settings(max_output_tokens: int, seconds: float, *, cached: bool = False) -> ModelSettings:
+def build_settings(max_output_tokens: int, seconds: float, *, cached: bool = False) -> ModelSettings:
     """:param cached: whether the provider should keep the conversation, because it comes again with more behind it."""
     return ModelSettings(
         max_tokens=max_output_tokens,
@@ -75,7 +75,7 @@ def settings(max_output_tokens: int, seconds: float, *, cached: bool = False) ->
     )
 
 
-def parameters(schema: type[BaseModel], tools: Sequence[ToolDefinition] = ()) -> ModelRequestParameters:
+def build_parameters(schema: type[BaseModel], tools: Sequence[ToolDefinition] = ()) -> ModelRequestParameters:
     """:param tools: what the model may use before it hands in a value of the schema."""
     tool = ToolDefinition(
         name=REPORT,
@@ -88,11 +88,11 @@ def parameters(schema: type[BaseModel], tools: Sequence[ToolDefinition] = ()) ->
     )
 
 
-def tool(name: str, description: str, arguments: type[BaseModel]) -> ToolDefinition:
+def define_tool(name: str, description: str, arguments: type[BaseModel]) -> ToolDefinition:
     return ToolDefinition(name=name, description=description, parameters_json_schema=_schema(arguments, _TITLES))
 
 
-def text_of(messages: Sequence[ModelMessage], sent: ModelRequestParameters) -> str:
+def join_texts(messages: Sequence[ModelMessage], sent: ModelRequestParameters) -> str:
     """Everything the provider counts, as one text."""
     tools = (f"{each.name} {each.description} {each.parameters_json_schema}" for each in _tools(sent))
     parts = (_text(part) for message in messages for part in message.parts)
@@ -133,22 +133,22 @@ def _slim(model: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
     schema = model.model_json_schema()
     definitions = cast(dict[str, JsonValue], schema.get("$defs", {}))
     there: JsonValue = {key: value for key, value in schema.items() if key != "$defs"}
-    return cast(dict[str, Any], _in_place(there, definitions, without))
+    return cast(dict[str, Any], _inline_references(there, definitions, without))
 
 
-def _in_place(
+def _inline_references(
     node: JsonValue, definitions: dict[str, JsonValue], without: frozenset[str], named: bool = False
 ) -> JsonValue:
     """``named``: the keys are names of properties, not words of the schema language."""
     if isinstance(node, list):
-        return [_in_place(item, definitions, without) for item in node]
+        return [_inline_references(item, definitions, without) for item in node]
     if not isinstance(node, dict):
         return node
     reference = node.get("$ref")
     if isinstance(reference, str) and not named:
-        return _in_place(definitions[reference.rpartition("/")[2]], definitions, without)
+        return _inline_references(definitions[reference.rpartition("/")[2]], definitions, without)
     return {
-        key: _in_place(value, definitions, without, named=not named and key == "properties")
+        key: _inline_references(value, definitions, without, named=not named and key == "properties")
         for key, value in node.items()
         if named or key not in without
     }

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from domain.money import FREE, Fixed, Price
+from domain.money import FREE, FixedPrice, Price
 
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import EmbeddingModel
@@ -75,7 +75,7 @@ class Models:
     """
 
     names: Mapping[Task, str]
-    prices: Mapping[str, Fixed] = field(default_factory=dict[str, Fixed])
+    prices: Mapping[str, FixedPrice] = field(default_factory=dict[str, FixedPrice])
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     embeds: str | Embedding | None = None
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
@@ -90,7 +90,7 @@ class Models:
         """The model for a task."""
         if task not in self._chosen:
             name = self.names[task]
-            found = self._known.get(name) or language_model(name, self.prices, self.environment)
+            found = self._known.get(name) or build_language_model(name, self.prices, self.environment)
             known = isinstance(found, LanguageModel)
             self._chosen[task] = replace(found, setting=SETTINGS[task]) if known else found
         return self._chosen[task]
@@ -99,10 +99,10 @@ class Models:
     def embedding(self) -> Embedding | Unusable | None:
         """The model that makes vectors of texts, or why it cannot be asked."""
         if isinstance(self.embeds, str):
-            return embedding_model(self.embeds, self.prices, self.environment)
+            return build_embedding_model(self.embeds, self.prices, self.environment)
         return self.embeds
 
-    def unusable(self) -> Sequence[Unusable]:
+    def list_unusable(self) -> Sequence[Unusable]:
         """Those of the models that cannot be asked, each once."""
         found = (*map(self.choose, Task), self.embedding)
         return list(dict.fromkeys(each for each in found if isinstance(each, Unusable)))
@@ -111,54 +111,58 @@ class Models:
 _WRONG = "Correct its name and what its provider needs."
 
 
-def embedding_model(
-    name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
+def build_embedding_model(
+    name: str, prices: Mapping[str, FixedPrice], environment: Mapping[str, str] = os.environ
 ) -> Embedding | Unusable:
     """The model of this name that makes vectors, or why it cannot be asked. Nothing is sent."""
     from pydantic_ai.embeddings import infer_embedding_model
     from pydantic_ai.exceptions import UserError
 
-    from agents.llm.prices import price
+    from agents.llm.prices import find_price
 
-    missing = _missing_key(name, environment)
+    missing = _check_key(name, environment)
     if missing is not None:
         return missing
     try:
         model = infer_embedding_model(name, provider_factory=lambda kind: _provider(kind, environment))
     except ImportError as error:
-        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}", "Install it, or name another model.")
+        return Unusable(
+            f"{name} cannot be asked: {_explain_not_installed(name, error)}", "Install it, or name another model."
+        )
     except (UserError, ValueError) as error:
         return Unusable(
             f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
         )
-    return Embedding(name, model, price(name, prices)[0])
+    return Embedding(name, model, find_price(name, prices)[0])
 
 
-def language_model(
-    name: str, prices: Mapping[str, Fixed], environment: Mapping[str, str] = os.environ
+def build_language_model(
+    name: str, prices: Mapping[str, FixedPrice], environment: Mapping[str, str] = os.environ
 ) -> LanguageModel | Unusable:
     """The model of this name, or why it cannot be asked. Nothing is sent."""
     from pydantic_ai.exceptions import UserError  # half a second that commands without a model need not wait
     from pydantic_ai.models import infer_model
 
-    from agents.llm.prices import price
+    from agents.llm.prices import find_price
 
-    missing = _missing_key(name, environment)
+    missing = _check_key(name, environment)
     if missing is not None:
         return missing
     try:
         model = infer_model(name, lambda kind: _provider(kind, environment))
     except ImportError as error:
-        return Unusable(f"{name} cannot be asked: {_not_installed(name, error)}", "Install it, or name another model.")
+        return Unusable(
+            f"{name} cannot be asked: {_explain_not_installed(name, error)}", "Install it, or name another model."
+        )
     except (UserError, ValueError) as error:
         return Unusable(
             f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
         )
-    cost, notice = price(name, prices)
+    cost, notice = find_price(name, prices)
     return LanguageModel(name, model, cost, notice)
 
 
-def _missing_key(name: str, environment: Mapping[str, str]) -> Unusable | None:
+def _check_key(name: str, environment: Mapping[str, str]) -> Unusable | None:
     key = _KEYS.get(name.partition(":")[0])
     if key is None or any(environment.get(variable) for variable in key):
         return None
@@ -173,7 +177,7 @@ _KEYS = {
 }
 
 
-def key_of(name: str) -> str | None:
+def find_key_variable(name: str) -> str | None:
     """The name of the variable that holds the key for a model; None where Forge does not know it."""
     key = _KEYS.get(name.partition(":")[0])
     return None if key is None else key[0]
@@ -198,7 +202,7 @@ _SDKS = {"bedrock": "boto3", "google": "google-genai", "groq": "groq", "mistral"
 """Of the providers that an extra of Forge brings."""
 
 
-def _not_installed(name: str, error: ImportError) -> str:
+def _explain_not_installed(name: str, error: ImportError) -> str:
     extra = name.partition(":")[0].split("-")[0]
     if extra not in _SDKS:
         return _first_line(error)

@@ -7,30 +7,30 @@ from functools import lru_cache
 import genai_prices
 from genai_prices.data_snapshot import get_snapshot
 
-from domain.money import FREE, Fixed, Price, Usage, micro
+from domain.money import FREE, FixedPrice, Price, Usage, to_micro
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListPrice:
     """A price of the public list (genai-prices), with its steps for long inputs."""
 
     model: str
     provider: str
 
     def cost(self, usage: Usage) -> int:
-        priced = genai_prices.calc_price(_listed(usage), self.model, provider_id=self.provider)
-        return micro(priced.total_price)
+        priced = genai_prices.calc_price(_to_genai_usage(usage), self.model, provider_id=self.provider)
+        return to_micro(priced.total_price)
 
 
 @dataclass(frozen=True)
-class Dearest:
+class FallbackPrice:
     """For a model no list knows: the highest price Anthropic asks for any of its models."""
 
     def cost(self, usage: Usage) -> int:
-        return max(Listed(model, "anthropic").cost(usage) for model in _anthropic_models())
+        return max(ListPrice(model, "anthropic").cost(usage) for model in _anthropic_models())
 
 
-def price(name: str, own: Mapping[str, Fixed]) -> tuple[Price, str | None]:
+def find_price(name: str, own: Mapping[str, FixedPrice]) -> tuple[Price, str | None]:
     """The price of a model, and a notice where it is not a listed one.
 
     :param name: e.g. ``anthropic:claude-haiku-5-5``.
@@ -42,20 +42,20 @@ def price(name: str, own: Mapping[str, Fixed]) -> tuple[Price, str | None]:
     if provider == "ollama":
         return FREE, f"{name} runs on Ollama and counts as 0.00 USD."
     if _is_listed(model, provider.split("-")[0]):
-        return Listed(model, provider.split("-")[0]), None
-    return Dearest(), (
+        return ListPrice(model, provider.split("-")[0]), None
+    return FallbackPrice(), (
         f"The price of {name} is not known, so it counts as much as the dearest model of Anthropic. "
         "Set FORGE_MODEL_PRICES."
     )
 
 
-def worst(price: Price, input_tokens: int, output_tokens: int) -> int:
+def compute_max_cost(price: Price, input_tokens: int, output_tokens: int) -> int:
     """The most a call can cost, in micro-USD: nothing read from the cache, all of it written there."""
     plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     return max(price.cost(plain), price.cost(plain.model_copy(update={"cache_write_tokens": input_tokens})))
 
 
-def _listed(usage: Usage) -> genai_prices.Usage:
+def _to_genai_usage(usage: Usage) -> genai_prices.Usage:
     return genai_prices.Usage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

@@ -6,7 +6,7 @@ from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ModelHTTPError
 
 from agents.llm import messages
-from agents.llm.client import FAILURES, brief
+from agents.llm.client import FAILURES, summarize_error
 from agents.llm.models import LanguageModel
 
 _SECONDS = 30.0
@@ -19,7 +19,7 @@ _MEANING = {
 }
 
 
-async def tried(model: LanguageModel) -> tuple[bool, str]:
+async def try_model(model: LanguageModel) -> tuple[bool, str]:
     """Whether the model answered, and in how many seconds or why not.
 
     Costs a few tokens, which no budget counts.
@@ -29,10 +29,10 @@ async def tried(model: LanguageModel) -> tuple[bool, str]:
         async with model.model:
             await model_request(
                 model.model,
-                [messages.request("Answer with one word.", "Say ok.", None)],
-                model_settings=messages.settings(_TOKENS, _SECONDS),
+                [messages.build_request("Answer with one word.", "Say ok.", None)],
+                model_settings=messages.build_settings(_TOKENS, _SECONDS),
             )
     except FAILURES as error:
         status = error.status_code if isinstance(error, ModelHTTPError) else 0
-        return False, f"{_MEANING.get(status, 'it did not answer')} ({brief(error)})"
+        return False, f"{_MEANING.get(status, 'it did not answer')} ({summarize_error(error)})"
     return True, f"answered in {time.monotonic() - started:.1f} s"

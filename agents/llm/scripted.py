@@ -96,12 +96,12 @@ class Raises:
 
 
 Mishap = Fails | Stalls | Cuts | Says | Reports | Raises
-Played = Value | Uses | Mishap
-Reply = Played | Callable[[str], Played]
+ScriptedReply = Value | Uses | Mishap
+Reply = ScriptedReply | Callable[[str], ScriptedReply]
 
 
 @dataclass(frozen=True)
-class Seen:
+class RecordedCall:
     """One call as the model saw it."""
 
     instructions: str
@@ -115,7 +115,7 @@ class ScriptedModel:
     """
 
     def __init__(self, price: Price = FREE) -> None:
-        self.calls: list[Seen] = []
+        self.calls: list[RecordedCall] = []
         self._rules: list[tuple[str, list[Reply]]] = []
         self._price = price
 
@@ -133,12 +133,12 @@ class ScriptedModel:
         return LanguageModel(NAME, FunctionModel(self._answer, model_name=NAME), self._price)
 
     async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        content = "\n".join(_prompts(messages))
-        self.calls.append(Seen(info.instructions or "", content))
+        content = "\n".join(_list_prompts(messages))
+        self.calls.append(RecordedCall(info.instructions or "", content))
         reply = self._reply(content)
         reply = reply(content) if callable(reply) else reply
         if reply is None:
-            reply = _nothing(info)
+            reply = _build_empty_report(info)
         return await _play(reply, estimate((info.instructions or "") + content))
 
     def _reply(self, content: str) -> Reply | None:
@@ -148,12 +148,12 @@ class ScriptedModel:
         return None
 
 
-def _nothing(info: AgentInfo) -> Value:
+def _build_empty_report(info: AgentInfo) -> Value:
     required: list[str] = info.output_tools[0].parameters_json_schema.get("required", [])
     return {name: [] for name in required}
 
 
-def _prompts(messages: list[ModelMessage]) -> list[str]:
+def _list_prompts(messages: list[ModelMessage]) -> list[str]:
     return [
         str(part.content)
         for message in messages
@@ -163,7 +163,7 @@ def _prompts(messages: list[ModelMessage]) -> list[str]:
     ]
 
 
-async def _play(reply: Played, tokens: int) -> ModelResponse:
+async def _play(reply: ScriptedReply, tokens: int) -> ModelResponse:
     match reply:
         case Fails(status, retry_after):
             raise ModelHTTPError.for_category(

@@ -10,10 +10,10 @@ def estimate(text: str) -> int:
 
     Close enough to plan with and to compare texts; never used for money.
     """
-    return sum(_likely(piece) for piece in _PIECES.findall(text))
+    return sum(_estimate_piece(piece) for piece in _PIECES.findall(text))
 
 
-def at_most(text: str) -> int:
+def count_upper_bound(text: str) -> int:
     """At least as many tokens as any usual tokenizer makes of a text, so that no charge is above its reservation.
 
     Those of all providers begin with the bytes of the text and only join them: base64, rare letters and other scripts
@@ -22,7 +22,7 @@ def at_most(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _likely(piece: str) -> int:
+def _estimate_piece(piece: str) -> int:
     first = piece[0]
     if first.isascii() and first.isalpha():
         return -(-len(piece) // 6)

@@ -10,14 +10,14 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from agents.llm.messages import REPORT, mistakes
-from agents.loop.tools.tool import Tool, answered
+from agents.llm.messages import REPORT, describe_mistakes
+from agents.loop.tools.tool import Tool, call_tool
 from agents.loop.turns import Exchange, Result, ToolUse, Turn
 from domain.money import Refusal
 
 A = TypeVar("A", bound=BaseModel)
 
-SILENT = 3
+MAX_SILENT_TURNS = 3
 """Turns in a row without the use of a tool, after which the agent is stuck."""
 
 
@@ -60,7 +60,7 @@ Use = Callable[[], Awaitable[Sequence[Result]]]
 class Steps(Protocol):
     """Takes the steps of a loop for a run: asks its limits first, journals each, and finds it again after a crash."""
 
-    async def earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[Exchange]:
         """The first turns, if they were taken before; no tool is used again for them, and the loop goes on behind."""
         ...
 
@@ -89,22 +89,22 @@ class Agent(Generic[A]):
     mistakes: Callable[[A], str | None]
 
 
-async def work(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
+async def run_agent(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
     """Let an agent work until it is done, stuck or stopped."""
     past: list[Exchange] = []
-    earlier = deque(await steps.earlier())
+    earlier = deque(await steps.load_earlier())
     while not _is_silent(past):
-        exchange = earlier.popleft() if earlier else await _next(agent, steps, past)
+        exchange = earlier.popleft() if earlier else await _take_turn(agent, steps, past)
         if isinstance(exchange, Stopped):
             return exchange
         past.append(exchange)
-        value = _handed_in(agent, exchange)
+        value = _find_report(agent, exchange)
         if value is not None:
             return Done(value, past)
-    return Stuck(f"The model said something {SILENT} times in a row without doing anything.")
+    return Stuck(f"The model said something {MAX_SILENT_TURNS} times in a row without doing anything.")
 
 
-async def _next(agent: Agent[A], steps: Steps, past: Sequence[Exchange]) -> Exchange | Stopped:
+async def _take_turn(agent: Agent[A], steps: Steps, past: Sequence[Exchange]) -> Exchange | Stopped:
     turn = await steps.reason(past)
     if turn.problem is not None:
         return Stopped(turn.problem, turn.refusal)
@@ -112,15 +112,15 @@ async def _next(agent: Agent[A], steps: Steps, past: Sequence[Exchange]) -> Exch
 
 
 def _is_silent(past: Sequence[Exchange]) -> bool:
-    return len(past) >= SILENT and not any(exchange.turn.uses for exchange in past[-SILENT:])
+    return len(past) >= MAX_SILENT_TURNS and not any(exchange.turn.uses for exchange in past[-MAX_SILENT_TURNS:])
 
 
 async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]:
     """The answers of all tools, in order; they are used at the same time."""
-    return await asyncio.gather(*(_timed(agent, use) for use in uses))
+    return await asyncio.gather(*(_time_use(agent, use) for use in uses))
 
 
-async def _timed(agent: Agent[A], use: ToolUse) -> Result:
+async def _time_use(agent: Agent[A], use: ToolUse) -> Result:
     began = time.monotonic()
     result = await _use(agent, use)
     return result.model_copy(update={"seconds": time.monotonic() - began})
@@ -128,7 +128,7 @@ async def _timed(agent: Agent[A], use: ToolUse) -> Result:
 
 async def _use(agent: Agent[A], use: ToolUse) -> Result:
     if use.tool == REPORT:
-        wrong = _read(agent, use)
+        wrong = _read_report(agent, use)
         return Result(text=wrong, is_error=True) if isinstance(wrong, str) else Result(text="Taken.")
     try:
         arguments = cast(object, json.loads(use.arguments))
@@ -136,20 +136,20 @@ async def _use(agent: Agent[A], use: ToolUse) -> Result:
         arguments = None
     if not isinstance(arguments, dict):
         return Result(text=f"{use.tool} was not called: its arguments are no JSON object.", is_error=True)
-    outcome = await answered(agent.tools, use.tool, cast(dict[str, object], arguments))
+    outcome = await call_tool(agent.tools, use.tool, cast(dict[str, object], arguments))
     return Result(text=outcome.text, is_error=outcome.is_error, reason=outcome.reason)
 
 
-def _handed_in(agent: Agent[A], exchange: Exchange) -> A | None:
+def _find_report(agent: Agent[A], exchange: Exchange) -> A | None:
     """The work of the first report that is right."""
-    values = (_read(agent, use) for use in exchange.turn.uses if use.tool == REPORT)
+    values = (_read_report(agent, use) for use in exchange.turn.uses if use.tool == REPORT)
     return next((value for value in values if not isinstance(value, str)), None)
 
 
-def _read(agent: Agent[A], use: ToolUse) -> A | str:
+def _read_report(agent: Agent[A], use: ToolUse) -> A | str:
     """The work in a report, or what is wrong with it."""
     try:
         value = agent.schema.model_validate_json(use.arguments)
     except ValidationError as error:
-        return mistakes(error)
+        return describe_mistakes(error)
     return agent.mistakes(value) or value

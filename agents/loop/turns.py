@@ -15,14 +15,14 @@ from pydantic_ai.messages import (
 )
 
 from agents.llm import messages
-from agents.llm.ask import Paid
-from agents.llm.client import Call, Caller, Patience, Sent
+from agents.llm.ask import ModelResult
+from agents.llm.client import Caller, CallRequest, ModelCall, Patience
 from agents.llm.models import LanguageModel
 from agents.llm.tokens import estimate
 from agents.loop.tools.tool import Tool
 from domain.gates import digest
 from domain.money import Refusal
-from domain.ports import Purse
+from domain.ports import ModelBudget
 
 DROPPED = "(This was left out to make room. Call the tool again if you need it.)"
 _NUDGE = f"Use a tool, or hand in your work with `{messages.REPORT}`."
@@ -60,7 +60,7 @@ class ToolUse(BaseModel):
 class Result(BaseModel):
     """What a tool answered. What the model does not see is no part of the name of its next turn.
 
-    :param reason: of an error: see :class:`agents.loop.tools.tool.Mistaken`.
+    :param reason: of an error: see :class:`agents.loop.tools.tool.ToolMistake`.
     :param seconds: that it took.
     """
 
@@ -72,7 +72,7 @@ class Result(BaseModel):
     seconds: float = Field(default=0.0, repr=False)
 
 
-class Turn(Paid):
+class Turn(ModelResult):
     """What the model did in one turn. JSON-able, for the journal."""
 
     text: str = ""
@@ -88,13 +88,13 @@ class Exchange(BaseModel):
     results: tuple[Result, ...]
 
 
-async def take(
+async def take_turn(
     assignment: Assignment,
     past: Sequence[Exchange],
     schema: type[BaseModel],
     tools: Sequence[Tool],
     model: LanguageModel,
-    purse: Purse,
+    purse: ModelBudget,
     patience: Patience = Patience(),
     keep: Callable[[Turn], Awaitable[None]] | None = None,
 ) -> Turn:
@@ -112,29 +112,32 @@ async def take(
             await keep(_turn(key, response, ()))
 
     caller = Caller(key, model, purse, patience, keep_first)
-    offered = [messages.tool(tool.name, tool.description, tool.arguments) for tool in tools]
-    sent = Sent(
-        _messages(assignment, past), messages.parameters(schema, offered), assignment.max_output_tokens, cached=True
+    offered = [messages.define_tool(tool.name, tool.description, tool.arguments) for tool in tools]
+    sent = CallRequest(
+        _messages(assignment, past),
+        messages.build_parameters(schema, offered),
+        assignment.max_output_tokens,
+        cached=True,
     )
     async with model.model:  # closes its connections
-        response = await caller.response(sent)
+        response = await caller.fetch_response(sent)
     return _turn(key, response, tuple(caller.calls))
 
 
-def named(assignment: Assignment, past: Sequence[Exchange], schema: type[BaseModel], model: LanguageModel) -> str:
+def digest_turn(assignment: Assignment, past: Sequence[Exchange], schema: type[BaseModel], model: LanguageModel) -> str:
     """A name of the assignment and of everything the model sees in this turn, by which its answer is found again.
 
     Another assignment is another one, also where its words are the same: what came of the first changed the files.
     """
-    seen = [(_what(each.turn), each.results) for each in past]
+    seen = [(_summarize(each.turn), each.results) for each in past]
     return digest(model.name, assignment.key, assignment.instructions, assignment.content, schema.__name__, seen)
 
 
-def _what(turn: Turn) -> tuple[str, Sequence[tuple[str, str]]]:
+def _summarize(turn: Turn) -> tuple[str, Sequence[tuple[str, str]]]:
     return turn.text, [(use.tool, use.arguments) for use in turn.uses]
 
 
-def _turn(key: str, response: ModelResponse | Refusal | str, calls: tuple[Call, ...]) -> Turn:
+def _turn(key: str, response: ModelResponse | Refusal | str, calls: tuple[ModelCall, ...]) -> Turn:
     if isinstance(response, Refusal):
         return Turn(key=key, problem=f"{response.message} {response.advice}", refusal=response, calls=calls)
     if isinstance(response, str):
@@ -157,8 +160,8 @@ def _use(part: ToolCallPart) -> ToolUse:
 
 def _messages(assignment: Assignment, past: Sequence[Exchange]) -> list[ModelMessage]:
     messages: list[ModelMessage] = [_request(assignment, UserPromptPart(assignment.content))]
-    for exchange in fitted(past, assignment.window - estimate(assignment.instructions + assignment.content)):
-        messages += [_said(exchange.turn), _request(assignment, *_came_of_it(exchange))]
+    for exchange in fit_past(past, assignment.window - estimate(assignment.instructions + assignment.content)):
+        messages += [_to_response(exchange.turn), _request(assignment, *_to_result_parts(exchange))]
     return messages
 
 
@@ -166,12 +169,12 @@ def _request(assignment: Assignment, *parts: ModelRequestPart) -> ModelRequest:
     return ModelRequest(parts=list(parts), instructions=assignment.instructions)
 
 
-def _said(turn: Turn) -> ModelResponse:
+def _to_response(turn: Turn) -> ModelResponse:
     text = [TextPart(turn.text)] if turn.text.strip() or not turn.uses else []
     return ModelResponse([*text, *(ToolCallPart(use.tool, use.arguments, use.id) for use in turn.uses)])
 
 
-def _came_of_it(exchange: Exchange) -> list[ModelRequestPart]:
+def _to_result_parts(exchange: Exchange) -> list[ModelRequestPart]:
     pairs = zip(exchange.turn.uses, exchange.results, strict=True)
     return [_part(use, result) for use, result in pairs] or [UserPromptPart(_NUDGE)]
 
@@ -181,7 +184,7 @@ def _part(use: ToolUse, result: Result) -> ModelRequestPart:
     return ToolReturnPart(use.tool, result.text, use.id, outcome=outcome)
 
 
-def fitted(past: Sequence[Exchange], room: int) -> list[Exchange]:
+def fit_past(past: Sequence[Exchange], room: int) -> list[Exchange]:
     """The turns without the oldest results of tools, where all of them are too much.
 
     They go by halves of the room, not one with each turn: what stays the same in front is what providers cache.
@@ -193,11 +196,11 @@ def fitted(past: Sequence[Exchange], room: int) -> list[Exchange]:
     for at, size in enumerate(sizes):
         held += size
         if held > room:
-            held, dropped = _halved(sizes, held, dropped, at, room)
-    return [*map(_emptied, past[:dropped]), *past[dropped:]]
+            held, dropped = _drop_half(sizes, held, dropped, at, room)
+    return [*map(_drop_results, past[:dropped]), *past[dropped:]]
 
 
-def _halved(sizes: Sequence[int], held: int, dropped: int, at: int, room: int) -> tuple[int, int]:
+def _drop_half(sizes: Sequence[int], held: int, dropped: int, at: int, room: int) -> tuple[int, int]:
     """Drop from the front until half of the room is free; what is held then, and how many are dropped."""
     while held > room // 2 and dropped < at:
         held -= sizes[dropped]
@@ -210,6 +213,6 @@ def _size(exchange: Exchange) -> int:
     return said + sum(estimate(result.text) for result in exchange.results)
 
 
-def _emptied(exchange: Exchange) -> Exchange:
+def _drop_results(exchange: Exchange) -> Exchange:
     results = tuple(result.model_copy(update={"text": DROPPED}) for result in exchange.results)
     return exchange.model_copy(update={"results": results})

@@ -5,6 +5,6 @@ from pathlib import Path
 
 
 @cache
-def prompt(name: str) -> str:
+def load_prompt(name: str) -> str:
     """The instructions in ``NAME.md``."""
     return (Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8").strip()

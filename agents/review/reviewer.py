@@ -7,24 +7,24 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.review.checks.run import run_checks, search_commits
 from agents.toolbox import Toolbox
-from domain.config.configuration import Configuration, Reads
+from domain.config.configuration import Configuration, ReadMode
 from domain.github.dependencies import DependencyChange
-from domain.review.changes import Change, NotLookedAt, Touched
-from domain.review.findings import Finding, Layer, place
+from domain.review.changes import Change, SkippedFile, TouchedFile
+from domain.review.findings import Finding, Layer, place_on_diff
 from domain.review.review import IfUnread, LayerReport, Review, Risk, RiskLevel, Unread
 from safety.containment import Origin
-from safety.eligibility import is_looked_at
+from safety.eligibility import is_included
 from safety.review_decision import CONCLUSIONS, decide
 from safety.risk import Author, assess, lacks_tests, reassess
-from safety.unread_files import by_name, is_all_read, unread
+from safety.unread_files import is_all_read, list_unread, touch_by_name
 from workspace.objects import Code, Objects
-from workspace.transient_commits import passing
+from workspace.transient_commits import list_transient
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that say how a project wants its code checked."""
 
 
-class Checked(BaseModel):
+class CheckedChange(BaseModel):
     """What layers 1 and 2 have to say, and the risk as far as they know it. JSON-able, for the journal.
 
     :param touched: every changed file; one that the repository does not want looked at brings nothing that may run.
@@ -41,11 +41,11 @@ class Checked(BaseModel):
     paths: tuple[str, ...]
     findings: tuple[Finding, ...]
     layers: tuple[LayerReport, ...]
-    not_looked_at: tuple[NotLookedAt, ...]
+    not_looked_at: tuple[SkippedFile, ...]
     sandbox: str
     risk: Risk
     in_passing: tuple[Finding, ...] = ()  # credentials of commits that a later one took away
-    touched: tuple[Touched, ...] = ()
+    touched: tuple[TouchedFile, ...] = ()
     read_by: dict[str, tuple[str, ...]] = {}
     if_unread: IfUnread = IfUnread.neutral
 
@@ -56,17 +56,17 @@ class Checked(BaseModel):
 
     def wants_a_model(self, configuration: Configuration) -> bool:
         """Whether a model reads it where one is set up: every change of source, whatever its risk."""
-        asked = configuration.review.model is not Reads.never
+        asked = configuration.review.model is not ReadMode.never
         return asked and (self.has_source or self.needs_a_model(configuration))
 
     def needs_a_model(self, configuration: Configuration) -> bool:
         """Whether a person is asked where no model can read it."""
         match configuration.review.model:
-            case Reads.never:
+            case ReadMode.never:
                 return False
-            case Reads.always:
+            case ReadMode.always:
                 return self.has_source or self.risk.level is not RiskLevel.low
-            case Reads.auto:
+            case ReadMode.auto:
                 return self.risk.level is not RiskLevel.low
 
 
@@ -82,7 +82,7 @@ class ModelPart(BaseModel):
 
     report: LayerReport
     findings: tuple[Finding, ...] = ()
-    not_read: tuple[NotLookedAt, ...] = ()
+    not_read: tuple[SkippedFile, ...] = ()
     read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
@@ -97,7 +97,7 @@ async def check(
     *,
     trusted: bool = False,
     owned: bool = False,
-) -> Checked:
+) -> CheckedChange:
     """Run layers 1 and 2.
 
     :param change: as far as it is looked at (see :func:`within`).
@@ -118,10 +118,10 @@ async def check(
         first_party=await code.packages(change.head_sha),
         origin=_origin(author, trusted),
     )
-    findings = await asyncio.to_thread(lambda: tuple(place(finding, change) for finding in checked.findings))
+    findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in checked.findings))
     has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
     sensitive, silencing = configuration.paths.sensitive, checked.silencing
-    return Checked(
+    return CheckedChange(
         merge_base=change.merge_base,
         head_sha=change.head_sha,
         files=change.total_files,
@@ -133,31 +133,31 @@ async def check(
         not_looked_at=change.not_looked_at,
         sandbox=toolbox.containment,
         risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests),
-        touched=tuple(_wanted(each, configuration) for each in change.touched),
+        touched=tuple(_apply_path_filter(each, configuration) for each in change.touched),
         read_by=dict(checked.read_by),
-        if_unread=_if_unread(configuration, owned),
+        if_unread=_resolve_if_unread(configuration, owned),
     )
 
 
-def _wanted(file: Touched, configuration: Configuration) -> Touched:
+def _apply_path_filter(file: TouchedFile, configuration: Configuration) -> TouchedFile:
     """The file as far as it counts: what the repository leaves out asks for no reader."""
-    return file if is_looked_at(file.path, configuration.review.paths) else file.model_copy(update={"may_run": False})
+    return file if is_included(file.path, configuration.review.paths) else file.model_copy(update={"may_run": False})
 
 
-def _if_unread(configuration: Configuration, owned: bool) -> IfUnread:
+def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
     said = configuration.review.unread
     return IfUnread.ask if owned and said is IfUnread.neutral else said
 
 
-async def with_commits(
-    checked: Checked, code: Objects, toolbox: Toolbox, configuration: Configuration, author: Author
-) -> Checked:
+async def add_transient_commits(
+    checked: CheckedChange, code: Objects, toolbox: Toolbox, configuration: Configuration, author: Author
+) -> CheckedChange:
     """The same with the credentials that a commit added and a later one took away.
 
     :raises CodeAccessError: if the commits cannot be read.
     """
-    files, is_all = await passing(code, checked.merge_base, checked.head_sha)
-    kept = [file for file in files if is_looked_at(file.path, configuration.review.paths)]
+    files, is_all = await list_transient(code, checked.merge_base, checked.head_sha)
+    kept = [file for file in files if is_included(file.path, configuration.review.paths)]
     found, problem = await search_commits(kept, toolbox, _origin(author, trusted=False))
     said = [problem] if problem else []
     if not is_all:
@@ -178,33 +178,33 @@ def _origin(author: Author, trusted: bool) -> Origin:
     return Origin.stranger if author.from_fork else Origin.member
 
 
-def without_model(checked: Checked, configuration: Configuration, missing: str | None) -> ModelPart:
+def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:
     """Layer 3 where no model reads the change.
 
     :param missing: why it cannot be asked although it should.
     """
     layer = LayerReport(layer=Layer.model)
-    if configuration.review.model is Reads.never:
+    if configuration.review.model is ReadMode.never:
         return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
     why = missing or "no model is set up."
     if not checked.needs_a_model(configuration):
         note = f"Not read by a model: {why}" if checked.has_source else "Not needed: no source was changed."
         return ModelPart(report=layer.model_copy(update={"note": note}))
     due = f"Risk is {checked.risk.level.value}, so a model should have read the change"
-    if configuration.review.model is Reads.always:
+    if configuration.review.model is ReadMode.always:
         due = "The repository wants a model to read every change of source (review.model: always)"
     return ModelPart(report=layer.model_copy(update={"missing": f"{due}: {why}"}))
 
 
-def draw(checked: Checked, model: ModelPart) -> Review:
+def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     """The review that follows from all layers: risk, decision and conclusion (pure)."""
-    findings = tuple(sorted((*checked.findings, *model.findings), key=lambda finding: finding.weight))
+    findings = tuple(sorted((*checked.findings, *model.findings), key=lambda finding: finding.sort_key))
     risk = reassess(checked.risk, findings)
     layers = (*checked.layers, model.report)
     not_looked_at = (*checked.not_looked_at, *model.not_read)
-    touched = checked.touched or by_name(checked.paths)
+    touched = checked.touched or touch_by_name(checked.paths)
     read = {*checked.read_by, *model.read}
-    nobody = Unread(paths=unread(touched, read), then=checked.if_unread)
+    nobody = Unread(paths=list_unread(touched, read), then=checked.if_unread)
     verdict = decide(findings, risk, layers, not_looked_at, unread=nobody)
     return Review(
         merge_base=checked.merge_base,
@@ -229,11 +229,11 @@ def draw(checked: Checked, model: ModelPart) -> Review:
     )
 
 
-def within(change: Change, configuration: Configuration) -> Change:
+def apply_path_filters(change: Change, configuration: Configuration) -> Change:
     """The change without the files that the repository's path filters leave out; those are named."""
     paths = configuration.review.paths
-    outside = {file.path for file in change.files if not is_looked_at(file.path, paths)}
-    named = tuple(NotLookedAt(path=path, reason="left out by review.paths") for path in sorted(outside))
+    outside = {file.path for file in change.files if not is_included(file.path, paths)}
+    named = tuple(SkippedFile(path=path, reason="left out by review.paths") for path in sorted(outside))
     return change.model_copy(
         update={
             "files": tuple(file for file in change.files if file.path not in outside),

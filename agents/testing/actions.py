@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from domain.github.workflow_runs import TESTING_EVENTS, Job, WorkflowRun
 from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 
 MOST_LOG = 64_000
 """Bytes of a job's log that are worth reading: what cleans up after a failed step may print a lot."""
@@ -27,7 +27,7 @@ _MARK = re.compile(r"^##\[[a-z]{1,20}\]", re.MULTILINE)
 _LAST_ERROR = re.compile(r".*^##\[error\][^\n]*", re.MULTILINE | re.DOTALL)
 
 
-def counting(runs: Iterable[WorkflowRun]) -> tuple[WorkflowRun, ...]:
+def find_relevant_runs(runs: Iterable[WorkflowRun]) -> tuple[WorkflowRun, ...]:
     """The runs that say something about the head, oldest first; one that a later run of its workflow replaced does not.
 
     GitHub starts a workflow again where a pull request is reopened or labelled, and cancels the former run where the
@@ -45,24 +45,26 @@ def wants_log(job: Job) -> bool:
     return job.is_completed and job.conclusion not in _GOOD
 
 
-def outcome(runs: Iterable[WorkflowRun], jobs: Mapping[int, Sequence[Job]], logs: Mapping[int, str]) -> TestRun | None:
+def build_test_run(
+    runs: Iterable[WorkflowRun], jobs: Mapping[int, Sequence[Job]], logs: Mapping[int, str]
+) -> TestRun | None:
     """What the workflows say about a head; None while one that counts is under way, or none began.
 
     :param runs: all of the head, each in its newest attempt.
     :param jobs: of each run that counts, by its id.
     :param logs: the ends of the logs of jobs, by their ids; one that is missing could not be had.
     """
-    counted = counting(runs)
+    counted = find_relevant_runs(runs)
     found = [job for run in counted for job in jobs.get(run.id, ())]
     if not counted or not all(one.is_completed for one in (*counted, *found)):
         return None
     commands = [command for run in counted for command in _commands(run, jobs.get(run.id, ()), logs)]
     failed = any(one.conclusion in _BAD for one in (*counted, *found))
-    why_not = "" if failed else _not_run(counted, found)
+    why_not = "" if failed else _explain_not_run(counted, found)
     return TestRun(commands=tuple(commands), selection=_SELECTION, not_run=why_not[:_LONGEST_REASON])
 
 
-def _not_run(counted: Sequence[WorkflowRun], jobs: Sequence[Job]) -> str:
+def _explain_not_run(counted: Sequence[WorkflowRun], jobs: Sequence[Job]) -> str:
     """Why nothing can be said, although nothing failed."""
     reasons = [f"“{run.name}” {_reason(run)}." for run in counted if run.conclusion not in _GOOD]
     if not reasons and all(job.conclusion == "skipped" for job in jobs):
@@ -77,7 +79,7 @@ def _reason(run: WorkflowRun) -> str:
 def _commands(run: WorkflowRun, jobs: Sequence[Job], logs: Mapping[int, str]) -> list[CommandResult]:
     """One per job; a run whose failure no job accounts for is one, too."""
     results = [_command(run, job, logs.get(job.id)) for job in jobs]
-    if run.conclusion in _GOOD or any(not result.succeeded for result in results):
+    if run.conclusion in _GOOD or any(not result.is_successful for result in results):
         return results
     return [*results, CommandResult(kind="test", line=run.name[:_LONGEST_LINE], exit_status=1, output=f"See {run.url}")]
 
@@ -87,12 +89,12 @@ def _command(run: WorkflowRun, job: Job, log: str | None) -> CommandResult:
         kind="test",
         line=f"{run.name} / {job.name}"[:_LONGEST_LINE],
         exit_status=0 if job.conclusion in _GOOD else 1,
-        output=_last_words(job) if log is None else readable(log),
+        output=_describe_without_log(job) if log is None else trim_log(log),
         seconds=_seconds(job),
     )
 
 
-def _last_words(job: Job) -> str:
+def _describe_without_log(job: Job) -> str:
     """What is known without a log."""
     if not wants_log(job):
         return ""
@@ -106,12 +108,12 @@ def _seconds(job: Job) -> float:
     return min(max(0.0, (job.completed_at - job.started_at).total_seconds()), LONGEST_RUN)
 
 
-def readable(log: str) -> str:
+def trim_log(log: str) -> str:
     """The end of a job's log as the job printed it, up to the last error that GitHub marked in it.
 
     What comes after that cleans up, and would push out of sight what went wrong.
     """
-    plain = _TIMESTAMP.sub("", visible(_end(log, MOST_LOG)))
+    plain = _TIMESTAMP.sub("", strip_invisible(_end(log, MOST_LOG)))
     marked = _LAST_ERROR.match(plain)
     return _end(_MARK.sub("", marked[0] if marked else plain).strip(), LONGEST_OUTPUT)
 

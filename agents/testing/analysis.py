@@ -7,24 +7,31 @@ from typing import Annotated, Any, cast
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from agents.llm.ask import Question
-from agents.prompts import prompt
-from agents.review.model.file_selection import Reading, Size, plan
-from agents.review.model.questions import framed, without_hidden
-from agents.review.model.rendering import Redact, clean
-from agents.testing.failure_classes import exception_line, first_look
-from agents.testing.failures import MOST_COMMANDS, MOST_TESTS, Failed, left_out, told, what_failed
+from agents.prompts import load_prompt
+from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
+from agents.review.model.questions import frame_data, strip_hidden
+from agents.review.model.rendering import Redact, clean_name
+from agents.testing.failure_classes import classify_failure, find_exception_line
+from agents.testing.failures import (
+    MOST_COMMANDS,
+    MOST_TESTS,
+    ShownFailures,
+    list_failures,
+    note_omitted,
+    render_failures,
+)
 from domain.paths import is_source, namesake
 from domain.review.changes import Change
-from domain.runs.task_result import ToFix
+from domain.runs.task_result import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 
 FIXABLE = 0.7
 """A fix that is surer than this sends the work back to the implementer."""
 LACKS_SOMETHING = 0.6
 """A first look as sure as this that the environment lacks something is not turned into a bug that is fixable."""
 
-_SIZE = Size(question=8_000, questions=1, context=0, least_context=0)  # of the diff
+_SIZE = ReadingLimits(question=8_000, questions=1, context=0, least_context=0)  # of the diff
 _DETAILS = 2_000  # characters of the end of a trace or an output that are shown
 _FIRST_LOOK = 300
 _NOT_SHOWN = 20  # files that are named
@@ -47,7 +54,7 @@ class AnalysisQuestion(Question):
     paths: tuple[str, ...]
 
 
-def question(
+def build_question(
     run: TestRun, looked: Sequence[Analysis], change: Change, redact: Redact, never_send: Sequence[str] = ()
 ) -> AnalysisQuestion | None:
     """The question what the failures of a run mean; None where nothing failed. The same for the same run.
@@ -57,31 +64,31 @@ def question(
     :param redact: takes credentials out of a text.
     :param never_send: glob patterns of files whose content must not leave.
     """
-    failed = Failed.of(run, _far_from(change))
+    failed = ShownFailures.of(run, _build_distance(change))
     if not failed.shown:
         return None
-    reading = plan(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
+    reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
     parts = [
-        *_diff(change, reading),
+        *_render_diff(change, reading),
         "== what failed",
-        *told(failed, {each.test_id: each for each in looked}, redact, never_send),
+        *render_failures(failed, {each.test_id: each for each in looked}, redact, never_send),
     ]
     return AnalysisQuestion(
         key="model analysis of failures",
-        instructions=prompt("analyse"),
-        content=framed(redact("\n".join(parts))),
+        instructions=load_prompt("analyse"),
+        content=frame_data(redact("\n".join(parts))),
         max_output_tokens=500 + 400 * len(failed.shown),
         tests=tuple(case.id for case in failed.shown),
         paths=_paths(reading, failed.shown),
     )
 
 
-def _paths(reading: Reading, cases: Iterable[TestCase]) -> tuple[str, ...]:
+def _paths(reading: FileSelection, cases: Iterable[TestCase]) -> tuple[str, ...]:
     changed = (part.path for group in reading.groups for part in group)
     return tuple(dict.fromkeys([*changed, *(case.path for case in cases if case.path)]))
 
 
-def _far_from(change: Change) -> Callable[[TestCase], int]:
+def _build_distance(change: Change) -> Callable[[TestCase], int]:
     """How far a test is from a change: the tests in changed files are nearest, then those named after one."""
     touched = frozenset(change.paths)
     names = {namesake(path) for path in touched if is_source(path)}
@@ -94,13 +101,13 @@ def _far_from(change: Change) -> Callable[[TestCase], int]:
     return far
 
 
-def _diff(change: Change, reading: Reading) -> Iterator[str]:
+def _render_diff(change: Change, reading: FileSelection) -> Iterator[str]:
     yield from (shown.text for group in reading.groups for shown in group)
     others = [*change.not_looked_at, *reading.not_read]
     if others:
         yield "== also changed, not shown"
-        yield from (f"- {clean(entry.path)}: {clean(entry.reason)}" for entry in others[:_NOT_SHOWN])
-        yield from left_out(len(others) - _NOT_SHOWN, "files")
+        yield from (f"- {clean_name(entry.path)}: {clean_name(entry.reason)}" for entry in others[:_NOT_SHOWN])
+        yield from note_omitted(len(others) - _NOT_SHOWN, "files")
 
 
 # --- the answer --------------------------------------------------------------------------------------------
@@ -125,7 +132,7 @@ class Judgement(BaseModel):
 _JUDGEMENT = TypeAdapter(Judgement)
 
 
-def _readable(value: Any) -> Any:
+def _keep_valid(value: Any) -> Any:
     """As many of the judgements that follow the rules as were asked for at most.
 
     A list in which none follows them is a mistake of the model.
@@ -144,14 +151,14 @@ def _is_judgement(item: Any) -> bool:
     return True
 
 
-class Judged(BaseModel):
+class FailureJudgements(BaseModel):
     """What the model hands in."""
 
-    failures: Annotated[list[Judgement], BeforeValidator(_readable)]
+    failures: Annotated[list[Judgement], BeforeValidator(_keep_valid)]
 
 
-def analyses(
-    run: TestRun, looked: Sequence[Analysis], answer: Judged | None, question: AnalysisQuestion | None
+def merge_analyses(
+    run: TestRun, looked: Sequence[Analysis], answer: FailureJudgements | None, question: AnalysisQuestion | None
 ) -> tuple[Analysis, ...]:
     """What each failure means: as the model says where that fits, else as the first look says.
 
@@ -162,15 +169,18 @@ def analyses(
     :param question: what was asked; None if nothing was.
     """
     first = {each.test_id: each for each in looked}
-    judged = {} if answer is None or question is None else _by_test(answer, question.tests)
+    judged = {} if answer is None or question is None else _map_by_test(answer, question.tests)
     paths = () if question is None else question.paths
-    failed = what_failed(run)
-    own = (_weighed(first.get(case.id) or first_look(case, run.flaky), judged.get(case.id), paths) for case in failed)
+    failed = list_failures(run)
+    own = (
+        _apply_judgement(first.get(case.id) or classify_failure(case, run.flaky), judged.get(case.id), paths)
+        for case in failed
+    )
     ids = {case.id for case in failed}
     return (*own, *(look for test, look in first.items() if test not in ids))
 
 
-def _by_test(answer: Judged, tests: Sequence[str]) -> dict[str, Judgement]:
+def _map_by_test(answer: FailureJudgements, tests: Sequence[str]) -> dict[str, Judgement]:
     """Id of a test → what the model says first about it; of those it was shown only."""
     found: dict[str, Judgement] = {}
     for judgement in answer.failures:
@@ -179,9 +189,9 @@ def _by_test(answer: Judged, tests: Sequence[str]) -> dict[str, Judgement]:
     return found
 
 
-def _weighed(look: Analysis, judgement: Judgement | None, paths: Sequence[str]) -> Analysis:
+def _apply_judgement(look: Analysis, judgement: Judgement | None, paths: Sequence[str]) -> Analysis:
     """The model's word, if it has one and nobody saw that the test is flaky."""
-    cause = "" if judgement is None else _said(judgement.root_cause, _CAUSE)
+    cause = "" if judgement is None else _clean_text(judgement.root_cause, _CAUSE)
     if judgement is None or not cause or look.failure_class is FailureClass.flaky:
         return look
     return Analysis(
@@ -202,27 +212,27 @@ def _is_daring(judgement: Judgement, look: Analysis) -> bool:
 
 def _fix(judgement: Judgement, paths: Sequence[str]) -> str:
     """The suggested fix with its place, if the place is one that is known."""
-    fix = _said(judgement.suggested_fix, _FIX)
+    fix = _clean_text(judgement.suggested_fix, _FIX)
     if not fix or judgement.path not in paths:
         return fix
     known = judgement.line is not None and 1 <= judgement.line <= LAST_LINE
-    return f"In {clean(judgement.path)}{f':{judgement.line}' if known else ''}: {fix}"[:_FIX]
+    return f"In {clean_name(judgement.path)}{f':{judgement.line}' if known else ''}: {fix}"[:_FIX]
 
 
-def _said(text: str, limit: int) -> str:
+def _clean_text(text: str, limit: int) -> str:
     """A model's words as one line of bounded length, without addresses that a reader might follow."""
-    said = _ADDRESS.sub("(address left out)", without_hidden(text[: 4 * limit]))
+    said = _ADDRESS.sub("(address left out)", strip_hidden(text[: 4 * limit]))
     return said if len(said) <= limit else said[: limit - 1].rstrip() + "…"
 
 
 # --- what is to be fixed -----------------------------------------------------------------------------------
 
 
-def to_fix(run: TestRun, analyses: Sequence[Analysis]) -> tuple[ToFix, ...]:
+def list_fixable(run: TestRun, analyses: Sequence[Analysis]) -> tuple[RequiredFix, ...]:
     """The failures of a run whose fix is known well enough to be carried out (pure)."""
-    failed = {case.id: case for case in what_failed(run)}
+    failed = {case.id: case for case in list_failures(run)}
     return tuple(
-        ToFix(path=case.path or "", line=case.line, rule=case.id, message=_message(case, analysis))
+        RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=_message(case, analysis))
         for analysis in analyses
         if _is_fixable(analysis) and (case := failed.get(analysis.test_id)) is not None
     )
@@ -234,7 +244,7 @@ def _is_fixable(analysis: Analysis) -> bool:
 
 
 def _message(case: TestCase, analysis: Analysis) -> str:
-    what = " ".join(visible(case.message or exception_line(case)).split())[:_WHAT]
+    what = " ".join(strip_invisible(case.message or find_exception_line(case)).split())[:_WHAT]
     return (
         f"It fails: {what}\n"
         f"Root cause: {analysis.root_cause[:_CAUSE]}\n"

@@ -16,13 +16,15 @@ _PROGRAMS = ("python3", "node", "go", "cargo", "ruby", "java", "dotnet", "php")
 """Of another one of these, what was built would not fit."""
 
 
-def key(setups: Collection[Command], files: Mapping[str, File], has_network: bool, level: int, programs: str) -> str:
+def compute_key(
+    setups: Collection[Command], files: Mapping[str, File], has_network: bool, level: int, programs: str
+) -> str:
     """The key of a set-up.
 
     :param files: path → file, of the commit.
     :param has_network: whether its configuration asks for the network.
     :param level: of the sandbox in which it runs.
-    :param programs: what runs it; see :func:`programs`.
+    :param programs: what runs it; see :func:`describe_programs`.
     :returns: 64 hexadecimal digits.
     """
     words = [word for command in setups for word in command.words]
@@ -36,17 +38,17 @@ def key(setups: Collection[Command], files: Mapping[str, File], has_network: boo
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
-def programs(reads: Sequence[Path]) -> str:
+def describe_programs(reads: Sequence[Path]) -> str:
     """What this machine is, and which programs a set-up finds on it.
 
     :param reads: folders of programs that the operator named.
     """
     folders = [*(folder / "bin" for folder in reads), *map(Path, PATH.split(":"))]
-    found = [_described(name, folders) for name in _PROGRAMS]
+    found = [_describe_program(name, folders) for name in _PROGRAMS]
     return " ".join([platform.machine(), *platform.libc_ver(), *filter(None, found)])
 
 
-def _described(name: str, folders: Sequence[Path]) -> str:
+def _describe_program(name: str, folders: Sequence[Path]) -> str:
     """The file that a program is, and when and how large it was made; empty if there is none."""
     for folder in folders:
         path = (folder / name).resolve()

@@ -16,7 +16,7 @@ _SECONDS = 1800
 log = structlog.get_logger(__name__)
 
 
-class Filling:
+class CacheWarmer:
     """The set-ups of this process.
 
     :ivar cache: what they fill.
@@ -28,19 +28,19 @@ class Filling:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._is_closed = False
 
-    def begin(self, repository_id: int, key: str, work: Callable[[], Awaitable[Size]]) -> None:
+    def start(self, repository_id: int, key: str, work: Callable[[], Awaitable[Size]]) -> None:
         """Have an entry made, unless one of this repository is on its way, or it was tried within the hour.
 
         :param work: makes it.
         """
         if self._is_closed or repository_id in self._tasks:
             return
-        filled = self._filled(repository_id, key, work)
+        filled = self._fill(repository_id, key, work)
         task = asyncio.create_task(filled, context=Context())  # a part of no workflow
         self._tasks[repository_id] = task
         task.add_done_callback(lambda _: self._tasks.pop(repository_id))
 
-    async def over(self) -> None:
+    async def wait(self) -> None:
         """Wait for what is on its way."""
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
@@ -56,9 +56,9 @@ class Filling:
         self._is_closed = True
         for task in self._tasks.values():
             task.cancel()
-        await self.over()
+        await self.wait()
 
-    async def _filled(self, repository_id: int, key: str, work: Callable[[], Awaitable[Size]]) -> None:
+    async def _fill(self, repository_id: int, key: str, work: Callable[[], Awaitable[Size]]) -> None:
         about = {"repository": repository_id, "key": key[:12]}
         try:
             async with self._turn:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agents.testing.xml import inside, number, read
+from agents.testing.xml import parse_number, parse_xml, to_repository_path
 from domain.errors import ToolError
 from domain.runs.testing import LAST_LINE, LONGEST_PATH, Coverage, FileCoverage
 
@@ -22,8 +22,8 @@ def parse(document: bytes, root: str, paths: Collection[str] = ()) -> Coverage:
     :raises ToolError: it is not a Cobertura report, or holds more than anybody could want to read.
     """
     report = _Report(root, frozenset(paths))
-    read(document, "The coverage report", report.start, report.end)
-    return Coverage(files=tuple(file.value(path) for path, file in sorted(report.files.items())))
+    parse_xml(document, "The coverage report", report.start, report.end)
+    return Coverage(files=tuple(file.to_coverage(path) for path, file in sorted(report.files.items())))
 
 
 @dataclass
@@ -34,7 +34,7 @@ class _File:
     branches: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     functions: list[bool] = field(default_factory=list[bool])
 
-    def value(self, path: str) -> FileCoverage:
+    def to_coverage(self, path: str) -> FileCoverage:
         ran = sum(self.functions)
         return FileCoverage(
             path=path,
@@ -64,13 +64,13 @@ class _Report:
             raise ToolError("The coverage report does not begin with the element coverage.")
         self._depth += 1
         if name == "class":
-            self._file = self._of(attributes.get("filename", ""))
+            self._file = self._find_file(attributes.get("filename", ""))
         elif name == "method" and self._file is not None:
             self._in_function = True
             self._file.functions.append(False)
             self._count()
         elif name == "line" and self._file is not None:
-            self._take(self._file, attributes)
+            self._add_line(self._file, attributes)
 
     def end(self, name: str, text: str) -> None:
         self._depth -= 1
@@ -81,7 +81,7 @@ class _Report:
         elif name == "method":
             self._in_function = False
 
-    def _of(self, name: str) -> _File | None:
+    def _find_file(self, name: str) -> _File | None:
         """The file a class is about; None if it is none of the repository."""
         path = self._path(name)
         if path is None:
@@ -98,13 +98,17 @@ class _Report:
             candidates = [name]
         else:
             candidates = [f"{source.rstrip('/')}/{name}" if source else name for source in self._sources] or [name]
-        found = [path for path in (inside(each, self._root, LONGEST_PATH) for each in candidates) if path is not None]
+        found = [
+            path
+            for path in (to_repository_path(each, self._root, LONGEST_PATH) for each in candidates)
+            if path is not None
+        ]
         if self._paths:
             found = [path for path in found if path in self._paths]
         return found[0] if found else None
 
-    def _take(self, file: _File, attributes: Mapping[str, str]) -> None:
-        line = number(attributes.get("number"), LAST_LINE)
+    def _add_line(self, file: _File, attributes: Mapping[str, str]) -> None:
+        line = parse_number(attributes.get("number"), LAST_LINE)
         if not line:
             return
         ran = attributes.get("hits", "0").strip("0") != "" and attributes.get("hits", "").isdecimal()

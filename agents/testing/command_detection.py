@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.testing.test_selection import Selection, is_runnable
 from domain.config.configuration import Commands
-from domain.runs.testing import CommandResult, Framework, Kind, TestCase
+from domain.runs.testing import CommandKind, CommandResult, Framework, TestCase
 
 RESULTS = "FORGE_RESULTS"
 """The environment variable that names the folder for ``junit.xml`` and ``coverage.xml``."""
@@ -33,7 +33,7 @@ class Command(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    kind: Kind
+    kind: CommandKind
     words: tuple[str, ...]
     framework: Framework = Framework.other
     environment: tuple[tuple[str, str], ...] = ()
@@ -46,7 +46,7 @@ class Command(BaseModel):
         return shlex.join(self.words)
 
 
-class Detected(BaseModel):
+class DetectedCommands(BaseModel):
     """What is to be run.
 
     :param reason: what was found, and by what, one sentence.
@@ -68,21 +68,23 @@ class Detected(BaseModel):
         return tuple(command for command in self.commands if command.kind == "test")
 
 
-def detect(paths: Collection[str], manifests: Mapping[str, str], configured: Commands, results: str) -> Detected:
+def detect(
+    paths: Collection[str], manifests: Mapping[str, str], configured: Commands, results: str
+) -> DetectedCommands:
     """What to run, in this order: set up, build, lint, check types, test.
 
     :param paths: the files of the repository.
     :param manifests: path → content, of those :data:`MANIFESTS` that are there.
     :param results: the folder the commands may write reports to, as they see it; absolute.
     """
-    known = _Known(frozenset(paths), {path: text[:_LARGEST] for path, text in manifests.items()}, results)
+    known = _RepositoryFacts(frozenset(paths), {path: text[:_LARGEST] for path, text in manifests.items()}, results)
     found: list[Command] = []
     reasons: list[str] = []
-    for kind, line in _configured(configured):
-        found += _as_configured(kind, line, known)
+    for kind, line in _list_configured(configured):
+        found += _build_configured(kind, line, known)
         reasons.append(f"`commands.{kind}` is configured")
     given = {command.kind for command in found}
-    for detected, why in (_python(known), _node(known), _go(known), _cargo(known)):
+    for detected, why in (_detect_python(known), _detect_node(known), _detect_go(known), _detect_cargo(known)):
         wanted = [
             each for each in detected if each.kind not in given and not ("test" in given and each.kind == "coverage")
         ]
@@ -97,14 +99,14 @@ def detect(paths: Collection[str], manifests: Mapping[str, str], configured: Com
     if not any(command.kind == "test" for command in found):
         reasons.append("no tests were found")
     said = "; ".join(reasons)
-    return Detected(commands=tuple(found), reason=f"{said[:1].upper()}{said[1:]}.")
+    return DetectedCommands(commands=tuple(found), reason=f"{said[:1].upper()}{said[1:]}.")
 
 
-_ORDER: tuple[Kind, ...] = ("setup", "build", "lint", "typecheck", "test", "coverage", "retry")
+_ORDER: tuple[CommandKind, ...] = ("setup", "build", "lint", "typecheck", "test", "coverage", "retry")
 
 
-def _configured(commands: Commands) -> list[tuple[Kind, str]]:
-    lines: list[tuple[Kind, str | None]] = [
+def _list_configured(commands: Commands) -> list[tuple[CommandKind, str]]:
+    lines: list[tuple[CommandKind, str | None]] = [
         ("setup", commands.setup),
         ("build", commands.build),
         ("lint", commands.lint),
@@ -114,7 +116,7 @@ def _configured(commands: Commands) -> list[tuple[Kind, str]]:
     return [(kind, line) for kind, line in lines if line is not None]
 
 
-class _Known:
+class _RepositoryFacts:
     """What is known of a repository."""
 
     def __init__(self, paths: frozenset[str], manifests: Mapping[str, str], results: str) -> None:
@@ -139,15 +141,15 @@ _IS_PYTHON = re.compile(r"python3?(\.\d{1,2})?")
 _PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.MULTILINE)
 
 
-def _python(known: _Known) -> tuple[list[Command], str]:
+def _detect_python(known: _RepositoryFacts) -> tuple[list[Command], str]:
     declared = known.text(*_PYTHON)
     found: list[Command] = []
     why = ""
     tests = known.tests(".py")
     if tests:
-        sign = _sign_of_pytest(known, declared)
+        sign = _explain_pytest(known, declared)
         if sign:
-            found += _pytest(known, declared)
+            found += _build_pytest(known, declared)
             why = f"pytest, because {sign}"
         else:
             found.append(Command(kind="test", words=("python3", "-m", "unittest"), framework=Framework.unittest))
@@ -164,7 +166,7 @@ def _python(known: _Known) -> tuple[list[Command], str]:
     return found, why
 
 
-def _sign_of_pytest(known: _Known, declared: str) -> str:
+def _explain_pytest(known: _RepositoryFacts, declared: str) -> str:
     if _PYTEST_SECTION.search(declared):
         return "it is configured"
     if named := next((path for path in ("pytest.ini", ".pytest.ini") if path in known.paths), None):
@@ -174,16 +176,16 @@ def _sign_of_pytest(known: _Known, declared: str) -> str:
     return "there is a `conftest.py`" if any(p.rpartition("/")[2] == "conftest.py" for p in known.paths) else ""
 
 
-def _pytest(known: _Known, declared: str) -> list[Command]:
+def _build_pytest(known: _RepositoryFacts, declared: str) -> list[Command]:
     """pytest with reports; coverage by its plug-in, else by coverage.py, else not at all."""
     if "pytest-cov" not in declared and re.search(r"\bcoverage\b", declared):
         start = ("python3", "-m", "coverage", "run", "--branch", "-m", "pytest")
         written = ("python3", "-m", "coverage", "xml", "-o", f"{known.results}/coverage.xml")
-        return [_with_reports(start, known), Command(kind="coverage", words=written)]
-    return [_with_reports(("python3", "-m", "pytest"), known)]
+        return [_add_reports(start, known), Command(kind="coverage", words=written)]
+    return [_add_reports(("python3", "-m", "pytest"), known)]
 
 
-def _with_reports(words: Sequence[str], known: _Known) -> Command:
+def _add_reports(words: Sequence[str], known: _RepositoryFacts) -> Command:
     """pytest's command line and what makes it write its reports; the older family names file and line."""
     report = ("-o", "junit_family=xunit1", f"--junit-xml={known.results}/junit.xml")
     measure: tuple[str, ...] = ()
@@ -193,11 +195,11 @@ def _with_reports(words: Sequence[str], known: _Known) -> Command:
     return Command(kind="test", words=(*words, *report, *measure), framework=Framework.pytest, writes_report=True)
 
 
-def _as_configured(kind: Kind, line: str, known: _Known) -> list[Command]:
+def _build_configured(kind: CommandKind, line: str, known: _RepositoryFacts) -> list[Command]:
     """The command as it is, only that pytest is asked for its reports."""
     words = tuple(shlex.split(line))
     if kind == "test" and _is_pytest(words):
-        return [_with_reports(words, known).model_copy(update={"is_configured": True})]
+        return [_add_reports(words, known).model_copy(update={"is_configured": True})]
     return [Command(kind=kind, words=words, is_configured=True)]
 
 
@@ -210,7 +212,7 @@ def _is_pytest(words: Sequence[str]) -> bool:
 # --- other languages ---------------------------------------------------------------------------------------
 
 
-def _node(known: _Known) -> tuple[list[Command], str]:
+def _detect_node(known: _RepositoryFacts) -> tuple[list[Command], str]:
     manifest = _table(known.text("package.json"))
     scripts = _texts(manifest, "scripts")
     test = scripts.get("test", "")
@@ -223,19 +225,19 @@ def _node(known: _Known) -> tuple[list[Command], str]:
             found.append(Command(kind=kind, words=("npm", "run", name)))
     if not test or "no test specified" in test:  # what `npm init` writes
         return found, "`package.json` has scripts" if found else ""
-    command = _node_tests(test, needed, known.results)
+    command = _build_node_tests(test, needed, known.results)
     found.append(command)
     return found, f"`package.json` has a script `test` ({command.framework.value})"
 
 
-_SCRIPTS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+_SCRIPTS: tuple[tuple[CommandKind, tuple[str, ...]], ...] = (
     ("build", ("build",)),
     ("lint", ("lint",)),
     ("typecheck", ("typecheck", "type-check")),
 )
 
 
-def _node_tests(script: str, needed: Collection[str], results: str) -> Command:
+def _build_node_tests(script: str, needed: Collection[str], results: str) -> Command:
     """The runner itself where the script does nothing else, because only then it can be given arguments."""
     report = f"{results}/junit.xml"
     match script.split():
@@ -261,7 +263,7 @@ def _node_tests(script: str, needed: Collection[str], results: str) -> Command:
             return Command(kind="test", words=("npm", "test"))
 
 
-def _go(known: _Known) -> tuple[list[Command], str]:
+def _detect_go(known: _RepositoryFacts) -> tuple[list[Command], str]:
     if not known.text("go.mod"):
         return [], ""
     found = [
@@ -274,7 +276,7 @@ def _go(known: _Known) -> tuple[list[Command], str]:
     return found, "`go.mod` makes it a Go module"
 
 
-def _cargo(known: _Known) -> tuple[list[Command], str]:
+def _detect_cargo(known: _RepositoryFacts) -> tuple[list[Command], str]:
     if not known.text("Cargo.toml"):
         return [], ""
     found = [
@@ -310,7 +312,7 @@ _OF_FRAMEWORK = {
 }
 
 
-def narrowed(command: Command, selection: Selection) -> Command | None:
+def narrow_command(command: Command, selection: Selection) -> Command | None:
     """The command for the selected tests only; as it is where it cannot be told, and None if none of them are its."""
     suffixes = _OF_FRAMEWORK.get(command.framework)
     if selection.runs_all or command.kind != "test" or suffixes is None or command.is_configured:
@@ -318,10 +320,10 @@ def narrowed(command: Command, selection: Selection) -> Command | None:
     tests = [test for test in selection.tests if test.endswith(suffixes)]
     if not tests:
         return None
-    return _naming(command, tests)
+    return _append_tests(command, tests)
 
 
-def again(command: Command, failed: Sequence[TestCase], selection: Selection) -> Command:
+def build_retry(command: Command, failed: Sequence[TestCase], selection: Selection) -> Command:
     """The command that runs failed tests once more: those alone where pytest ran them, else all selected.
 
     :param command: as it was before it was narrowed.
@@ -330,13 +332,13 @@ def again(command: Command, failed: Sequence[TestCase], selection: Selection) ->
     is_pytest = command.framework is Framework.pytest and not command.is_configured
     is_known = is_pytest and all(case.path and case.id.startswith(case.path) for case in failed)
     if named and is_known and _can_name(named):
-        return _naming(command, named).model_copy(update={"kind": "retry"})
-    return (narrowed(command, selection) or command).model_copy(update={"kind": "retry"})
+        return _append_tests(command, named).model_copy(update={"kind": "retry"})
+    return (narrow_command(command, selection) or command).model_copy(update={"kind": "retry"})
 
 
 def is_missing(result: CommandResult) -> bool:
     """Whether the program of a command is not there, so that it says nothing about what it was to look at."""
-    has_no_module = not result.succeeded and _NO_MODULE.fullmatch(result.output.strip()) is not None
+    has_no_module = not result.is_successful and _NO_MODULE.fullmatch(result.output.strip()) is not None
     return (result.exit_status in _CANNOT_BE_RUN or has_no_module) and not result.cases
 
 
@@ -349,7 +351,7 @@ def _can_name(names: Sequence[str]) -> bool:
     return len(names) <= _MOST_NAMED and not any(name.startswith(("-", "@")) or "…" in name for name in names)
 
 
-def _naming(command: Command, names: Sequence[str]) -> Command:
+def _append_tests(command: Command, names: Sequence[str]) -> Command:
     """With tests named behind it; as it is if they cannot be."""
     if not _can_name(names):
         return command

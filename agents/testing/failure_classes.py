@@ -18,7 +18,7 @@ _IS_ASSERTION = re.compile(r"^(?:[\w.]{0,200}\.)?Assert\w{0,40}\b|^assert\b|^exp
 
 
 @dataclass(frozen=True)
-class _Sign:
+class _Symptom:
     """Words by which an environment that lacks something shows itself."""
 
     words: re.Pattern[str]
@@ -27,50 +27,50 @@ class _Sign:
     confidence: float
 
 
-def _sign(words: str, cause: str, fix: str, confidence: float) -> _Sign:
-    return _Sign(re.compile(words, re.IGNORECASE), cause, fix, confidence)
+def _build_symptom(words: str, cause: str, fix: str, confidence: float) -> _Symptom:
+    return _Symptom(re.compile(words, re.IGNORECASE), cause, fix, confidence)
 
 
-_SIGNS = (
-    _sign(
+_SYMPTOMS = (
+    _build_symptom(
         r"command not found|executable file not found|No such file or directory: ['\"][\w.-]+['\"]$"
         r"|spawn \S{1,100} ENOENT",
         "A program that the test starts is not installed where it ran",
         "Install the program in `commands.setup`, or skip the test where it is missing.",
         0.6,
     ),
-    _sign(
+    _build_symptom(
         r"name resolution|Name or service not known|nodename nor servname|getaddrinfo"
         r"|\bENOTFOUND\b|\bEAI_AGAIN\b|no such host",
         "The test looks up a host, and there is no network where it ran",
         "Have the test talk to something it starts itself instead of a host outside.",
         0.7,
     ),
-    _sign(
+    _build_symptom(
         r"Connection ?refused|\bECONNREFUSED\b|Network is unreachable|\bENETUNREACH\b|No route to host",
         "The test connects to a service that does not run where it ran",
         "Have the test start the service itself, or skip the test where it is missing.",
         0.65,
     ),
-    _sign(
+    _build_symptom(
         r"No space left on device|\bENOSPC\b|Disk quota exceeded",
         "There was no space left where it ran",
         "Have the test write less, or ask whoever operates Forge for more room.",
         0.7,
     ),
-    _sign(
+    _build_symptom(
         r"\bMemoryError\b|out of memory|Cannot allocate memory|\bENOMEM\b|OOMKilled|heap limit",
         "Memory ran out where it ran",
         "Have the test use less memory, or ask whoever operates Forge for more.",
         0.6,
     ),
-    _sign(
+    _build_symptom(
         r"timed? ?out\b|\bTimeout\w{0,20}\b|deadline exceeded|\bETIMEDOUT\b",
         "The test took longer than it may",
         "Find out what it waits for; if it is only slow, give it more time.",
         0.4,
     ),
-    _sign(
+    _build_symptom(
         r"(Permission denied|\bEACCES\b|\bEPERM\b|Read-only file system|Operation not permitted).{0,40}['\"]/",
         "The test needs something outside the repository that it has no right to",
         "Have the test use a temporary folder instead.",
@@ -79,29 +79,29 @@ _SIGNS = (
 )
 
 
-def first_look(case: TestCase, flaky: Collection[str] = (), modules: Collection[str] = ()) -> Analysis:
+def classify_failure(case: TestCase, flaky: Collection[str] = (), modules: Collection[str] = ()) -> Analysis:
     """What a failure means, as far as its words tell.
 
     :param flaky: ids of the tests that passed when they were run again.
     :param modules: names of the repository's own modules: where one of them is missing, nothing has to be installed.
     """
-    line = exception_line(case)
-    said = _said_by(case.id)
+    line = find_exception_line(case)
+    said = _make_analyser(case.id)
     if case.id in flaky:
         cause = f"It failed, and passed when it was run again: {line}"
         return said(
             FailureClass.flaky, cause, "Look for what differs between two runs: time, order, chance, leftovers.", 0.6
         )
     if missing := _FOUND_MISSING.search(line):
-        return _of_missing_module(said, missing[1], modules)
+        return _explain_missing_module(said, missing[1], modules)
     if not _IS_ASSERTION.search(line):
-        sign = next((sign for sign in _SIGNS if sign.words.search(line)), None)
+        sign = next((sign for sign in _SYMPTOMS if sign.words.search(line)), None)
         if sign is not None:
             return said(FailureClass.environment, f"{sign.cause}: {line}", sign.fix, sign.confidence)
     return said(FailureClass.real_bug, line, "", 0.5)
 
 
-def exception_line(case: TestCase) -> str:
+def find_exception_line(case: TestCase) -> str:
     """The line that says what went wrong."""
     first = case.message.partition("\n")[0]
     if match := _EXCEPTION.search(first):
@@ -116,17 +116,17 @@ def exception_line(case: TestCase) -> str:
     return first or next(iter(raised), "") or details.strip().partition("\n")[0][:500] or "It does not say why."
 
 
-def own_modules(paths: Collection[str]) -> frozenset[str]:
+def find_own_modules(paths: Collection[str]) -> frozenset[str]:
     """The names by which a repository's own Python modules may be imported: what their files and folders are called."""
     files = (path.removesuffix(".py") for path in paths if path.endswith(".py"))
     return frozenset(part for file in files for part in file.split("/"))
 
 
-_Said = Callable[[FailureClass, str, str, float], Analysis]
+_Analyser = Callable[[FailureClass, str, str, float], Analysis]
 
 
-def _said_by(test_id: str) -> _Said:
-    def said(failure_class: FailureClass, cause: str, fix: str, confidence: float) -> Analysis:
+def _make_analyser(test_id: str) -> _Analyser:
+    def analyse(failure_class: FailureClass, cause: str, fix: str, confidence: float) -> Analysis:
         return Analysis(
             test_id=test_id,
             failure_class=failure_class,
@@ -135,10 +135,10 @@ def _said_by(test_id: str) -> _Said:
             confidence=min(confidence, MOST_CONFIDENT),
         )
 
-    return said
+    return analyse
 
 
-def _of_missing_module(said: _Said, name: str, modules: Collection[str]) -> Analysis:
+def _explain_missing_module(said: _Analyser, name: str, modules: Collection[str]) -> Analysis:
     if name.split(".")[0] in modules:
         cause = f"The repository's own module {name} cannot be imported"
         return said(FailureClass.real_bug, cause, "Correct the import, or add the module that is missing.", 0.6)

@@ -4,20 +4,20 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.review.model.rendering import Redact, clean
+from agents.review.model.rendering import Redact, clean_name
 from domain.globs import matches
 from domain.runs.testing import (
     LONGEST_DETAILS,
     LONGEST_ID,
-    MOST_TOLD,
+    MAX_DETAILED,
     Analysis,
+    CaseOutcome,
     CommandResult,
-    Outcome,
     TestCase,
     TestRun,
 )
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 
 MOST_TESTS = 10
 MOST_COMMANDS = 5
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[\w./@+-]{2,500}")
 
 
 @dataclass(frozen=True)
-class Failed:
+class ShownFailures:
     """What failed, as far as there is room for it.
 
     :param shown: the cases, numbered from 1 in this order.
@@ -40,49 +40,49 @@ class Failed:
     more_commands: int = 0
 
     @classmethod
-    def of(cls, run: TestRun, far: Callable[[TestCase], int] = lambda _case: 0) -> "Failed":
+    def of(cls, run: TestRun, far: Callable[[TestCase], int] = lambda _case: 0) -> "ShownFailures":
         """What failed in a run.
 
         :param far: how little a test has to do with what was changed; those that have most come first.
         """
         failed = run.failures
-        tests = sorted(failed[:MOST_TOLD], key=far)[:MOST_TESTS]
-        commands = _commands(run, {case.id for case in failed})
+        tests = sorted(failed[:MAX_DETAILED], key=far)[:MOST_TESTS]
+        commands = _list_failed_commands(run, {case.id for case in failed})
         shown = (*tests, *commands[:MOST_COMMANDS])
         return cls(shown, len(failed) - len(tests), max(0, len(commands) - MOST_COMMANDS))
 
 
-def what_failed(run: TestRun) -> tuple[TestCase, ...]:
+def list_failures(run: TestRun) -> tuple[TestCase, ...]:
     """The first of the tests that failed, and a case for each failed command that none of them accounts for.
 
     Such a case has the command's line as its id.
     """
     tests = run.failures
-    return (*tests[:MOST_TOLD], *_commands(run, {case.id for case in tests}))
+    return (*tests[:MAX_DETAILED], *_list_failed_commands(run, {case.id for case in tests}))
 
 
-def _commands(run: TestRun, failed: Collection[str]) -> tuple[TestCase, ...]:
+def _list_failed_commands(run: TestRun, failed: Collection[str]) -> tuple[TestCase, ...]:
     """:param failed: ids of the tests that failed."""
     unique: dict[str, TestCase] = {}
     for command in run.failed_commands:
-        case = _as_case(command)
+        case = _to_case(command)
         if case.id not in failed and not any(each.outcome.is_bad and each.id in failed for each in command.cases):
             unique.setdefault(case.id, case)
     return tuple(unique.values())
 
 
-def _as_case(command: CommandResult) -> TestCase:
+def _to_case(command: CommandResult) -> TestCase:
     ended = "timed out or was stopped" if command.exit_status is None else f"ended with status {command.exit_status}"
     return TestCase(
         id=command.line[:LONGEST_ID] or command.kind,
-        outcome=Outcome.error,
+        outcome=CaseOutcome.error,
         message=f"The {command.kind} command {ended}, and no failed test says why.",
-        details=outgoing(visible(command.output))[-LONGEST_DETAILS:],
+        details=redact_outgoing(strip_invisible(command.output))[-LONGEST_DETAILS:],
     )
 
 
-def told(
-    failed: Failed, looked: Mapping[str, Analysis], redact: Redact, never_send: Sequence[str] = ()
+def render_failures(
+    failed: ShownFailures, looked: Mapping[str, Analysis], redact: Redact, never_send: Sequence[str] = ()
 ) -> Iterator[str]:
     """The lines that show what failed, each case under its number.
 
@@ -91,22 +91,22 @@ def told(
     :param never_send: glob patterns of files whose content must not leave.
     """
     for number, case in enumerate(failed.shown, 1):
-        place = f" at {clean(case.where)}" if case.where else ""
-        yield f"#{number} {clean(redact(case.id))}{place}"
+        place = f" at {clean_name(case.where)}" if case.where else ""
+        yield f"#{number} {clean_name(redact(case.id))}{place}"
         if _names_one_of(never_send, case):
             yield "[what it said is not shown: it names a file that is not sent to a model]"
         else:
-            yield from _told(case, looked.get(case.id), redact)
-    yield from left_out(failed.more_tests, "failed tests")
-    yield from left_out(failed.more_commands, "failed commands")
+            yield from _render_case(case, looked.get(case.id), redact)
+    yield from note_omitted(failed.more_tests, "failed tests")
+    yield from note_omitted(failed.more_commands, "failed commands")
 
 
-def _told(case: TestCase, look: Analysis | None, redact: Redact) -> Iterator[str]:
+def _render_case(case: TestCase, look: Analysis | None, redact: Redact) -> Iterator[str]:
     if look is not None:
-        cause = " ".join(redact(visible(look.root_cause)).split())[:_FIRST_LOOK]
+        cause = " ".join(redact(strip_invisible(look.root_cause)).split())[:_FIRST_LOOK]
         yield f"First look: {look.failure_class.value}, confidence {look.confidence:.2f}: {cause}"
-    yield from _quoted(redact(visible(case.message)))
-    yield from _quoted(_end(redact(visible(case.details))))
+    yield from _quote(redact(strip_invisible(case.message)))
+    yield from _quote(_end(redact(strip_invisible(case.details))))
 
 
 def _names_one_of(never_send: Sequence[str], case: TestCase) -> bool:
@@ -125,11 +125,11 @@ def _end(text: str) -> str:
     return text if len(text) <= _DETAILS else "…" + text[-_DETAILS:]
 
 
-def _quoted(text: str) -> list[str]:
+def _quote(text: str) -> list[str]:
     """A text with a mark before each line, so that none can pass for a heading or a note of ours."""
     return [f"> {line}" for line in text.split("\n")] if text.strip() else []
 
 
-def left_out(count: int, what: str) -> list[str]:
+def note_omitted(count: int, what: str) -> list[str]:
     """A line that says how many more there are; none where there are none."""
     return [f"[{count:,} more {what} are left out]"] if count > 0 else []

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.testing.xml import both_ends, inside, number, one_line, read
+from agents.testing.xml import keep_ends, parse_number, parse_xml, to_one_line, to_repository_path
 from domain.errors import ToolError
 from domain.runs.testing import (
     LAST_LINE,
@@ -19,17 +19,17 @@ from domain.runs.testing import (
     LONGEST_MESSAGE,
     LONGEST_PATH,
     LONGEST_RUN,
-    Outcome,
+    CaseOutcome,
     TestCase,
-    worst,
+    keep_worst,
 )
 
 MOST_CASES = 20_000
 _MOST_NAMES = 12_000_000  # bytes of all names together, as JSON
 _MOST_TEXTS = 10_000_000  # of all messages and details
 
-_OUTCOMES = {"failure": Outcome.failed, "error": Outcome.error, "skipped": Outcome.skipped}
-_WEIGHT = {Outcome.passed: 0, Outcome.skipped: 1, Outcome.error: 2, Outcome.failed: 3}
+_OUTCOMES = {"failure": CaseOutcome.failed, "error": CaseOutcome.error, "skipped": CaseOutcome.skipped}
+_WEIGHT = {CaseOutcome.passed: 0, CaseOutcome.skipped: 1, CaseOutcome.error: 2, CaseOutcome.failed: 3}
 _LOOKS_LIKE_A_FILE = re.compile(r"[^\s:]*[^\s:/]\.(py|[cm]?[jt]sx?|go|rs|java|kt|rb|php)")
 
 
@@ -40,8 +40,8 @@ def parse(document: bytes, root: str) -> tuple[TestCase, ...]:
     :raises ToolError: it is not a JUnit report, or holds more than anybody could want to read.
     """
     report = _Report(root)
-    read(document, "The JUnit report", report.start, report.end)
-    return worst(report.cases)
+    parse_xml(document, "The JUnit report", report.start, report.end)
+    return keep_worst(report.cases)
 
 
 @dataclass
@@ -55,7 +55,7 @@ class _Case:
     """A test while its element is open."""
 
     attributes: Mapping[str, str]
-    outcome: Outcome = Outcome.passed
+    outcome: CaseOutcome = CaseOutcome.passed
     message: str = ""
     details: str = ""
 
@@ -69,7 +69,7 @@ class _Report:
         self._depth = 0
         self._suites: list[_Suite] = []
         self._case: _Case | None = None
-        self._result: tuple[Outcome, str] | None = None
+        self._result: tuple[CaseOutcome, str] | None = None
         self._names, self._texts = _Room(_MOST_NAMES), _Room(_MOST_TEXTS)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -100,7 +100,7 @@ class _Report:
     def _file_above(self) -> str:
         return self._suites[-1].file if self._suites else ""
 
-    def _note(self, case: _Case, outcome: Outcome, said: str, text: str) -> None:
+    def _note(self, case: _Case, outcome: CaseOutcome, said: str, text: str) -> None:
         """Keep the worst of what a test is said to have come to."""
         if _WEIGHT[outcome] > _WEIGHT[case.outcome]:
             case.outcome = outcome
@@ -115,7 +115,7 @@ class _Report:
         identity = _identity(case.attributes, suite, path)
         if not self._names.takes(identity + (path or "")):
             raise ToolError(f"The names in the JUnit report take more than {_MOST_NAMES:,} bytes.")
-        message, details = one_line(case.message, LONGEST_MESSAGE), both_ends(case.details, LONGEST_DETAILS)
+        message, details = to_one_line(case.message, LONGEST_MESSAGE), keep_ends(case.details, LONGEST_DETAILS)
         self.cases.append(
             TestCase(
                 id=identity,
@@ -132,7 +132,7 @@ class _Report:
         named = attributes.get("file") or suite.file
         likely = [each for each in (attributes.get("classname", ""), suite.name) if _LOOKS_LIKE_A_FILE.fullmatch(each)]
         name = named or next(iter(likely), "")
-        return inside(name, self._root, LONGEST_PATH) if name else None
+        return to_repository_path(name, self._root, LONGEST_PATH) if name else None
 
 
 class _Room:
@@ -164,12 +164,12 @@ def _identity(attributes: Mapping[str, str], suite: _Suite, path: str | None) ->
     else:
         parts = [group or suite.name, name]
     whole = "::".join(filter(None, parts))
-    return both_ends(" ".join(whole[:100_000].split()), LONGEST_ID) or "unnamed"
+    return keep_ends(" ".join(whole[:100_000].split()), LONGEST_ID) or "unnamed"
 
 
 def _line(attributes: Mapping[str, str], suite: _Suite) -> int | None:
-    """pytest counts lines from 0 (``_pytest.junitxml`` writes ``TestReport.location``), the others from 1."""
-    line = number(attributes.get("line"), LAST_LINE - 1)
+    """pytest counts lines from 0 (``_build_pytest.junitxml`` writes ``TestReport.location``), the others from 1."""
+    line = parse_number(attributes.get("line"), LAST_LINE - 1)
     if line is None:
         return None
     return line + 1 if suite.name == "pytest" else line or None

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from domain.paths import is_manifest, is_source, is_test
-from domain.runs.task_result import ToFix
-from domain.runs.testing import DiffCoverage, TestRun, Verdict, verdict
-from messages.tests import ranges
+from domain.runs.task_result import RequiredFix
+from domain.runs.testing import DiffCoverage, TestRun, Verdict, decide_verdict
+from messages.tests import format_ranges
 
 MISSING = "tests.missing"
 FEW_LINES = 3
@@ -14,14 +14,14 @@ FEW_LINES = 3
 SMALL_SHARE = 0.1
 """What few lines come to, all files together, is let pass below this share of the added lines: tests for the last tenth
 cost more than they find. In a small change one line is more than that, and is named."""
-MOST = 20  # files; more are more than one attempt mends
+MAX_FILES = 20  # files; more are more than one attempt mends
 
 _IS_SET_UP = re.compile(
     r"(^|/)(conftest|noxfile|fabfile|dodo)\.py$|(^|/)[^/]+\.(config|conf|setup)\.\w+$|(^|/)\.|\.d\.ts$"
 )
 
 
-def gaps(run: TestRun, changed: Sequence[str]) -> tuple[ToFix, ...]:
+def find_missing_tests(run: TestRun, changed: Sequence[str]) -> tuple[RequiredFix, ...]:
     """The tests that are missing.
 
     Nothing is said where tests failed, because a test that fails runs less than it will, nor of files that the
@@ -30,14 +30,16 @@ def gaps(run: TestRun, changed: Sequence[str]) -> tuple[ToFix, ...]:
     :param changed: paths the change touches that are there at head; of those alone something is said.
     """
     sources = [path for path in dict.fromkeys(changed) if _wants_tests(path)]
-    match verdict(run):
+    match decide_verdict(run):
         case Verdict.no_tests:
-            found = [ToFix(path=path, rule=MISSING, message=_NO_TEST) for path in sources if not _only_joins(path)]
+            found = [
+                RequiredFix(path=path, rule=MISSING, message=_NO_TEST) for path in sources if not _only_joins(path)
+            ]
         case Verdict.passed if run.diff_coverage is not None:
-            found = list(_not_run(run.diff_coverage, frozenset(sources)))
+            found = list(_find_uncovered(run.diff_coverage, frozenset(sources)))
         case _:
             found = []
-    return tuple(found[:MOST])
+    return tuple(found[:MAX_FILES])
 
 
 _NO_TEST = "No test covers this file, and the repository has none at all: add tests for what it does."
@@ -53,18 +55,19 @@ def _only_joins(path: str) -> bool:
     return path.rsplit("/", 1)[-1] == "__init__.py"
 
 
-def _not_run(coverage: DiffCoverage, sources: Collection[str]) -> Iterator[ToFix]:
+def _find_uncovered(coverage: DiffCoverage, sources: Collection[str]) -> Iterator[RequiredFix]:
     """The files with added lines that did not run, those with the most of them first."""
     uncovered = {path: lines for path, lines in coverage.uncovered.items() if lines and path in sources}
     few = {path for path, lines in uncovered.items() if len(lines) < FEW_LINES}
-    if _count(uncovered, few) < SMALL_SHARE * coverage.total:
+    if _count_lines(uncovered, few) < SMALL_SHARE * coverage.total:
         uncovered = {path: lines for path, lines in uncovered.items() if path not in few}
     for path, lines in sorted(uncovered.items(), key=lambda item: (-len(item[1]), item[0])):
         message = (
-            f"No test runs these added lines: {ranges(lines)}. Add tests that do, and that fail if they are wrong."
+            f"No test runs these added lines: {format_ranges(lines)}. Add tests that do, and "
+            "that fail if they are wrong."
         )
-        yield ToFix(path=path, line=lines[0], rule=MISSING, message=message)
+        yield RequiredFix(path=path, line=lines[0], rule=MISSING, message=message)
 
 
-def _count(uncovered: Mapping[str, Sequence[int]], paths: Collection[str]) -> int:
+def _count_lines(uncovered: Mapping[str, Sequence[int]], paths: Collection[str]) -> int:
     return sum(len(uncovered[path]) for path in paths)

@@ -62,28 +62,28 @@ def select(
     :param coverage_map: id or path of a test → the files it ran earlier; empty where nobody knows.
     """
     if level in {RiskLevel.high, RiskLevel.critical}:
-        return _all(f"the risk of this change is {level.value}")
+        return _select_all(f"the risk of this change is {level.value}")
     relevant = [path for path in changed if not _IS_DOCUMENT.search(path)]
     if not relevant:
         return Selection(reason="No tests: only documents changed.")
     if configuration := next((path for path in relevant if _concerns_all(path)), None):
-        return _all(f"{_cut(configuration)} changed, which concerns all of them")
+        return _select_all(f"{_cut(configuration)} changed, which concerns all of them")
     if len(sources) > MOST_SOURCES:
-        return _all(f"the repository has more than {MOST_SOURCES:,} sources to look through")
+        return _select_all(f"the repository has more than {MOST_SOURCES:,} sources to look through")
     tests = _Tests(paths, sources, relevant, coverage_map)
     chosen: set[str] = set()
     for path in relevant:
-        of_file = tests.of(path)
+        of_file = tests.find_for(path)
         if not of_file and not (path not in tests.paths and _holds_tests_only(path)):
-            return _all(f"nothing is known of which tests concern {_cut(path)}")
+            return _select_all(f"nothing is known of which tests concern {_cut(path)}")
         chosen |= of_file
-    integration = tests.integration(relevant) - chosen if level is RiskLevel.medium else set[str]()
+    integration = tests.find_integration(relevant) - chosen if level is RiskLevel.medium else set[str]()
     also = f", and {len(integration)} integration tests beside them, as the risk is medium" if integration else ""
     why = f"{len(chosen)} of {len(tests.runnable)} test files: those that concern the changed files{also}."
     return Selection(tests=tuple(sorted(chosen | integration)), reason=why)
 
 
-def _all(why: str) -> Selection:
+def _select_all(why: str) -> Selection:
     return Selection(runs_all=True, reason=f"All tests: {why}.")
 
 
@@ -119,8 +119,8 @@ class _Tests:
     ) -> None:
         self.paths = frozenset(paths)
         self.runnable = frozenset(path for path in self.paths if is_runnable(path))
-        imports, self._unread = _imports(self.paths.union(changed), sources)
-        self._importers = _reversed(imports)
+        imports, self._unread = _map_imports(self.paths.union(changed), sources)
+        self._importers = _invert(imports)
         self._by_name: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for path in self.runnable:
             self._by_name[namesake(path)].add(path)
@@ -129,16 +129,16 @@ class _Tests:
             for file in files:
                 self._covering[file].add(test.partition("::")[0])
 
-    def of(self, path: str) -> set[str]:
+    def find_for(self, path: str) -> set[str]:
         """The tests that concern a file; those whose imports cannot be told come along where Python's are found."""
-        reached = _reached([path], self._importers)
-        found = (reached | self._covering[path] | self._named_after(path)) & self.runnable
+        reached = _find_importers([path], self._importers)
+        found = (reached | self._covering[path] | self._find_by_name(path)) & self.runnable
         return found | self._unread & self.runnable if any(test.endswith(".py") for test in found) else found
 
-    def integration(self, changed: Iterable[str]) -> set[str]:
+    def find_integration(self, changed: Iterable[str]) -> set[str]:
         """The integration tests that touch the package of a changed file, or of which nobody can tell."""
         packages = {_package(path) for path in changed} - {""}
-        reached = _reached([path for path in self.paths if _package(path) in packages], self._importers)
+        reached = _find_importers([path for path in self.paths if _package(path) in packages], self._importers)
         return {
             test
             for test in self.runnable
@@ -146,7 +146,7 @@ class _Tests:
             and (not test.endswith(".py") or test in reached or test.split("/")[0] in packages)
         }
 
-    def _named_after(self, path: str) -> set[str]:
+    def _find_by_name(self, path: str) -> set[str]:
         if path.endswith(".go"):  # the tests of a package stand in its folder
             folder = PurePosixPath(path).parent
             return {test for test in self.runnable if test.endswith(".go") and PurePosixPath(test).parent == folder}
@@ -164,23 +164,25 @@ def _package(path: str) -> str:
 # --- Python's imports --------------------------------------------------------------------------------------
 
 
-def _imports(paths: Collection[str], sources: Mapping[str, str]) -> tuple[dict[str, set[str]], set[str]]:
+def _map_imports(paths: Collection[str], sources: Mapping[str, str]) -> tuple[dict[str, set[str]], set[str]]:
     """Python file → the files it imports; and the files that Python cannot parse, whose imports are a guess."""
-    modules = _modules(paths)
+    modules = _map_modules(paths)
     found: dict[str, set[str]] = {}
     unread: set[str] = set()
     for path, text in sources.items():
-        names = _names(text, path)
+        names = _parse_imports(text, path)
         if names is None:
             unread.add(path)
-            names = set(_guessed(text[:_LARGEST_SOURCE], path))
-        names.update(_quoted(text[:_LARGEST_SOURCE]))
-        found[path] = {file for name in names for file in _files(name, path, modules)} | _conftests(path, paths)
+            names = set(_guess_imports(text[:_LARGEST_SOURCE], path))
+        names.update(_find_quoted(text[:_LARGEST_SOURCE]))
+        found[path] = {file for name in names for file in _resolve_import(name, path, modules)} | _find_conftests(
+            path, paths
+        )
         found[path].discard(path)
     return found, unread
 
 
-def _modules(paths: Collection[str]) -> dict[str, set[str]]:
+def _map_modules(paths: Collection[str]) -> dict[str, set[str]]:
     """Name of a module → files it may be: as seen from the top, from a folder of sources, and from its package."""
     known = frozenset(paths)
     modules: defaultdict[str, set[str]] = defaultdict(set)
@@ -203,7 +205,7 @@ def _package_start(path: str, paths: frozenset[str]) -> int:
     return len(folders)
 
 
-def _names(text: str, path: str) -> set[str] | None:
+def _parse_imports(text: str, path: str) -> set[str] | None:
     """The names a file imports, absolute, or beginning with a slash where they are relative to it; None if unread."""
     if len(text) > _LARGEST_SOURCE:
         return None
@@ -218,13 +220,13 @@ def _names(text: str, path: str) -> set[str] | None:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names.update(_of_from(node.level, node.module, (alias.name for alias in node.names), path))
+            names.update(_expand_from(node.level, node.module, (alias.name for alias in node.names), path))
         elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case | ast.Module):
             pending.extend(ast.iter_child_nodes(node))
     return names
 
 
-def _of_from(level: int, module: str | None, names: Iterable[str], path: str) -> Iterator[str]:
+def _expand_from(level: int, module: str | None, names: Iterable[str], path: str) -> Iterator[str]:
     """What ``from module import names`` may import; a relative one as the path it means."""
     if module and len(module) > LONGEST_PATH:
         return
@@ -250,23 +252,23 @@ _IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n#;]{1,2000})", re.MULTILINE)
 _QUOTED = re.compile(r"""["']([A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,12})["']""")
 
 
-def _guessed(text: str, path: str) -> Iterator[str]:
+def _guess_imports(text: str, path: str) -> Iterator[str]:
     """The imports of a file that cannot be parsed, as far as lines tell."""
     for match in _FROM.finditer(text):
         names = re.findall(r"\w+", match[3] or match[4] or "")
-        yield from _of_from(len(match[1]), match[2] or None, names, path)
+        yield from _expand_from(len(match[1]), match[2] or None, names, path)
     for match in _IMPORT.finditer(text):
         yield from re.findall(r"[\w.]+", match[1])
 
 
-def _quoted(text: str) -> Iterator[str]:
+def _find_quoted(text: str) -> Iterator[str]:
     """Names that a file may import or replace by their text, as ``mock.patch("package.module.name")`` does."""
     for match in _QUOTED.finditer(text):
         yield match[1]
         yield match[1].rpartition(".")[0]
 
 
-def _files(name: str, importer: str, modules: Mapping[str, set[str]]) -> Iterator[str]:
+def _resolve_import(name: str, importer: str, modules: Mapping[str, set[str]]) -> Iterator[str]:
     """The files that importing a name runs: its own, and those of the packages around it."""
     if len(name) > 2 * LONGEST_PATH:  # what nobody calls a file costs time only
         return
@@ -281,14 +283,14 @@ def _files(name: str, importer: str, modules: Mapping[str, set[str]]) -> Iterato
         yield from modules.get(".".join(parts[:end]), ())
 
 
-def _conftests(path: str, paths: Collection[str]) -> set[str]:
+def _find_conftests(path: str, paths: Collection[str]) -> set[str]:
     """pytest loads the ``conftest.py`` of every folder above a test."""
     folders = path.split("/")[:-1]
     above = ("/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1))
     return {conftest for conftest in above if conftest in paths}
 
 
-def _reversed(imports: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+def _invert(imports: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     importers: defaultdict[str, set[str]] = defaultdict(set)
     for importer, imported in imports.items():
         for file in imported:
@@ -296,7 +298,7 @@ def _reversed(imports: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     return dict(importers)
 
 
-def _reached(start: Iterable[str], importers: Mapping[str, Collection[str]]) -> set[str]:
+def _find_importers(start: Iterable[str], importers: Mapping[str, Collection[str]]) -> set[str]:
     """These files and all that import them, however indirectly."""
     reached: set[str] = set()
     pending = list(start)

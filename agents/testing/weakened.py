@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from agents.testing.test_selection import is_runnable
 from domain.paths import is_source, is_test
 from domain.review.changes import Change, ChangeStatus, FileChange
-from domain.runs.task_result import ToFix
-from messages.tests import ranges
+from domain.runs.task_result import RequiredFix
+from messages.tests import format_ranges
 
 WEAKENED = "tests.weakened"
-MOST = 20  # more are more than one attempt mends
+MAX_FINDINGS = 20  # more are more than one attempt mends
 
 _WHAT_TO_DO = "Restore what was taken away, or have the task say why it had to go."
 _BEGINS = re.compile(
@@ -29,7 +29,7 @@ _IS_SKIPPED = re.compile(
 _IS_COMMENT = re.compile(r"#(?!\[)|//|\*|/\*")
 
 
-def weakened(change: Change) -> tuple[ToFix, ...]:
+def find_weakened(change: Change) -> tuple[RequiredFix, ...]:
     """What a change takes away from the tests (pure).
 
     A test that another file of the change holds under the same name was moved and is not missed.
@@ -37,52 +37,59 @@ def weakened(change: Change) -> tuple[ToFix, ...]:
     files = [file for file in change.files if is_test(file.path) and is_source(file.path)]
     arrived = Counter[str]()
     for file in files:
-        arrived += Counter(_added(file)) - Counter(_removed(file))
-    found = [*_deleted(change, files, arrived), *_moved_away(change), *_fewer(files, arrived), *_skipped(files)]
-    return tuple(found[:MOST])
+        arrived += Counter(_list_added(file)) - Counter(_list_removed(file))
+    found = [
+        *_find_deleted(change, files, arrived),
+        *_find_moved_away(change),
+        *_find_fewer(files, arrived),
+        *_find_skipped(files),
+    ]
+    return tuple(found[:MAX_FINDINGS])
 
 
-def _deleted(change: Change, files: Iterable[FileChange], arrived: Counter[str]) -> Iterator[ToFix]:
+def _find_deleted(change: Change, files: Iterable[FileChange], arrived: Counter[str]) -> Iterator[RequiredFix]:
     """The files of tests that are gone with a test that nothing else holds."""
     looked_into = {file.path: file for file in files}
     for each in change.touched:
         if not each.is_gone or not is_runnable(each.path) or each.lines == 0:
             continue
         file = looked_into.get(each.path)
-        held = () if file is None else tuple(_removed(file))
-        if not held or _lost(Counter(held), arrived):
+        held = () if file is None else tuple(_list_removed(file))
+        if not held or _count_lost(Counter(held), arrived):
             how_many = f" with {_count(len(held))} in it" if held else ""
             yield _to_fix(each.path, None, f"This file was deleted{how_many}.")
 
 
-def _moved_away(change: Change) -> Iterator[ToFix]:
+def _find_moved_away(change: Change) -> Iterator[RequiredFix]:
     """The files of tests that were moved to where no test runner takes tests from."""
     for each in change.touched:
         if each.old_path and is_runnable(each.old_path) and not is_runnable(each.path):
             yield _to_fix(each.path, None, f"{each.old_path} was moved here, where no test runner finds it.")
 
 
-def _fewer(files: Iterable[FileChange], arrived: Counter[str]) -> Iterator[ToFix]:
+def _find_fewer(files: Iterable[FileChange], arrived: Counter[str]) -> Iterator[RequiredFix]:
     """The files that are still there and hold fewer tests than before."""
     for file in files:
         if file.status is ChangeStatus.deleted:
             continue
-        removed, added = Counter(_removed(file)), Counter(_added(file))
-        fewer = min(removed.total() - added.total(), _lost(removed - added, arrived))
+        removed, added = Counter(_list_removed(file)), Counter(_list_added(file))
+        fewer = min(removed.total() - added.total(), _count_lost(removed - added, arrived))
         if fewer > 0:
             yield _to_fix(file.path, None, f"This file holds {_count(fewer)} fewer than before.")
 
 
-def _skipped(files: Iterable[FileChange]) -> Iterator[ToFix]:
+def _find_skipped(files: Iterable[FileChange]) -> Iterator[RequiredFix]:
     """The files in which tests are newly skipped, or expected to fail."""
     for file in files:
-        before = {text.strip() for text in _texts(file, "-")}
+        before = {text.strip() for text in _list_lines(file, "-")}
         lines = [line for line, text in file.added_lines.items() if text.strip() not in before and _skips(text)]
         if lines:
-            yield _to_fix(file.path, lines[0], f"Tests are skipped or expected to fail here: lines {ranges(lines)}.")
+            yield _to_fix(
+                file.path, lines[0], f"Tests are skipped or expected to fail here: lines {format_ranges(lines)}."
+            )
 
 
-def _lost(removed: Counter[str], arrived: Counter[str]) -> int:
+def _count_lost(removed: Counter[str], arrived: Counter[str]) -> int:
     """How many of the tests no other file took over; what took one over takes over no second one."""
     taken_over = removed & arrived
     arrived.subtract(taken_over)
@@ -93,19 +100,19 @@ def _skips(text: str) -> bool:
     return _IS_SKIPPED.search(text) is not None and _IS_COMMENT.match(text.strip()) is None
 
 
-def _removed(file: FileChange) -> list[str]:
-    return _names(_texts(file, "-"))
+def _list_removed(file: FileChange) -> list[str]:
+    return _list_names(_list_lines(file, "-"))
 
 
-def _added(file: FileChange) -> list[str]:
-    return _names(_texts(file, "+"))
+def _list_added(file: FileChange) -> list[str]:
+    return _list_names(_list_lines(file, "+"))
 
 
-def _texts(file: FileChange, mark: str) -> Iterator[str]:
+def _list_lines(file: FileChange, mark: str) -> Iterator[str]:
     return (line[1:] for hunk in file.hunks for line in hunk.lines if line.startswith(mark))
 
 
-def _names(texts: Iterable[str]) -> list[str]:
+def _list_names(texts: Iterable[str]) -> list[str]:
     """The names of the tests that begin in these lines; Rust names them in the next line, so all are called alike."""
     begun = (_BEGINS.match(text.strip()[:500]) for text in texts)
     return [next(filter(None, match.groups())) for match in begun if match is not None]
@@ -115,5 +122,5 @@ def _count(number: int) -> str:
     return f"{number:,} test" if number == 1 else f"{number:,} tests"
 
 
-def _to_fix(path: str, line: int | None, what: str) -> ToFix:
-    return ToFix(path=path, line=line, rule=WEAKENED, message=f"{what} {_WHAT_TO_DO}")
+def _to_fix(path: str, line: int | None, what: str) -> RequiredFix:
+    return RequiredFix(path=path, line=line, rule=WEAKENED, message=f"{what} {_WHAT_TO_DO}")

@@ -31,9 +31,9 @@ async def read_junit(document: bytes, root: str, pool: WorkerPool, seconds: floa
     :param root: the folder that the tests ran in, as they saw it; absolute.
     :raises ToolError: it cannot be read, and why.
     """
-    request: JsonValue = {"document": _encoded(document, "The JUnit report"), "root": root}
-    answer = _read(await pool.call("junit", request, seconds))
-    return _shaped(TypeAdapter(_Cases), {"cases": answer}, "the JUnit report").cases
+    request: JsonValue = {"document": _encode(document, "The JUnit report"), "root": root}
+    answer = _unwrap(await pool.call("junit", request, seconds))
+    return _validate(TypeAdapter(_Cases), {"cases": answer}, "the JUnit report").cases
 
 
 async def read_cobertura(
@@ -46,9 +46,9 @@ async def read_cobertura(
     :raises ToolError: it cannot be read, and why.
     """
     known: list[JsonValue] = [*paths]
-    request: JsonValue = {"document": _encoded(document, "The coverage report"), "root": root, "paths": known}
-    answer = _read(await pool.call("cobertura", request, seconds))
-    return _shaped(TypeAdapter(Coverage), answer, "the coverage report")
+    request: JsonValue = {"document": _encode(document, "The coverage report"), "root": root, "paths": known}
+    answer = _unwrap(await pool.call("cobertura", request, seconds))
+    return _validate(TypeAdapter(Coverage), answer, "the coverage report")
 
 
 async def select_tests(
@@ -70,26 +70,26 @@ async def select_tests(
     }
     try:
         answer = await pool.call("selection", request, seconds)
-        chosen = _shaped(TypeAdapter(Selection), answer, "the sources")
+        chosen = _validate(TypeAdapter(Selection), answer, "the sources")
     except ToolError as error:
         return Selection(runs_all=True, reason=f"All tests: which of them the change concerns is unknown. {error}")
     known = set(paths)
     return chosen.model_copy(update={"tests": tuple(test for test in chosen.tests if test in known)})
 
 
-def _encoded(document: bytes, what: str) -> str:
+def _encode(document: bytes, what: str) -> str:
     if len(document) > MOST_BYTES:
         raise ToolError(f"{what} has {len(document):,} bytes; more than {MOST_BYTES:,} are not read.")
     return base64.b64encode(document).decode()
 
 
-def _read(answer: JsonValue) -> JsonValue:
+def _unwrap(answer: JsonValue) -> JsonValue:
     if isinstance(answer, dict) and "problem" in answer:
         raise ToolError(str(answer["problem"])[:500])
     return answer.get("read") if isinstance(answer, dict) else None
 
 
-def _shaped(adapter: TypeAdapter[Value], answer: JsonValue, what: str) -> Value:
+def _validate(adapter: TypeAdapter[Value], answer: JsonValue, what: str) -> Value:
     try:
         return adapter.validate_python(answer)
     except ValidationError:

@@ -16,7 +16,7 @@ Start = Callable[[str, Mapping[str, str]], None]
 End = Callable[[str, str], None]
 
 
-def read(document: bytes, what: str, start: Start, end: End) -> None:
+def parse_xml(document: bytes, what: str, start: Start, end: End) -> None:
     """Walk through a document.
 
     :param what: how an error names it, e.g. ``The JUnit report``.
@@ -29,9 +29,9 @@ def read(document: bytes, what: str, start: Start, end: End) -> None:
     parser = expat.ParserCreate()
     parser.buffer_text = True
     walk = _Walk(what, start, end)
-    parser.StartElementHandler = walk.opened
-    parser.EndElementHandler = walk.closed
-    parser.CharacterDataHandler = walk.said
+    parser.StartElementHandler = walk.open_element
+    parser.EndElementHandler = walk.close_element
+    parser.CharacterDataHandler = walk.add_text
     parser.StartDoctypeDeclHandler = walk.refuse
     parser.EntityDeclHandler = walk.refuse
     try:
@@ -59,7 +59,7 @@ class _Walk:
         self._open: list[_Open] = []
         self._elements = 0
 
-    def opened(self, name: str, attributes: dict[str, str]) -> None:
+    def open_element(self, name: str, attributes: dict[str, str]) -> None:
         self._elements += 1
         if self._elements > _MOST_ELEMENTS:
             raise ToolError(f"{self._what} has more than {_MOST_ELEMENTS:,} elements.")
@@ -68,11 +68,11 @@ class _Walk:
         self._open.append(_Open(name.rpartition(":")[2]))
         self._start(self._open[-1].name, attributes)
 
-    def closed(self, name: str) -> None:
+    def close_element(self, name: str) -> None:
         element = self._open.pop()
         self._end(element.name, element.text)
 
-    def said(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         element = self._open[-1]
         element.text += text
         if len(element.text) > 3 * _KEPT:
@@ -87,31 +87,31 @@ class _Walk:
 _TERMINAL = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?|#x1B\[[0-9;]*m")
 
 
-def one_line(text: str, limit: int) -> str:
+def to_one_line(text: str, limit: int) -> str:
     """The beginning as one line of at most so many characters, control and other invisible ones written out."""
-    shown = _shown(" ".join(text[: 4 * limit].split()))
+    shown = _escape(" ".join(text[: 4 * limit].split()))
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
-def both_ends(text: str, limit: int) -> str:
+def keep_ends(text: str, limit: int) -> str:
     """Beginning and end, together at most so many characters, invisible ones written out; line breaks stay."""
-    shown = _shown(_halves(text.strip(), 4 * limit))
-    return _halves(shown, limit)
+    shown = _escape(_cut_middle(text.strip(), 4 * limit))
+    return _cut_middle(shown, limit)
 
 
-def _halves(text: str, limit: int) -> str:
+def _cut_middle(text: str, limit: int) -> str:
     half = (limit - 1) // 2
     return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"
 
 
-def _shown(text: str) -> str:
+def _escape(text: str) -> str:
     if text.isprintable():
         return text
     plain = _TERMINAL.sub("", text)
-    return "".join(char if char.isprintable() or char in "\n\t" else _written_out(char) for char in plain)
+    return "".join(char if char.isprintable() or char in "\n\t" else _escape_char(char) for char in plain)
 
 
-def number(text: str | None, most: int) -> int | None:
+def parse_number(text: str | None, most: int) -> int | None:
     """A whole number from 0 to ``most``; None for anything else."""
     if text is None or not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
         return None
@@ -119,7 +119,7 @@ def number(text: str | None, most: int) -> int | None:
     return value if value <= most else None
 
 
-def inside(path: str, root: str, longest: int) -> str | None:
+def to_repository_path(path: str, root: str, longest: int) -> str | None:
     """The path relative to the repository; None if it leads elsewhere or holds what no name of a file should.
 
     :param root: the folder the program saw as the repository, absolute.
@@ -138,5 +138,5 @@ def inside(path: str, root: str, longest: int) -> str | None:
     return "/".join(parts) or None
 
 
-def _written_out(char: str) -> str:
+def _escape_char(char: str) -> str:
     return char.encode("unicode_escape").decode()

@@ -8,30 +8,30 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import IO
 
-from bot.cli.database import NotThere, opened
+from bot.cli.database import UnknownName, open_database
 from bot.cli.output import output
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError
-from domain.gates import STANDARD, Gate
-from domain.text.escaping import visible
-from domain.text.redaction import OWN, outgoing
+from domain.gates import STANDARD_GATES, Gate
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.db.engine import Database
 from memory.gates import gates
 from memory.ledger import audit
-from memory.ledger.audit import Wanted
+from memory.ledger.audit import EventFilter
 from messages import audit as texts
-from messages.audit import COLUMNS, Entry, as_json, cells, span
+from messages.audit import COLUMNS, AuditEntry, format_duration, to_json, to_row
 from safety.guards import Guard
 
 BREAKERS = ("iteration", "stagnation", "cost", "time", "error_rate", *(guard.value for guard in Guard))
-STORY = 200  # events of a story, if nobody says how many
+DEFAULT_LIMIT = 200  # events of a story, if nobody says how many
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditOptions:
     """What was typed."""
 
     run: str | None = None
@@ -43,35 +43,37 @@ class Asked:
     limit: int | None = None
 
 
-async def show(settings: Installation, asked: Asked, form: str) -> None:
+async def show(settings: Installation, asked: AuditOptions, form: str) -> None:
     """Print what was asked for.
 
     :param form: ``story``, ``jsonl`` or ``csv``.
     :raises ForgeError: if it makes no sense; one line that says what is possible.
     """
-    since, until = period(asked.since, asked.until, SystemClock().now())
+    since, until = parse_period(asked.since, asked.until, SystemClock().now())
     if sum(each is not None for each in (asked.run, asked.gate, asked.breaker)) > 1:
         raise ForgeError("Choose one of --run, --gate and --breaker.")
-    async with opened(settings) as database:
-        wanted = await _wanted(database, asked, since, until)
+    async with open_database(settings) as database:
+        wanted = await _build_filter(database, asked, since, until)
         if form == "story":
-            _tell(await audit.newest(database, wanted, asked.limit or STORY), asked.limit or STORY)
+            _print_story(
+                await audit.list_newest(database, wanted, asked.limit or DEFAULT_LIMIT), asked.limit or DEFAULT_LIMIT
+            )
         else:
             await _export(database, wanted, asked.limit, _WRITERS[form])
 
 
-def period(since: str | None, until: str | None, now: datetime) -> tuple[datetime | None, datetime | None]:
+def parse_period(since: str | None, until: str | None, now: datetime) -> tuple[datetime | None, datetime | None]:
     """What ``--since`` and ``--until`` mean.
 
     :raises ForgeError: if one is no moment, or nothing can lie between them.
     """
-    begin, end = moment(since, now, "--since"), moment(until, now, "--until")
+    begin, end = parse_moment(since, now, "--since"), parse_moment(until, now, "--until")
     if begin is not None and end is not None and begin >= end:
         raise ForgeError("--since is not before --until, so nothing can lie between them.")
     return begin, end
 
 
-def moment(text: str | None, now: datetime, option: str) -> datetime | None:
+def parse_moment(text: str | None, now: datetime, option: str) -> datetime | None:
     """A moment as people write it: ``2h`` ago, or a date or time in ISO 8601, in UTC where nothing else is said."""
     if text is None:
         return None
@@ -82,59 +84,63 @@ def moment(text: str | None, now: datetime, option: str) -> datetime | None:
         named = datetime.fromisoformat(text)
     except ValueError:
         possible = "Write 30m, 2h, 7d or 2w for so long ago, or a moment such as 2026-01-31 or 2026-01-31T14:00."
-        raise ForgeError(f"{option} {visible(text)} is no moment.", possible) from None
+        raise ForgeError(f"{option} {strip_invisible(text)} is no moment.", possible) from None
     return named.replace(tzinfo=UTC) if named.tzinfo is None else named
 
 
-async def _wanted(database: Database, asked: Asked, since: datetime | None, until: datetime | None) -> Wanted:
-    run = None if asked.run is None else await run_named(database, asked.run)
+async def _build_filter(
+    database: Database, asked: AuditOptions, since: datetime | None, until: datetime | None
+) -> EventFilter:
+    run = None if asked.run is None else await find_run(database, asked.run)
     is_one = asked.gate is not None and asked.gate.startswith("G-")
-    gate_id = (await gate_named(database, asked.gate)).id if is_one and asked.gate else None
+    gate_id = (await find_gate(database, asked.gate)).id if is_one and asked.gate else None
     if asked.gate is not None and gate_id is None:
-        known = sorted({*STANDARD, *await audit.gate_names(database)})
+        known = sorted({*STANDARD_GATES, *await audit.list_gate_names(database)})
         if asked.gate not in known:
-            raise NotThere(f"There is no gate {visible(asked.gate)}.", f"There are {', '.join(known)}, or a G-… id.")
+            raise UnknownName(
+                f"There is no gate {strip_invisible(asked.gate)}.", f"There are {', '.join(known)}, or a G-… id."
+            )
     if asked.breaker is not None and asked.breaker not in BREAKERS:
-        raise NotThere(f"There is no breaker {visible(asked.breaker)}.", f"There are {', '.join(BREAKERS)}.")
-    repositories = None if asked.repository is None else await repositories_named(database, asked.repository)
-    return Wanted(run, asked.gate, gate_id, asked.breaker, repositories, since, until)
+        raise UnknownName(f"There is no breaker {strip_invisible(asked.breaker)}.", f"There are {', '.join(BREAKERS)}.")
+    repositories = None if asked.repository is None else await find_repositories(database, asked.repository)
+    return EventFilter(run, asked.gate, gate_id, asked.breaker, repositories, since, until)
 
 
-async def run_named(database: Database, text: str) -> str:
+async def find_run(database: Database, text: str) -> str:
     """The id of the run with this id or these last characters.
 
     :raises ForgeError: if there is none, or more than one.
     """
     ending = text.removeprefix("…").removeprefix("...")
     advice = "Give its whole id or the last 6 characters; `forge runs` lists the latest."
-    found = await audit.runs(database, ending) if len(ending) >= 6 else ()
+    found = await audit.find_runs(database, ending) if len(ending) >= 6 else ()
     if not found:
-        raise NotThere(f"There is no run {visible(text)}.", advice)
+        raise UnknownName(f"There is no run {strip_invisible(text)}.", advice)
     if len(found) > 1:
-        raise ForgeError(f"Several runs end with {visible(ending)}: {', '.join(found)}.", "Give the whole id.")
+        raise ForgeError(f"Several runs end with {strip_invisible(ending)}: {', '.join(found)}.", "Give the whole id.")
     return found[0]
 
 
-async def repositories_named(database: Database, full_name: str) -> Sequence[int]:
+async def find_repositories(database: Database, full_name: str) -> Sequence[int]:
     """The ids of the repositories that had this name.
 
     :raises NotThere: if Forge never ran there.
     """
-    found = await audit.repositories(database, full_name)
+    found = await audit.find_repositories(database, full_name)
     if not found:
         advice = "Write OWNER/NAME of one in which Forge ran; `forge runs` lists the latest."
-        raise NotThere(f"No run was in a repository {visible(full_name)}.", advice)
+        raise UnknownName(f"No run was in a repository {strip_invisible(full_name)}.", advice)
     return found
 
 
-async def gate_named(database: Database, shown_id: str) -> Gate:
+async def find_gate(database: Database, shown_id: str) -> Gate:
     """The gate with this id or these last characters.
 
     :raises ForgeError: if there is none, or more than one.
     """
-    found = await gates.named(database, shown_id) if len(shown_id) >= 8 else ()
+    found = await gates.find_by_short_id(database, shown_id) if len(shown_id) >= 8 else ()
     if not found:
-        raise NotThere(f"There is no gate {visible(shown_id)}.", "`forge gates` lists the latest.")
+        raise UnknownName(f"There is no gate {strip_invisible(shown_id)}.", "`forge gates` lists the latest.")
     if len(found) > 1:
         raise ForgeError(
             f"Several gates end with {shown_id}: {', '.join(each.id for each in found)}.", "Give G- and the whole id."
@@ -145,9 +151,9 @@ async def gate_named(database: Database, shown_id: str) -> Gate:
 # --- a story ------------------------------------------------------------------------------------------------------
 
 
-def _tell(entries: Sequence[Entry], limit: int) -> None:
+def _print_story(entries: Sequence[AuditEntry], limit: int) -> None:
     with output() as console:
-        for line in lines(entries):
+        for line in render_entries(entries):
             console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
         if not entries:
             console.print("Nothing of that is in the audit.")
@@ -155,69 +161,71 @@ def _tell(entries: Sequence[Entry], limit: int) -> None:
             console.print(f"These are the newest {limit}; --limit, --since or an export shows more.")
 
 
-def lines(entries: Sequence[Entry]) -> list[str]:
+def render_entries(entries: Sequence[AuditEntry]) -> list[str]:
     """Each event in a line, and below it who, why and with which words, where the ledger knows."""
-    return [line for entry in entries for line in _lines(entry)]
+    return [line for entry in entries for line in _render_entry(entry)]
 
 
-def _lines(entry: Entry) -> list[str]:
-    told = texts.tell(entry.event)
+def _render_entry(entry: AuditEntry) -> list[str]:
+    told = texts.describe_event(entry.event)
     place = f"{entry.repository}#{entry.number}" if entry.number is not None else entry.repository or "everywhere"
     run = f" …{entry.run[-6:]}" if entry.run else ""
     by = f"by {told.who}{f' ({told.how})' if told.how else ''}" if told.who else told.how and f"how: {told.how}"
-    took = f"after {span(entry.event.duration)}" if entry.event.duration is not None else ""
+    took = f"after {format_duration(entry.event.duration)}" if entry.event.duration is not None else ""
     details = [
         ", ".join(part for part in (by, took) if part),
         told.why and f"why: {told.why}",
         told.words and f"“{told.words}”",
     ]
-    head = f"{entry.event.time:%Y-%m-%d %H:%M:%S}  {_flat(place + run)}  {_flat(told.what)}"
-    return [head, *(f"{' ' * 21}{_flat(detail)}" for detail in details if detail)]
+    head = f"{entry.event.time:%Y-%m-%d %H:%M:%S}  {_flatten(place + run)}  {_flatten(told.what)}"
+    return [head, *(f"{' ' * 21}{_flatten(detail)}" for detail in details if detail)]
 
 
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     """One line that does nothing to a terminal and tells no secret."""
-    return " ".join(visible(outgoing(text)).split())
+    return " ".join(strip_invisible(redact_outgoing(text)).split())
 
 
 # --- exports ------------------------------------------------------------------------------------------------------
 
-Writer = Callable[[IO[str]], Callable[[Entry], None]]
+Writer = Callable[[IO[str]], Callable[[AuditEntry], None]]
 
 
-async def _export(database: Database, wanted: Wanted, limit: int | None, writer: Writer) -> None:
+async def _export(database: Database, wanted: EventFilter, limit: int | None, writer: Writer) -> None:
     with output() as console:
         write = writer(console.file)
         if limit is not None:
-            for entry in await audit.newest(database, wanted, limit):
+            for entry in await audit.list_newest(database, wanted, limit):
                 write(entry)
             return
-        async for entry in audit.every(database, wanted):
+        async for entry in audit.stream_all(database, wanted):
             write(entry)
 
 
-def _json_lines(file: IO[str]) -> Callable[[Entry], None]:
-    def write(entry: Entry) -> None:
-        told = json.dumps(OWN.values(as_json(entry)))  # ASCII only: nothing in it acts on a terminal
+def _json_writer(file: IO[str]) -> Callable[[AuditEntry], None]:
+    def write(entry: AuditEntry) -> None:
+        told = json.dumps(
+            PROCESS_REDACTOR.redact_values(to_json(entry))
+        )  # ASCII only: nothing in it acts on a terminal
         file.write(f"{told}\n")
 
     return write
 
 
-def _csv(file: IO[str]) -> Callable[[Entry], None]:
+def _csv_writer(file: IO[str]) -> Callable[[AuditEntry], None]:
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
 
-    def write(entry: Entry) -> None:
-        writer.writerow([inert(cell) for cell in cells(entry)])
+    def write(entry: AuditEntry) -> None:
+        writer.writerow([escape_cell(cell) for cell in to_row(entry)])
 
     return write
 
 
-def inert(cell: str) -> str:
+def escape_cell(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula (OWASP, CSV injection) and no terminal for a command."""
-    plain = visible(outgoing(cell))
+    plain = strip_invisible(redact_outgoing(cell))
     return f"'{plain}" if plain.startswith(_FORMULA) else plain
 
 
-_WRITERS: dict[str, Writer] = {"jsonl": _json_lines, "csv": _csv}
+_WRITERS: dict[str, Writer] = {"jsonl": _json_writer, "csv": _csv_writer}

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from bot.cli.output import output
-from domain.config.mistakes import Mistake, counted
+from domain.config.mistakes import Mistake, count_in_words
 from domain.errors import ConfigurationError
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 from pipeline.config.loading import parse
 
 
@@ -23,10 +23,10 @@ def check(file: Path) -> bool:
         ) from None
     lines = [_line(file, "error", mistake) for mistake in parsed.mistakes]
     lines += [_line(file, "warning", idle) for idle in parsed.idle]
-    lines.append(f"{file}: {counted(parsed.mistakes)}" if parsed.mistakes else f"{file} is valid")
+    lines.append(f"{file}: {count_in_words(parsed.mistakes)}" if parsed.mistakes else f"{file} is valid")
     with output() as console:
         for line in lines:
-            console.out(outgoing(visible(line)), highlight=False)
+            console.out(redact_outgoing(strip_invisible(line)), highlight=False)
     return not parsed.mistakes
 
 

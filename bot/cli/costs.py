@@ -8,48 +8,48 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from bot.cli import audit as auditing
-from bot.cli.database import opened
+from bot.cli.database import open_database
 from bot.cli.output import output
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.money import Use, shown
+from domain.money import LimitUse, format_usd
 from domain.runs.run import RepositoryRef
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.reports import costs
-from memory.reports.costs import By, Cost, Known, Span
+from memory.reports.costs import Cost, CostFilter, GroupBy, SpendingRepository
 from memory.reservations import reservations
 from memory.reservations.reservations import Spent
 from pipeline.config import loading
-from safety.budgets import capped, limits_of
+from safety.budgets import cap_limits, limits_of
 
-MOST_DAYS = 31
+MAX_DAYS = 31
 
 
 @dataclass(frozen=True)
-class Asked:
+class CostOptions:
     """What was typed."""
 
-    by: By | None = None
+    by: GroupBy | None = None
     run: str | None = None
     repository: str | None = None
     since: str | None = None
     until: str | None = None
 
 
-async def show(settings: Installation, asked: Asked) -> None:
+async def show(settings: Installation, asked: CostOptions) -> None:
     """Print the sums, all of them if none is named, and the budgets of the repositories that spent today.
 
     :raises ForgeError: if it makes no sense; one line that says what is possible.
     """
     now = SystemClock().now()
-    since, until = auditing.period(asked.since, asked.until, now)
-    async with opened(settings) as database:
-        run = None if asked.run is None else await auditing.run_named(database, asked.run)
-        named = None if asked.repository is None else await auditing.repositories_named(database, asked.repository)
-        span = Span(since, until, named, run)
-        sums = {by: await costs.costs(database, by, span) for by in ([asked.by] if asked.by else By)}
-        today = await costs.spending_today(database, now)
+    since, until = auditing.parse_period(asked.since, asked.until, now)
+    async with open_database(settings) as database:
+        run = None if asked.run is None else await auditing.find_run(database, asked.run)
+        named = None if asked.repository is None else await auditing.find_repositories(database, asked.repository)
+        span = CostFilter(since, until, named, run)
+        sums = {by: await costs.sum_costs(database, by, span) for by in ([asked.by] if asked.by else GroupBy)}
+        today = await costs.sum_today(database, now)
         budgets = [
             use
             for known, _ in today
@@ -58,33 +58,35 @@ async def show(settings: Installation, asked: Asked) -> None:
         ]
     with output() as console:
         for by, found in sums.items():
-            console.print(_table(by, found[:MOST_DAYS] if by is By.day else found))
+            console.print(_table(by, found[:MAX_DAYS] if by is GroupBy.day else found))
             console.print()
         if budgets and asked.by is None and asked.run is None:
             console.print(_budget_table(budgets))
 
 
-async def _budgets(settings: Installation, database: Database, known: Known, now: datetime) -> list[tuple[str, Use]]:
+async def _budgets(
+    settings: Installation, database: Database, known: SpendingRepository, now: datetime
+) -> list[tuple[str, LimitUse]]:
     """The day's budget of a repository as it was last configured, and the ceiling of its installation."""
     owner, _, name = known.full_name.partition("/")
     repository = RepositoryRef(installation_id=known.installation_id, id=known.id, owner=owner, name=name)
-    held = await loading.stored(database, repository, settings.ceilings.of_configuration)
-    limits = capped(limits_of(held.budgets), settings.ceilings)
-    used = (await reservations.of_repository(database, known.id, now)).amount
-    budgets = [Use(name="day", used=used, limit=limits.day)]
+    held = await loading.load_stored(database, repository, settings.ceilings.of_configuration)
+    limits = cap_limits(limits_of(held.budgets), settings.ceilings)
+    used = (await reservations.sum_repository(database, known.id, now)).amount
+    budgets = [LimitUse(name="day", used=used, limit=limits.day)]
     if limits.installation is not None:
-        of_all = (await reservations.of_installation(database, known.installation_id, now)).amount
-        budgets.append(Use(name="installation, day", used=of_all, limit=limits.installation))
+        of_all = (await reservations.sum_installation(database, known.installation_id, now)).amount
+        budgets.append(LimitUse(name="installation, day", used=of_all, limit=limits.installation))
     return [(known.full_name, use) for use in budgets]
 
 
-def _table(by: By, found: Sequence[Cost]) -> Table:
+def _table(by: GroupBy, found: Sequence[Cost]) -> Table:
     numbers = ("calls", "in", "cached", "out", "spent", "reserved")
     table = Table(
         Column(by.value, no_wrap=True), *(Column(name, justify="right", no_wrap=True) for name in numbers), box=None
     )
     for cost in found:
-        table.add_row(escape(visible(cost.name)), *_cells(cost.spent))
+        table.add_row(escape(strip_invisible(cost.name)), *_cells(cost.spent))
     if not found:
         table.add_row("nothing yet")
     return table
@@ -93,12 +95,12 @@ def _table(by: By, found: Sequence[Cost]) -> Table:
 def _cells(spent: Spent) -> tuple[str, ...]:
     usage = spent.usage
     tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
-    return str(spent.calls), *(f"{count:,}" for count in tokens), shown(spent.amount), shown(spent.reserved)
+    return str(spent.calls), *(f"{count:,}" for count in tokens), format_usd(spent.amount), format_usd(spent.reserved)
 
 
-def _budget_table(budgets: Sequence[tuple[str, Use]]) -> Table:
+def _budget_table(budgets: Sequence[tuple[str, LimitUse]]) -> Table:
     numbers = (Column("used", justify="right"), Column("limit", justify="right"))
     table = Table("budget of today (UTC)", "of", *numbers, box=None)
     for repository, use in budgets:
-        table.add_row(escape(visible(repository)), use.name, shown(use.used), shown(use.limit))
+        table.add_row(escape(strip_invisible(repository)), use.name, format_usd(use.used), format_usd(use.limit))
     return table

@@ -10,12 +10,12 @@ from domain.errors import ForgeError
 from memory.db.engine import Database, sync_engine
 
 
-class NotThere(ForgeError):
+class UnknownName(ForgeError):
     """What was asked for by its name is not in the database."""
 
 
 @asynccontextmanager
-async def opened(settings: Installation) -> AsyncGenerator[Database]:
+async def open_database(settings: Installation) -> AsyncGenerator[Database]:
     """The database of these settings, as long as the command lasts.
 
     :raises ForgeError: if it has not this version's schema; a command that looks never migrates.

@@ -8,10 +8,10 @@ from pathlib import Path
 from domain.errors import ForgeError
 from domain.review.findings import Finding
 from safety import autofix
-from workspace.local_repository import Local
+from workspace.local_repository import LocalRepository
 
 
-async def correct(code: Local, findings: Sequence[Finding]) -> list[Finding]:
+async def correct(code: LocalRepository, findings: Sequence[Finding]) -> list[Finding]:
     """Write the corrected files, and answer what was corrected.
 
     A file that is not as it was reviewed, because somebody wrote to it or because git stores it otherwise, is left
@@ -21,16 +21,16 @@ async def correct(code: Local, findings: Sequence[Finding]) -> list[Finding]:
     """
     if code.top is None:
         raise ForgeError("There is no working tree, so nothing can be corrected.", "Leave out --fix.")
-    wanted = autofix.chosen(findings)
+    wanted = autofix.select_fixable(findings)
     reviewed = await code.read(code.head, sorted({finding.path for finding in wanted}))
-    files = {path: content for path, content in reviewed.items() if _is_as(code.top, path, content)}
-    contents, done = autofix.corrected(files, wanted)
+    files = {path: content for path, content in reviewed.items() if _is_unchanged(code.top, path, content)}
+    contents, done = autofix.apply_fixes(files, wanted)
     for path, content in contents.items():
         await asyncio.to_thread(_write, code.top / path, content)
     return done
 
 
-def _is_as(top: Path, path: str, content: bytes) -> bool:
+def _is_unchanged(top: Path, path: str, content: bytes) -> bool:
     file = top / path
     try:
         return file.resolve() == top.resolve() / path and file.read_bytes() == content

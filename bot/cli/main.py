@@ -23,10 +23,10 @@ from bot.cli import halt as halting
 from bot.cli import metrics as feedback
 from bot.cli import review as local
 from bot.cli import runs as listing
-from bot.cli.database import NotThere
+from bot.cli.database import UnknownName
 from bot.cli.doctor import doctor as examination
 from bot.cli.memory_commands import memory
-from bot.cli.output import output, printed
+from bot.cli.output import guard_output, output
 from bot.cli.run import run as _run
 from bot.cli.run import run_app
 from bot.logging import configure, print_uncaught
@@ -36,8 +36,8 @@ from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.review.review import Decision
 from domain.runs.run import RunState
-from domain.text.escaping import visible
-from memory.reports.costs import By
+from domain.text.escaping import strip_invisible
+from memory.reports.costs import GroupBy
 from messages.config import PATH
 from pipeline.worker import WorkflowEngine
 
@@ -69,11 +69,11 @@ _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.requir
 def main() -> None:
     """Do what the command line says; an error becomes one message and exit code 2, or 1 for what is not there."""
     try:
-        with printed():
+        with guard_output():
             cli()
     except ForgeError as error:
-        errors.print(f"[bold red]forge:[/] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
-        sys.exit(1 if isinstance(error, NotThere) else 2)
+        errors.print(f"[bold red]forge:[/] {escape(strip_invisible(str(error)))}", highlight=False, soft_wrap=True)
+        sys.exit(1 if isinstance(error, UnknownName) else 2)
     except Exception as error:
         print_uncaught(type(error), error, error.__traceback__)
         errors.print("[bold red]forge:[/] Forge made a mistake of its own; this is what it knows of it.")
@@ -135,7 +135,7 @@ def runs(
     events: Annotated[str | None, typer.Option(metavar="RUN", help="Replay the events of this run.")] = None,
 ) -> None:
     """List the latest runs, or what happened in one."""
-    _run(lambda settings: listing.runs(settings, state, limit, events))
+    _run(lambda settings: listing.show_runs(settings, state, limit, events))
 
 
 @cli.command(rich_help_panel=_LOOK)
@@ -144,7 +144,7 @@ def deliveries(
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
 ) -> None:
     """Count deliveries by event, outcome and kind of reason."""
-    _run(lambda settings: listing.failed_deliveries(settings, limit) if failed else listing.deliveries(settings))
+    _run(lambda settings: listing.show_failed(settings, limit) if failed else listing.show_deliveries(settings))
 
 
 @cli.command(rich_help_panel=_STEP_IN)
@@ -168,21 +168,21 @@ def audit(
     """Tell who decided what, and what stopped whom."""
     if as_jsonl and as_csv:
         raise typer.BadParameter("Choose one of --jsonl and --csv.")
-    asked = auditing.Asked(run, gate, breaker, since, until, repository, limit)
+    asked = auditing.AuditOptions(run, gate, breaker, since, until, repository, limit)
     form = "jsonl" if as_jsonl else "csv" if as_csv else "story"
     _run(lambda settings: auditing.show(settings, asked, form))
 
 
 @cli.command(rich_help_panel=_LOOK)
 def costs(
-    by: Annotated[By | None, typer.Option(help="One sum only; else all, and the budgets of today.")] = None,
+    by: Annotated[GroupBy | None, typer.Option(help="One sum only; else all, and the budgets of today.")] = None,
     run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
     repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
     since: Annotated[str | None, typer.Option(metavar="WHEN", help="From then on: 2h, 7d, 2026-01-31T14:00.")] = None,
     until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before then.")] = None,
 ) -> None:
     """Sum up what models cost, by phase, model, repository and day (UTC)."""
-    _run(lambda settings: spending.show(settings, spending.Asked(by, run, repository, since, until)))
+    _run(lambda settings: spending.show(settings, spending.CostOptions(by, run, repository, since, until)))
 
 
 @cli.command(rich_help_panel=_LOOK)
@@ -276,26 +276,26 @@ def demo(
 
 async def _serve(settings: Settings) -> None:
     stopped = _stop_signal()
-    async with process.forge(settings) as running, process.served(running) as port:
-        _tell_unusable(running)
+    async with process.forge(settings) as running, process.serve(running) as port:
+        _warn_unusable(running)
         log.info("serving", version=VERSION, host=settings.host, port=port, pid=os.getpid())
-        await _until_over(stopped, running.workflows)
+        await _wait_for_end(stopped, running.workflows)
 
 
 async def _work(settings: Settings) -> None:
     stopped = _stop_signal()
-    async with process.forge(settings, door=False) as running, process.served(running) as port:
-        _tell_unusable(running)
+    async with process.forge(settings, door=False) as running, process.serve(running) as port:
+        _warn_unusable(running)
         log.info("working", version=VERSION, executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
-        await _until_over(stopped, running.workflows)
+        await _wait_for_end(stopped, running.workflows)
 
 
-def _tell_unusable(running: process.Forge) -> None:
-    for each in running.services.models.unusable():
+def _warn_unusable(running: process.Forge) -> None:
+    for each in running.services.models.list_unusable():
         log.warning("model.unusable", why=each.reason, advice=each.advice)
 
 
-async def _until_over(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:
+async def _wait_for_end(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:
     """Wait for the signal to stop; die where another process may do this one's work by now."""
     gc.collect()
     gc.freeze()  # what is there for good need not be looked through again while everybody waits

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from bot.cli import audit as auditing
 from bot.cli import memory_view as shown
-from bot.cli.database import NotThere, opened
-from bot.cli.halt import operator
+from bot.cli.database import UnknownName, open_database
+from bot.cli.halt import operator_name
 from bot.cli.output import output
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError
 from domain.memories import validation
-from domain.memories.jsonl import MOST_LINES, Line, Wrong, read, written
-from domain.memories.memory import Kind, Memory, Origin, learned
+from domain.memories.jsonl import MOST_LINES, ExportedMemory, LineMistake, dump_line, parse_lines
+from domain.memories.memory import Memory, MemoryKind, Origin, create_memory
 from domain.memories.memory_file import PATH
 from domain.runs.run import RepositoryRef
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.findings import findings
 from memory.learned import catalogue, memory_file
@@ -33,18 +33,18 @@ _MAKE_ROOM = "Archive some with `forge memory archive M-ID`."
 
 
 @dataclass(frozen=True)
-class Asked:
+class MemoryOptions:
     """What was typed to narrow a list."""
 
     repository: str | None = None
-    kind: Kind | None = None
+    kind: MemoryKind | None = None
     archived: bool = False
     patterns: bool = False
     limit: int | None = None
 
 
 @dataclass(frozen=True)
-class Words:
+class MemoryText:
     """What a memory says; None leaves a part as it is."""
 
     content: str | None = None
@@ -52,27 +52,27 @@ class Words:
     tags: str | None = None
 
     @property
-    def named(self) -> tuple[str, ...] | None:
+    def tag_names(self) -> tuple[str, ...] | None:
         """The tags, which people separate by commas."""
         if self.tags is None:
             return None
-        return tuple(dict.fromkeys(tag for tag in map(validation.plain, self.tags.split(",")) if tag))
+        return tuple(dict.fromkeys(tag for tag in map(validation.to_one_line, self.tags.split(",")) if tag))
 
 
-async def show_all(settings: Installation, asked: Asked) -> None:
+async def show_all(settings: Installation, asked: MemoryOptions) -> None:
     """Print what is remembered, newest first.
 
     :raises NotThere: if Forge never ran in the repository.
     """
-    async with opened(settings) as database:
-        ids = await _ids(database, asked.repository)
-        found = await catalogue.listed(
+    async with open_database(settings) as database:
+        ids = await _find_ids(database, asked.repository)
+        found = await catalogue.list_memories(
             database, ids, asked.kind, patterns=asked.patterns, archived=asked.archived, limit=asked.limit
         )
-        names = await costs.names(database, [each.memory.repository_id for each in found])
+        names = await costs.load_names(database, [each.memory.repository_id for each in found])
     now = SystemClock().now()
     with output() as console:
-        for line in (line for each in found for line in shown.brief(each, names, now)):
+        for line in (line for each in found for line in shown.render_brief(each, names, now)):
             console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
         if not found:
             console.print("Nothing of that is remembered.")
@@ -85,22 +85,22 @@ async def show_one(settings: Installation, name: str) -> None:
 
     :raises ForgeError: if there is none of this name, or more than one.
     """
-    async with opened(settings) as database:
-        memory = await _named(database, name)
-        story = await catalogue.story(database, memory)
-        names = await costs.names(database, [memory.repository_id])
-    _print(*shown.whole(story, names, SystemClock().now()))
+    async with open_database(settings) as database:
+        memory = await _find_memory(database, name)
+        story = await catalogue.load_history(database, memory)
+        names = await costs.load_names(database, [memory.repository_id])
+    _print(*shown.render_memory(story, names, SystemClock().now()))
 
 
-async def add(settings: Installation, repository: str, words: Words, kind: Kind) -> None:
+async def add(settings: Installation, repository: str, words: MemoryText, kind: MemoryKind) -> None:
     """Keep what the operator says; it does not decay.
 
     :raises ForgeError: if it cannot be kept as it is, or Forge never ran in the repository.
     """
-    now, by = SystemClock().now(), operator()
-    async with opened(settings) as database:
-        where = await _repository(database, repository)
-        memory = learned(
+    now, by = SystemClock().now(), operator_name()
+    async with open_database(settings) as database:
+        where = await _find_repository(database, repository)
+        memory = create_memory(
             where,
             Origin.person,
             kind,
@@ -108,39 +108,41 @@ async def add(settings: Installation, repository: str, words: Words, kind: Kind)
             f"the operator{f' ({by})' if by else ''}",
             now,
             context=words.context or "",
-            tags=words.named or (),
+            tags=words.tag_names or (),
             pinned=True,
         )
-        most = await _most(database, where)
-        kept = await catalogue.add(database, _checked(memory), by, most)
+        most = await _load_capacity(database, where)
+        kept = await catalogue.add(database, _validate(memory), by, most)
     if kept is None:
         what = f"No more than {_count(most)} can count in {where.full_name}, and all that do are pinned."
         raise ForgeError(f"{what} Nothing was added.", _MAKE_ROOM)
     if kept.id == memory.id:
-        _print(f"{memory.shown} is remembered in {where.full_name}; it does not decay.")
+        _print(f"{memory.short_id} is remembered in {where.full_name}; it does not decay.")
     else:
-        _print(f"{kept.shown} says that already, so nothing was added.")
+        _print(f"{kept.short_id} says that already, so nothing was added.")
 
 
-async def edit(settings: Installation, name: str, words: Words) -> None:
+async def edit(settings: Installation, name: str, words: MemoryText) -> None:
     """Put right what a memory says; the ledger keeps what it said before.
 
     :raises ForgeError: if that is not possible; one line that says why and what is.
     """
     if (words.content, words.context, words.tags) == (None, None, None):
         raise ForgeError("There is nothing to change.", "Give --content, --context or --tags.")
-    async with opened(settings) as database:
-        memory = await _named(database, name)
-        if memory_file.is_of_file(memory):
-            why = f"{memory.shown} stands in {PATH} of its repository."
+    async with open_database(settings) as database:
+        memory = await _find_memory(database, name)
+        if memory_file.is_from_file(memory):
+            why = f"{memory.short_id} stands in {PATH} of its repository."
             raise ForgeError(why, "Change it there; the default branch counts.")
-        changed = _checked(_with(memory, words))
+        changed = _validate(_apply(memory, words))
         if changed == memory:
-            _print(f"{memory.shown} says that already, so nothing was changed.")
+            _print(f"{memory.short_id} says that already, so nothing was changed.")
             return
-        if not await catalogue.edit(database, memory, changed, operator(), SystemClock().now()):
-            raise ForgeError(f"{memory.shown} is archived and counts no more.", "Add it anew with `forge memory add`.")
-    _print(f"{memory.shown} is changed; `forge memory show {memory.shown}` has what it said before.")
+        if not await catalogue.edit(database, memory, changed, operator_name(), SystemClock().now()):
+            raise ForgeError(
+                f"{memory.short_id} is archived and counts no more.", "Add it anew with `forge memory add`."
+            )
+    _print(f"{memory.short_id} is changed; `forge memory show {memory.short_id}` has what it said before.")
 
 
 async def archive(settings: Installation, name: str) -> None:
@@ -148,28 +150,28 @@ async def archive(settings: Installation, name: str) -> None:
 
     :raises ForgeError: if there is none of this name, or more than one.
     """
-    async with opened(settings) as database:
-        memory = await _named(database, name)
-        was_live = await catalogue.archive(database, memory, operator(), SystemClock().now())
-        story = await catalogue.story(database, memory)
+    async with open_database(settings) as database:
+        memory = await _find_memory(database, name)
+        was_live = await catalogue.archive(database, memory, operator_name(), SystemClock().now())
+        story = await catalogue.load_history(database, memory)
     if not was_live:
-        _print(f"{memory.shown} was archived before, so nothing was changed.")
+        _print(f"{memory.short_id} was archived before, so nothing was changed.")
         return
-    _print(f"{memory.shown} is archived: it is kept, and counts no more.", *shown.after_archiving(story))
+    _print(f"{memory.short_id} is archived: it is kept, and counts no more.", *shown.render_remaining(story))
 
 
-async def export(settings: Installation, asked: Asked, file: Path | None) -> None:
+async def export(settings: Installation, asked: MemoryOptions, file: Path | None) -> None:
     """Write memories as JSON Lines, oldest first.
 
     :param file: None: standard output.
     :raises ForgeError: if it cannot be written, or Forge never ran in the repository.
     """
-    async with opened(settings) as database:
-        ids = await _ids(database, asked.repository)
-        found = await catalogue.listed(database, ids, asked.kind, archived=asked.archived)
-        names = await costs.names(database, [each.memory.repository_id for each in found])
+    async with open_database(settings) as database:
+        ids = await _find_ids(database, asked.repository)
+        found = await catalogue.list_memories(database, ids, asked.kind, archived=asked.archived)
+        names = await costs.load_names(database, [each.memory.repository_id for each in found])
     memories = sorted((each.memory for each in found), key=lambda memory: memory.id)
-    lines = [written(each, names.get(each.repository_id, str(each.repository_id))) for each in memories]
+    lines = [dump_line(each, names.get(each.repository_id, str(each.repository_id))) for each in memories]
     if file is None:
         with output() as console:
             console.file.writelines(f"{line}\n" for line in lines)
@@ -181,7 +183,7 @@ async def export(settings: Installation, asked: Asked, file: Path | None) -> Non
     _print(f"{_count(len(lines))} written to {file}.")
 
 
-async def take_in(settings: Installation, file: Path, repository: str) -> None:
+async def import_memories(settings: Installation, file: Path, repository: str) -> None:
     """Keep the memories of a file of JSON Lines, all of them or none.
 
     :param file: ``-``: standard input.
@@ -189,76 +191,78 @@ async def take_in(settings: Installation, file: Path, repository: str) -> None:
     """
     now = SystemClock().now()
     named = "standard input" if str(file) == "-" else file.name
-    found, mistakes = read(_text(file).split("\n"), now)
+    found, mistakes = parse_lines(_read_text(file).split("\n"), now)
     if mistakes:
-        raise ForgeError(_mistaken(named, mistakes), "Nothing was imported; mend the file and import it again.")
+        raise ForgeError(
+            _describe_mistakes(named, mistakes), "Nothing was imported; mend the file and import it again."
+        )
     live = [line for line in found if line.archived_at is None]
-    async with opened(settings) as database:
-        where = await _repository(database, repository)
-        new = [line.memory(where, named, now) for line in live]
-        most = await _most(database, where)
-        taken = await catalogue.take_in(database, where, new, named, operator(), now, most)
+    async with open_database(settings) as database:
+        where = await _find_repository(database, repository)
+        new = [line.to_memory(where, named, now) for line in live]
+        most = await _load_capacity(database, where)
+        taken = await catalogue.import_memories(database, where, new, named, operator_name(), now, most)
     if taken.added is None:
         what = f"{where.full_name} has {_count(taken.live)}, and no more than {most:,} can count there."
         raise ForgeError(f"{what} Nothing was imported.", f"{_MAKE_ROOM[:-1]}, or import fewer.")
-    _print(f"{_count(taken.added)} imported into {where.full_name}{_left_out(found, live, taken.added)}.")
+    _print(f"{_count(taken.added)} imported into {where.full_name}{_describe_skipped(found, live, taken.added)}.")
 
 
-async def why(settings: Installation, finding: str, repository: str, number: int) -> None:
+async def explain(settings: Installation, finding: str, repository: str, number: int) -> None:
     """Print what people and memories have to do with a finding.
 
     :raises NotThere: if there is no such finding, or Forge never ran in the repository.
     """
-    async with opened(settings) as database:
-        where = await _repository(database, repository)
-        found = await findings.by_name(database, where.id, number, finding)
+    async with open_database(settings) as database:
+        where = await _find_repository(database, repository)
+        found = await findings.find_by_name(database, where.id, number, finding)
         if found is None:
-            what = f"There is no finding {visible(finding)} in {visible(repository)}#{number}."
-            raise NotThere(what, "The check `Forge / review` of the pull request lists them.")
-        is_learning = (await loading.stored(database, where)).memory.enabled
-        known = await suppression.evidence(database, where, number, found, is_learning=is_learning)
-    _print(*shown.behind(known))
+            what = f"There is no finding {strip_invisible(finding)} in {strip_invisible(repository)}#{number}."
+            raise UnknownName(what, "The check `Forge / review` of the pull request lists them.")
+        is_learning = (await loading.load_stored(database, where)).memory.enabled
+        known = await suppression.load_evidence(database, where, number, found, is_learning=is_learning)
+    _print(*shown.render_evidence(known))
 
 
-async def _ids(database: Database, repository: str | None) -> Sequence[int] | None:
-    return None if repository is None else await auditing.repositories_named(database, repository)
+async def _find_ids(database: Database, repository: str | None) -> Sequence[int] | None:
+    return None if repository is None else await auditing.find_repositories(database, repository)
 
 
-async def _repository(database: Database, full_name: str) -> RepositoryRef:
-    await auditing.repositories_named(database, full_name)
-    found = await catalogue.repository(database, full_name)
+async def _find_repository(database: Database, full_name: str) -> RepositoryRef:
+    await auditing.find_repositories(database, full_name)
+    found = await catalogue.find_repository(database, full_name)
     assert found is not None  # or the line before would have said so
     return found
 
 
-async def _named(database: Database, name: str) -> Memory:
+async def _find_memory(database: Database, name: str) -> Memory:
     ending = name.upper().removeprefix("M-")
-    found = await catalogue.named(database, ending) if len(ending) >= SHORTEST else ()
+    found = await catalogue.find_by_short_id(database, ending) if len(ending) >= SHORTEST else ()
     if not found:
-        raise NotThere(f"There is no memory {visible(name)}.", "`forge memory list` lists them.")
+        raise UnknownName(f"There is no memory {strip_invisible(name)}.", "`forge memory list` lists them.")
     if len(found) > 1:
         several = f"Several memories end with {ending}: {', '.join(each.id for each in found)}."
         raise ForgeError(several, "Give M- and the whole id.")
     return found[0]
 
 
-def _with(memory: Memory, words: Words) -> Memory:
-    told = {"content": words.content, "context": words.context, "tags": words.named}
+def _apply(memory: Memory, words: MemoryText) -> Memory:
+    told = {"content": words.content, "context": words.context, "tags": words.tag_names}
     return memory.model_copy(update={part: value for part, value in told.items() if value is not None})
 
 
-def _checked(memory: Memory) -> Memory:
+def _validate(memory: Memory) -> Memory:
     """The memory in one line.
 
     :raises ForgeError: if it cannot be kept as it is.
     """
-    for part, what, allowed in validation.wrong(memory.content, memory.context, memory.tags):
+    for part, what, allowed in validation.find_mistakes(memory.content, memory.context, memory.tags):
         raise ForgeError(f"The {part} {what}.", f"Allowed: {allowed}." if allowed else "Take that out.")
-    plain = {"content": validation.plain(memory.content), "context": validation.plain(memory.context)}
+    plain = {"content": validation.to_one_line(memory.content), "context": validation.to_one_line(memory.context)}
     return memory.model_copy(update=plain)
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     """The text of a file of at most so many lines; what comes after them is not read."""
     try:
         if str(file) == "-":
@@ -271,19 +275,19 @@ def _text(file: Path) -> str:
         raise ForgeError(f"{file} is not UTF-8, so nothing was imported.", "Name a file of JSON Lines.") from None
 
 
-def _mistaken(named: str, mistakes: Sequence[Wrong]) -> str:
+def _describe_mistakes(named: str, mistakes: Sequence[LineMistake]) -> str:
     first, others = mistakes[0], mistakes[1:]
     more = ", ".join(str(each.line) for each in others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
     also = f" Wrong, too: line{'' if len(others) == 1 else 's'} {more}." if others else ""
-    return f"Line {first.line} of {named}: {visible(first.what)}.{also}"
+    return f"Line {first.line} of {named}: {strip_invisible(first.what)}.{also}"
 
 
-async def _most(database: Database, where: RepositoryRef) -> int:
+async def _load_capacity(database: Database, where: RepositoryRef) -> int:
     """How many memories may live there, as far as is known here."""
-    return (await loading.stored(database, where)).memory.max
+    return (await loading.load_stored(database, where)).memory.max
 
 
-def _left_out(found: Sequence[Line], live: Sequence[Line], added: int) -> str:
+def _describe_skipped(found: Sequence[ExportedMemory], live: Sequence[ExportedMemory], added: int) -> str:
     known, archived = len(live) - added, len(found) - len(live)
     parts = [
         *([f"{known} known already"] if known else []),

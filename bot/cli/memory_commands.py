@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from bot.cli import memory as remembered
-from bot.cli.memory import Asked, Words
+from bot.cli.memory import MemoryOptions, MemoryText
 from bot.cli.run import run
-from domain.memories.memory import Kind
+from domain.memories.memory import MemoryKind
 
 memory = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Show, add, edit, archive, export and import what Forge knows."
@@ -16,7 +16,7 @@ memory = typer.Typer(
 
 _Repository = Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Of this repository.")]
 _Needed = Annotated[str, typer.Option("--repository", metavar="OWNER/NAME", help="The repository.")]
-_OfKind = Annotated[Kind | None, typer.Option(help="Only of this kind.")]
+_OfKind = Annotated[MemoryKind | None, typer.Option(help="Only of this kind.")]
 _Archived = Annotated[bool, typer.Option("--archived", help="What counts no more, too.")]
 _Name = Annotated[str, typer.Argument(metavar="M-ID", help="As `forge memory list` lists it.")]
 _Context = Annotated[str | None, typer.Option(help="When it matters.")]
@@ -32,7 +32,7 @@ def list_all(
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 100,
 ) -> None:
     """List what is remembered, newest first, with its confidence as of now."""
-    run(lambda settings: remembered.show_all(settings, Asked(repository, kind, archived, patterns, limit)))
+    run(lambda settings: remembered.show_all(settings, MemoryOptions(repository, kind, archived, patterns, limit)))
 
 
 @memory.command()
@@ -47,10 +47,10 @@ def add(
     repository: _Needed,
     context: _Context = None,
     tags: _Tags = None,
-    kind: Annotated[Kind, typer.Option(help="What sort of thing it is.")] = Kind.semantic,
+    kind: Annotated[MemoryKind, typer.Option(help="What sort of thing it is.")] = MemoryKind.semantic,
 ) -> None:
     """Have Forge remember something; it does not decay."""
-    run(lambda settings: remembered.add(settings, repository, Words(text, context, tags), kind))
+    run(lambda settings: remembered.add(settings, repository, MemoryText(text, context, tags), kind))
 
 
 @memory.command()
@@ -61,7 +61,7 @@ def edit(
     tags: _Tags = None,
 ) -> None:
     """Put right what a memory says. What it said before is kept in the ledger."""
-    run(lambda settings: remembered.edit(settings, name, Words(content, context, tags)))
+    run(lambda settings: remembered.edit(settings, name, MemoryText(content, context, tags)))
 
 
 @memory.command()
@@ -78,7 +78,7 @@ def export_all(
     archived: _Archived = False,
 ) -> None:
     """Export memories as JSON Lines, oldest first."""
-    run(lambda settings: remembered.export(settings, Asked(repository, kind, archived), file))
+    run(lambda settings: remembered.export(settings, MemoryOptions(repository, kind, archived), file))
 
 
 @memory.command("import")
@@ -86,7 +86,7 @@ def take_in(
     file: Annotated[Path, typer.Argument(help="JSON Lines, as exported; - is standard input.")], repository: _Needed
 ) -> None:
     """Import memories: all lines, or none if one is wrong. What is known already is not stored twice."""
-    run(lambda settings: remembered.take_in(settings, file, repository))
+    run(lambda settings: remembered.import_memories(settings, file, repository))
 
 
 @memory.command()
@@ -96,4 +96,4 @@ def why(
     number: Annotated[int, typer.Option(min=1, help="Of the pull request.")],
 ) -> None:
     """Show which memories led to a finding, and which dismissals lower or mute it."""
-    run(lambda settings: remembered.why(settings, finding, repository, number))
+    run(lambda settings: remembered.explain(settings, finding, repository, number))

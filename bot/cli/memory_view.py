@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from domain.events import Event, EventType
-from domain.memories.memory import Memory, Use, confidence
-from domain.review.suppression import Past, Why, shown
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
-from memory.learned.catalogue import Recall, Shelved, Story
+from domain.memories.memory import Memory, Use, compute_confidence
+from domain.review.suppression import PriorDismissal, SuppressionReason, short_memory_id
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
+from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from messages.memory import Evidence
-from safety.memory_consolidation import pattern
+from safety.memory_consolidation import to_pattern
 
 _WORDS = {
     "recurred": "taught again",
@@ -23,44 +23,51 @@ _OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not us
 _WIDTH = 100  # characters of what a memory says in a list
 
 
-def brief(shelved: Shelved, names: Mapping[int, str], now: datetime) -> Iterator[str]:
+def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetime) -> Iterator[str]:
     """A memory in a list: which, where, how sure, how used; below it what it says."""
     memory = shelved.memory
-    state = f"archived: {memory.archived_why}" if memory.archived_why else f"confidence {confidence(memory, now):.2f}"
+    state = (
+        f"archived: {memory.archived_why}"
+        if memory.archived_why
+        else f"confidence {compute_confidence(memory, now):.2f}"
+    )
     pinned = "  pinned" if memory.pinned else ""
-    yield f"{memory.shown}  {memory.kind}  {_where(memory, names)}  {state}{pinned}  {_used(shelved)}"
+    yield (
+        f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  "
+        f"{state}{pinned}  {_describe_uses(shelved)}"
+    )
     text = _plain(memory.content)
     yield f"    {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
-    yield from (f"    {line}" for line in _recurred(shelved, now))
+    yield from (f"    {line}" for line in _render_pattern(shelved, now))
 
 
-def whole(story: Story, names: Mapping[int, str], now: datetime) -> Iterator[str]:
+def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime) -> Iterator[str]:
     """All that is known of a memory."""
-    shelved, memory = story.shelved, story.shelved.memory
-    yield f"{memory.shown}  {memory.kind}  {_where(memory, names)}  {memory.id}"
+    shelved, memory = story.entry, story.entry.memory
+    yield f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  {memory.id}"
     yield f"  {_plain(memory.content)}"
-    yield from (f"  {line}" for line in _recurred(shelved, now))
+    yield from (f"  {line}" for line in _render_pattern(shelved, now))
     if memory.context:
         yield f"  When it matters: {_plain(memory.context)}"
     if memory.tags:
         yield f"  Tags: {_plain(', '.join(memory.tags))}"
     yield f"  Source: {_plain(memory.source)} ({memory.origin}), {_at(memory.created_at)}"
-    yield f"  {_confidence(memory, now)}"
+    yield f"  {_describe_confidence(memory, now)}"
     if memory.archived_at is not None:
         yield f"  Archived {_at(memory.archived_at)}: {memory.archived_why or ''}"
-    yield from _history(story)
-    yield from _recalled(story, shelved)
+    yield from _render_history(story)
+    yield from _render_recalls(story, shelved)
 
 
-def _recurred(shelved: Shelved, now: datetime) -> Iterator[str]:
+def _render_pattern(shelved: CatalogueEntry, now: datetime) -> Iterator[str]:
     """What makes a memory a pattern, if it is one."""
-    found = pattern(shelved.memory, {Use(use): count for use, count in shelved.uses.items()}, now)
+    found = to_pattern(shelved.memory, {Use(use): count for use, count in shelved.uses.items()}, now)
     if found is not None:
         rate = "not applied yet" if found.success_rate is None else f"helped {found.success_rate:.0%} of the time"
         yield f"Pattern ({found.outcome}): {found.frequency} runs taught it, {rate}"
 
 
-def after_archiving(story: Story) -> Iterator[str]:
+def render_remaining(story: MemoryHistory) -> Iterator[str]:
     """What stands although a memory counts no more."""
     for each in story.dismissals:
         if not each.is_undone:
@@ -68,29 +75,33 @@ def after_archiving(story: Story) -> Iterator[str]:
             yield f"The dismissal of {each.finding} in #{each.number} that taught it stands; {how}."
 
 
-def behind(evidence: Evidence) -> Iterator[str]:
+def render_evidence(evidence: Evidence) -> Iterator[str]:
     """What people and memories have to do with a finding; `/forge why` says the same on GitHub."""
     finding = evidence.finding
     yield f"{finding.id}  {_plain(finding.rule)}  {_plain(finding.where)}  confidence {finding.confidence:.2f}"
     yield f"  {_plain(finding.message)}"
     for memory in evidence.memories:
-        yield f"  Led to it: {memory.shown} {_plain(memory.content)}"
-    yield f"  {_stands(evidence)}"
+        yield f"  Led to it: {memory.short_id} {_plain(memory.content)}"
+    yield f"  {_describe_status(evidence)}"
     if evidence.past:
         yield "  Others of its rule that were dismissed here:"
-        yield from (f"    {_dismissal(each)}" for each in evidence.past)
+        yield from (f"    {_describe_dismissal(each)}" for each in evidence.past)
 
 
-def _stands(evidence: Evidence) -> str:
+def _describe_status(evidence: Evidence) -> str:
     """Whether it is raised, and how sure it is here."""
     held, weight = evidence.held, evidence.weight
     if evidence.dismissal is not None:
-        return f"Muted by its own dismissal: {_dismissal(evidence.dismissal)}"
+        return f"Muted by its own dismissal: {_describe_dismissal(evidence.dismissal)}"
     if weight is None:
         return "Raised: nothing is learned here (`memory.enabled`), so only its own dismissal would mute it"
     sure = f"confidence here {weight.effective:.2f}, of {weight.stated:.2f} as stated"
     if held is not None:
-        like = "the same was dismissed in other words" if held.why is Why.reworded else "its like was dismissed"
+        like = (
+            "the same was dismissed in other words"
+            if held.why is SuppressionReason.reworded
+            else "its like was dismissed"
+        )
         named = f" ({', '.join(held.memories)})" if held.memories else ""
         return f"Held back, because {like}{named}: {sure}"
     if evidence.unseconded is not None:
@@ -98,29 +109,29 @@ def _stands(evidence: Evidence) -> str:
     return f"Raised{', whatever is dismissed of its like' if evidence.exempt else ''}: {sure}"
 
 
-def _where(memory: Memory, names: Mapping[int, str]) -> str:
+def _describe_place(memory: Memory, names: Mapping[int, str]) -> str:
     return _plain(names.get(memory.repository_id, f"repository {memory.repository_id}"))
 
 
-def _used(shelved: Shelved) -> str:
+def _describe_uses(shelved: CatalogueEntry) -> str:
     uses = ", ".join(f"{count}× {_WORDS.get(use, use)}" for use, count in sorted(shelved.uses.items()))
     recalled = f"recalled {shelved.recalls}×" if shelved.recalls else "never recalled"
     last = f", last {shelved.recalled_at:%Y-%m-%d}" if shelved.recalled_at is not None else ""
     return f"{recalled}{last}{f'; {uses}' if uses else ''}"
 
 
-def _confidence(memory: Memory, now: datetime) -> str:
+def _describe_confidence(memory: Memory, now: datetime) -> str:
     if memory.pinned:
         return f"Confidence {memory.confidence:.2f}; it is pinned, so it does not decay"
-    left = confidence(memory, now)
+    left = compute_confidence(memory, now)
     decayed = f", {memory.confidence:.2f} on {memory.used_at:%Y-%m-%d}" if left != memory.confidence else ""
     return f"Confidence {left:.2f} now{decayed}; it loses 0.05 for each week in which nothing comes of it"
 
 
-def _history(story: Story) -> Iterator[str]:
+def _render_history(story: MemoryHistory) -> Iterator[str]:
     """What became of it and what people did with it, in order."""
     used = [(at, f"{_WORDS.get(use, use)} ({_plain(cause)})") for at, use, cause in story.uses]
-    done = [(event.time, _told(event)) for event in story.events]
+    done = [(event.time, _describe_event(event)) for event in story.events]
     taught = [
         f"  Taught by {each.by}'s dismissal of {each.finding} in #{each.number}"
         + (", which was taken back" if each.is_undone else "")
@@ -131,28 +142,28 @@ def _history(story: Story) -> Iterator[str]:
         yield f"  {_at(at)}  {what}"
 
 
-def _recalled(story: Story, shelved: Shelved) -> Iterator[str]:
-    yield f"  {_used(shelved)[:1].upper()}{_used(shelved)[1:]}"
-    yield from (f"    {_recall(each)}" for each in story.recalls)
+def _render_recalls(story: MemoryHistory, shelved: CatalogueEntry) -> Iterator[str]:
+    yield f"  {_describe_uses(shelved)[:1].upper()}{_describe_uses(shelved)[1:]}"
+    yield from (f"    {_describe_recall(each)}" for each in story.recalls)
 
 
-def _recall(recall: Recall) -> str:
+def _describe_recall(recall: Recall) -> str:
     where = "" if recall.number is None else f" in #{recall.number}"
     came = _OUTCOMES.get(recall.outcome, recall.outcome)
     task = _plain(recall.task)
     return f"{_at(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {_plain(came)}"
 
 
-def _told(event: Event) -> str:
+def _describe_event(event: Event) -> str:
     by = f" by {_plain(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
     if event.type is EventType.memory_edited:
-        return f"edited{by}; before: {_before(event.payload)}"
+        return f"edited{by}; before: {_describe_change(event.payload)}"
     if event.type is EventType.learning_stored:
         return f"learned by looking back at run {event.trace}"
     return f"{event.type.value.removeprefix('memory.')}{by}"
 
 
-def _before(payload: Mapping[str, Any]) -> str:
+def _describe_change(payload: Mapping[str, Any]) -> str:
     """The parts that an edit changed, as they were."""
     before, after = payload.get("before", {}), payload.get("after", {})
     parts = [f"{name} “{_plain(_text(value))}”" for name, value in before.items() if value != after.get(name)]
@@ -163,8 +174,8 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
-def _dismissal(past: Past) -> str:
-    taught = f"; it taught {shown(past)}" if past.memory_id else ""
+def _describe_dismissal(past: PriorDismissal) -> str:
+    taught = f"; it taught {short_memory_id(past)}" if past.memory_id else ""
     words = f": “{_plain(past.reason)}”" if past.reason else ""
     place = _plain(f"{past.name} in #{past.number}, {past.path}")
     return f"{place}, by {_plain(past.by)} on {past.at:%Y-%m-%d}{words}{taught}"
@@ -175,4 +186,4 @@ def _at(moment: datetime) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(visible(outgoing(text)).split())
+    return " ".join(strip_invisible(redact_outgoing(text)).split())

@@ -7,13 +7,13 @@ from datetime import datetime
 from rich.table import Column, Table
 
 from bot.cli import audit as auditing
-from bot.cli.database import opened
+from bot.cli.database import open_database
 from bot.cli.output import output
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.metrics import WEEK, Measure, Series, trend
+from domain.metrics import WEEK, Measure, Series, render_trend
 from memory.reports import metrics
-from messages.audit import span
+from messages.audit import format_duration
 
 UNKNOWN = "–"
 
@@ -24,18 +24,18 @@ async def show(settings: Installation, repository: str | None, weeks: int, *, as
     :raises NotThere: if Forge never ran in the repository.
     """
     now = SystemClock().now()
-    async with opened(settings) as database:
-        ids = None if repository is None else await auditing.repositories_named(database, repository)
-        found = await metrics.weekly(database, now, weeks, ids)
+    async with open_database(settings) as database:
+        ids = None if repository is None else await auditing.find_repositories(database, repository)
+        found = await metrics.load_weekly(database, now, weeks, ids)
     with output() as console:
         if as_json:
-            console.file.write(json.dumps(told(found, now), indent=2) + "\n")
+            console.file.write(json.dumps(to_json(found, now), indent=2) + "\n")
             return
         console.print(_table(found))
         console.print(f"{weeks} weeks of seven days, the last of which ends now; {UNKNOWN}: nothing is known.")
 
 
-def told(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
+def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
     """The metrics for programs: values week by week, null where nothing is known."""
     return [
         {
@@ -50,12 +50,12 @@ def told(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
     ]
 
 
-def shown(series: Series, value: float | None) -> str:
+def format_value(series: Series, value: float | None) -> str:
     """A value for people."""
     if value is None:
         return UNKNOWN
     if series.metric.unit == "s":
-        return span(value)
+        return format_duration(value)
     if series.metric.measure is Measure.share:
         return f"{value:.0%}"
     return f"{value:.2f}"
@@ -68,5 +68,11 @@ def _table(found: Sequence[Series]) -> Table:
         before = each.values[-2] if len(each.values) > 1 else None
         unit = f", {each.metric.unit}" if each.metric.unit not in ("", "s") else ""
         of = str(each.counts[-1]) if each.counts[-1] else ""
-        table.add_row(f"{each.metric.title}{unit}", shown(each, each.now), of, shown(each, before), trend(each.values))
+        table.add_row(
+            f"{each.metric.title}{unit}",
+            format_value(each, each.now),
+            of,
+            format_value(each, before),
+            render_trend(each.values),
+        )
     return table

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from domain.errors import ForgeError
 
-_NOBODY_READS = 128 + signal.SIGPIPE
+_BROKEN_PIPE = 128 + signal.SIGPIPE
 _OF_THE_LIBRARY = frozenset({"get_help", "echo"})
 """The functions by which the library of the command line prints."""
 
@@ -30,13 +30,13 @@ def output() -> Generator[Console]:
         sys.stdout.flush()
     except BrokenPipeError:
         _give_up_output()
-        raise SystemExit(_NOBODY_READS) from None
+        raise SystemExit(_BROKEN_PIPE) from None
     except OSError as error:
-        raise _unwritten(error) from None
+        raise _output_error(error) from None
 
 
 @contextmanager
-def printed() -> Generator[None]:
+def guard_output() -> Generator[None]:
     """For what the library of the command line prints by itself: help and completion.
 
     :raises ForgeError: if that could not be written.
@@ -47,10 +47,10 @@ def printed() -> Generator[None]:
         calling = {frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)}
         if not calling & _OF_THE_LIBRARY:
             raise
-        raise _unwritten(error) from None
+        raise _output_error(error) from None
 
 
-def _unwritten(error: OSError) -> ForgeError:
+def _output_error(error: OSError) -> ForgeError:
     _give_up_output()
     return ForgeError(f"Standard output could not be written: {error.strerror}.")
 

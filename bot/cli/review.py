@@ -12,17 +12,17 @@ from agents.toolbox import Toolbox
 from bot.cli import sarif
 from bot.cli.fix import correct
 from bot.cli.output import output
-from bot.cli.review_output import show, tell
+from bot.cli.review_output import print_review, to_terminal
 from bot.version import VERSION
 from domain.errors import ForgeError
-from domain.ids import finding_id
+from domain.ids import make_finding_id
 from domain.review.findings import Layer
 from domain.review.review import Decision, LayerReport, Review
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 from pipeline.config import loading
 from safety.risk import Author
-from workspace.local_repository import HEAD, Local, local
+from workspace.local_repository import HEAD, LocalRepository, open_local
 
 _NO_MODEL = "`forge review` asks no model; on GitHub one reads every change of source, where it is set up."
 JSON_VERSION = 1
@@ -43,15 +43,15 @@ async def run(
     """
     review, problem = await _review(path, base, staged=staged, fix=fix)
     if problem and shown != "text":
-        sys.stderr.write(f"forge: {outgoing(visible(problem))}\n")
+        sys.stderr.write(f"forge: {redact_outgoing(strip_invisible(problem))}\n")
     with output() as console:
         if shown == "json":
             told = {"version": JSON_VERSION, "forge": VERSION, "problem": problem, **review.model_dump(mode="json")}
             console.out(json.dumps(told, indent=2), highlight=False)
         elif shown == "sarif":
-            console.out(json.dumps(sarif.document(review.findings, problem), indent=2), highlight=False)
+            console.out(json.dumps(sarif.build_document(review.findings, problem), indent=2), highlight=False)
         else:
-            tell(console, review, problem, whole=sys.stdout.isatty())
+            print_review(console, review, problem, whole=sys.stdout.isatty())
     return review.decision
 
 
@@ -60,27 +60,27 @@ async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> t
         raise ForgeError("--fix corrects the working tree, and --staged looks at the index.", "Choose one of them.")
     async with Toolbox.start() as toolbox:
         compared = HEAD if staged and base is None else base
-        async with local(path, compared, staged=staged) as code:
-            reviewed = await _looked_at(code, toolbox)
+        async with open_local(path, compared, staged=staged) as code:
+            reviewed = await _review_code(code, toolbox)
             corrected = await correct(code, reviewed[0].findings) if fix else []
         if corrected:
             for finding in corrected:
-                sys.stderr.write(f"corrected {show(finding.where)}: {show(finding.rule)}\n")
-            async with local(path, base) as code:
-                reviewed = await _looked_at(code, toolbox)
+                sys.stderr.write(f"corrected {to_terminal(finding.where)}: {to_terminal(finding.rule)}\n")
+            async with open_local(path, base) as code:
+                reviewed = await _review_code(code, toolbox)
     return reviewed
 
 
-async def _looked_at(code: Local, toolbox: Toolbox) -> tuple[Review, str | None]:
+async def _review_code(code: LocalRepository, toolbox: Toolbox) -> tuple[Review, str | None]:
     started = time.perf_counter()
     change = await code.change(code.merge_base_sha, code.head)
     config_file = (await code.read(code.merge_base_sha, [loading.PATH])).get(loading.PATH)
-    loaded = loading.of_checkout(config_file)
+    loaded = loading.load_from_checkout(config_file)
     settings = loaded.configuration
-    kept = reviewer.within(change, settings)
+    kept = reviewer.apply_path_filters(change, settings)
     checked = await reviewer.check(kept, code, toolbox, settings, Author(), _no_dependencies, trusted=True)
-    result = reviewer.draw(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
-    named = tuple(f.model_copy(update={"id": finding_id(f.fingerprint)}) for f in result.findings)
+    result = reviewer.build_review(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
+    named = tuple(f.model_copy(update={"id": make_finding_id(f.fingerprint)}) for f in result.findings)
     timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})
     return timed, loaded.problem
 

@@ -7,74 +7,76 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from domain.paths import printable
+from domain.paths import escape_unprintable
 from domain.review.findings import Finding, Fix, Severity
 from domain.review.review import Review
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 from safety.autofix import is_simple
 from safety.review_decision import UNREAD
 
 _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
-_MOST_LINES = 12  # of a fix
+_MAX_LINES = 12  # of a fix
 
 
-def tell(console: Console, review: Review, problem: str | None, *, whole: bool) -> None:
+def print_review(console: Console, review: Review, problem: str | None, *, whole: bool) -> None:
     """Print what a review found, what it did not look at, and what it came to.
 
     :param problem: what is wrong with the configuration.
     :param whole: for a person at a terminal; otherwise each finding is ``path:line: severity rule: message [F-ID]``.
     """
     if problem:
-        _print(console, f"[yellow]! {show(problem)}[/]")
+        _print(console, f"[yellow]! {to_terminal(problem)}[/]")
     if whole:
-        _grouped(console, review.findings)
+        _print_findings(console, review.findings)
     else:
         for finding in review.findings:
-            console.out(_line(finding), highlight=False)
-    for line in _about(review):
+            console.out(_render_line(finding), highlight=False)
+    for line in _render_notes(review):
         _print(console, line)
     _print(console, f"{'' if not whole else chr(10)}{_summary(review)}")
     for reason in review.reasons:
-        _print(console, f"  {show(reason.text)}")
+        _print(console, f"  {to_terminal(reason.text)}")
         for path in reason.children if reason.code == UNREAD else ():
-            _print(console, f"    {show(path.text)}")
+            _print(console, f"    {to_terminal(path.text)}")
 
 
-def show(text: str) -> str:
+def to_terminal(text: str) -> str:
     """Text of tools and of the repository as the terminal may get it: no sequences, no markup, no secret."""
-    return escape(outgoing(visible(text)))
+    return escape(redact_outgoing(strip_invisible(text)))
 
 
 def _print(console: Console, text: str) -> None:
     console.print(text, highlight=False, soft_wrap=True)
 
 
-def _line(finding: Finding) -> str:
+def _render_line(finding: Finding) -> str:
     message = " ".join(finding.message.split())
     fixable = ", --fix corrects it" if is_simple(finding) else ""
-    return outgoing(
-        visible(f"{finding.where}: {finding.severity} {finding.rule}: {message} [{finding.id}{fixable}]")
+    return redact_outgoing(
+        strip_invisible(f"{finding.where}: {finding.severity} {finding.rule}: {message} [{finding.id}{fixable}]")
     ).replace("\n", " ")
 
 
-def _grouped(console: Console, findings: Sequence[Finding]) -> None:
+def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
     """The files in the order of their gravest finding, and each one's from top to bottom."""
     order = {finding.path: number for number, finding in reversed(list(enumerate(findings)))}
     by_place = sorted(findings, key=lambda finding: (order[finding.path], finding.line or 0))
     for path, found in groupby(by_place, key=lambda finding: finding.path):
-        _print(console, f"\n[bold]{show(printable(path))}[/]")
+        _print(console, f"\n[bold]{to_terminal(escape_unprintable(path))}[/]")
         for finding in found:
-            where = show(finding.where)
-            head = f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {show(finding.rule)} [dim]{finding.id}[/]"
+            where = to_terminal(finding.where)
+            head = (
+                f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {to_terminal(finding.rule)} [dim]{finding.id}[/]"
+            )
             _print(console, f"  {where}: {head}")
-            console.print(Padding(show(" ".join(finding.message.split())), (0, 0, 0, 6)), highlight=False)
+            console.print(Padding(to_terminal(" ".join(finding.message.split())), (0, 0, 0, 6)), highlight=False)
             if finding.fix is not None:
-                for line in _fix(finding.fix, applied=is_simple(finding)):
-                    _print(console, f"      [dim]{show(line)}[/]")
+                for line in _render_fix(finding.fix, applied=is_simple(finding)):
+                    _print(console, f"      [dim]{to_terminal(line)}[/]")
 
 
-def _fix(fix: Fix, *, applied: bool) -> Iterator[str]:
+def _render_fix(fix: Fix, *, applied: bool) -> Iterator[str]:
     lines = f"line {fix.start_line}" if fix.start_line == fix.end_line else f"lines {fix.start_line} to {fix.end_line}"
     by = " (--fix does it)" if applied else ""
     if not fix.replacement:
@@ -82,24 +84,24 @@ def _fix(fix: Fix, *, applied: bool) -> Iterator[str]:
         return
     yield f"fix: instead of {lines}{by}"
     written = fix.replacement.split("\n")
-    yield from (f"  {line}" for line in written[:_MOST_LINES])
-    if len(written) > _MOST_LINES:
-        yield f"  … {len(written) - _MOST_LINES} more"
+    yield from (f"  {line}" for line in written[:_MAX_LINES])
+    if len(written) > _MAX_LINES:
+        yield f"  … {len(written) - _MAX_LINES} more"
 
 
-def _about(review: Review) -> Iterator[str]:
+def _render_notes(review: Review) -> Iterator[str]:
     """What the layers could not do as far as no reason of the verdict says it, and what they have to say besides."""
     told = " ".join(reason.text for reason in review.reasons)
     for layer in review.layers:
         problems = [f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem and tool.problem not in told]
         for text in (layer.missing, *problems):
             if text:
-                yield f"[yellow]! {show(text)}[/]"
+                yield f"[yellow]! {to_terminal(text)}[/]"
         if layer.note:
-            yield f"[dim]note: {show(layer.note)}[/]"
+            yield f"[dim]note: {to_terminal(layer.note)}[/]"
     for entry in review.not_looked_at:
         what = "not read by the model" if entry.by_model else "not looked at"
-        yield f"[dim]{what}: {show(entry.path)}: {show(entry.reason)}[/]"
+        yield f"[dim]{what}: {to_terminal(entry.path)}: {to_terminal(entry.reason)}[/]"
 
 
 def _summary(review: Review) -> str:

@@ -22,7 +22,7 @@ _PAGES = re.compile(
 """The pages of rules that end in the rule's name."""
 
 
-def document(findings: Sequence[Finding], problem: str | None = None) -> dict[str, Any]:
+def build_document(findings: Sequence[Finding], problem: str | None = None) -> dict[str, Any]:
     """A SARIF log with one run that holds all findings.
 
     :param problem: what is wrong with the configuration.
@@ -55,7 +55,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
 
     What a finding says is about one place, so nothing of that describes the rule.
     """
-    name, message = _name(finding), rule_texts.of_rule(finding.rule)
+    name, message = _name(finding), rule_texts.describe_rule(finding.rule)
     first = message.partition(". ")[0].rstrip(".") if message else ""
     short = f"{name or (first if 0 < len(first) <= _SHORT else finding.rule)}."
     message = message or short

@@ -25,7 +25,7 @@ _FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "neutral": "yellow"}
 
 
-class Stage:
+class DemoDriver:
     """The console and the simulated GitHub.
 
     :param patience: seconds one review may take.
@@ -66,7 +66,7 @@ class Stage:
         self.console.print(printed, markup=False, highlight=False, soft_wrap=True)
         return printed
 
-    async def settled(self, pull: PullRequest) -> list[Thread]:
+    async def wait_for_threads(self, pull: PullRequest) -> list[Thread]:
         """Forge resolves threads after its verdict, one after the other; those it has resolved in the end."""
         resolved: list[Thread] = []
         quiet = 0
@@ -77,7 +77,7 @@ class Stage:
             resolved = now
         return resolved
 
-    async def opened(self, repository: Repository, after: int) -> PullRequest:
+    async def wait_for_pull_request(self, repository: Repository, after: int) -> PullRequest:
         """Wait for the pull request that Forge opens.
 
         :param after: the number of what it is opened for.
@@ -89,12 +89,12 @@ class Stage:
             await asyncio.sleep(0.02)
         raise TimeoutError("Forge did not open a pull request.")
 
-    async def reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
+    async def wait_for_reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
         """Wait for Forge's answer and show it."""
         ended = time.monotonic() + self._patience
         while time.monotonic() < ended:
             if mine := [each for each in said() if each.user is self.github.app.bot]:
-                self.say(mine[0].user.login, shown(mine[0].body))
+                self.say(mine[0].user.login, strip_html(mine[0].body))
                 return mine[0].body
             await asyncio.sleep(0.02)
         raise TimeoutError("Forge did not answer.")
@@ -102,7 +102,7 @@ class Stage:
     def say(self, login: str, text: str) -> None:
         self.console.print(Panel(Markdown(text), title=escape(login), title_align="left"))
 
-    async def watch(
+    async def wait_for_check(
         self, repository: Repository, head: str, conclusion: str | None = None, name: str = review_texts.CHECK_NAME
     ) -> CheckRun:
         """Follow a check of a head until it is completed, telling each state it goes through.
@@ -124,7 +124,7 @@ class Stage:
 
     def show_review(self, pull: PullRequest) -> None:
         for review in self.github.reviews(pull):
-            body = Markdown(shown(review.body))
+            body = Markdown(strip_html(review.body))
             self.console.print(Panel(body, title=f"review by {review.user.login}", title_align="left"))
         for comment in self.github.review_comments(pull):
             self.show_comment(comment)
@@ -134,12 +134,12 @@ class Stage:
         context = "\n".join(comment.diff_hunk.splitlines()[-4:])
         self.console.print(Rule(escape(title), align="left", style="dim"))
         self.console.print(Syntax(context, "diff", background_color="default", word_wrap=True))
-        self.console.print(Markdown(shown(comment.body)))
+        self.console.print(Markdown(strip_html(comment.body)))
 
     def show_check(self, check: CheckRun) -> None:
         buttons = "  ".join(f"[ {action['label']} ]" for action in check.actions)
         title = f"{check.name} · {check.conclusion} · {len(check.annotations)} annotations   {buttons}"
-        content = Markdown(shown(f"## {check.title}\n\n{check.summary}\n\n{check.text or ''}"))
+        content = Markdown(strip_html(f"## {check.title}\n\n{check.summary}\n\n{check.text or ''}"))
         style = _COLOURS.get(check.conclusion or "", "cyan")
         self.console.print(Panel(content, title=escape(title), title_align="left", border_style=style))
 
@@ -161,27 +161,27 @@ def _environment(settings: Settings) -> dict[str, str]:
     }
 
 
-def kept(console: Console, promises: Mapping[str, bool]) -> bool:
+def report_promises(console: Console, promises: Mapping[str, bool]) -> bool:
     """Whether everything came out as promised; what did not is named."""
     for promise in [promise for promise, kept in promises.items() if not kept]:
         console.print(f"[red]This did not happen:[/] {promise}")
     return all(promises.values())
 
 
-def named(thread: Thread) -> str:
+def describe_thread(thread: Thread) -> str:
     """The finding of a thread: its name, its rule and where it stands."""
     comment = thread.comments[0]
     found = _FINDING.search(comment.body)
     return f"{found['name']}, {found['rule']} in {comment.path}" if found else comment.path
 
 
-def finding_of(comment: ReviewComment) -> str:
+def parse_finding(comment: ReviewComment) -> str:
     """The name of the finding that a comment carries."""
     found = _FINDING.search(comment.body)
     return found["name"] if found else ""
 
 
-def shown(markdown: str) -> str:
+def strip_html(markdown: str) -> str:
     """What a browser would show of it: without HTML comments and tags that a terminal would print."""
     lines = [line for line in markdown.splitlines() if not line.startswith("<!--")]
     text = "\n".join(lines).replace("<sub>", "").replace("</sub>", "")

@@ -41,7 +41,7 @@ _CODE, _TESTS = "rates/quote.py", "tests/test_quote.py"
 _SUMMARY = "A parcel that weighs nothing, or has a side of no length, cannot be made any more; the error says which."
 
 
-def play(model: ScriptedModel) -> None:
+def script_answers(model: ScriptedModel) -> None:
     """Teach the model to plan the issue and to carry the plan out."""
     looks = Uses([("grep", {"pattern": r"Parcel\("}), ("read_file", {"path": _CODE})], "I look where parcels are made.")
     model.when(f"Title: {TITLE}", looks, _plan())

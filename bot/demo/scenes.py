@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.markup import escape
 
 from bot.demo import parcel_issue, project
-from bot.demo.driver import Stage, finding_of, named, shown
+from bot.demo.driver import DemoDriver, describe_thread, parse_finding, strip_html
 from bot.settings import Settings
 from messages import gates as gate_texts
 from messages import tests as test_texts
@@ -30,7 +30,7 @@ class Cast:
     stranger: User
 
 
-def cast_of(github: Simulator) -> Cast:
+def create_cast(github: Simulator) -> Cast:
     """Bring the people and their repository to the simulated GitHub."""
     repository = github.create_repository(project.REPOSITORY, commits=project.HISTORY)
     github.install(repository)
@@ -40,7 +40,7 @@ def cast_of(github: Simulator) -> Cast:
     return Cast(repository, author, maintainer, github.user("stranger"))
 
 
-async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent]) -> Promises:
+async def play_review(stage: DemoDriver, cast: Cast, second_push: Mapping[str, FileContent]) -> Promises:
     """A pull request is reviewed, discussed, mended and approved.
 
     :param second_push: what the author repairs, by path.
@@ -51,7 +51,7 @@ async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent
     repository.dependency_changes = project.DEPENDENCIES
     head = await author.push(repository, project.BRANCH, project.FIRST_PUSH, project.TITLE, base="main")
     pull = await author.open_pull_request(repository, project.BRANCH, title=project.TITLE, body=project.BODY)
-    first = await stage.watch(repository, head)
+    first = await stage.wait_for_check(repository, head)
     wanted_changes = first.conclusion == "failure"  # the fix that is pushed later takes the question away
     stage.show_review(pull)
     stage.show_check(first)
@@ -60,17 +60,17 @@ async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent
     comment = next(each for each in github.review_comments(pull) if "docker/latest-tag" in each.body)
     said = await maintainer.reply(comment, "/forge dismiss our registry resolves latest to a fixed digest")
     stage.say(said.user.login, said.body)
-    receipt = await stage.reply(lambda: comment.thread.comments[2:])
+    receipt = await stage.wait_for_reply(lambda: comment.thread.comments[2:])
 
     stage.step("A stranger tries to command")
     asked = await stranger.comment(pull, "/forge pause")
     stage.say(asked.user.login, asked.body)
-    refusal = await stage.reply(lambda: github.comments(pull)[1:])
+    refusal = await stage.wait_for_reply(lambda: github.comments(pull)[1:])
 
     stage.step("The author pushes a fix")
     repository.dependency_changes = []
     head = await author.push(repository, project.BRANCH, second_push, "Do what the review says")
-    second = await stage.watch(repository, head)
+    second = await stage.wait_for_check(repository, head)
     asked_for = second.conclusion  # the next verdict is on the same check
     stage.show_check(second)
 
@@ -78,14 +78,14 @@ async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent
     leak = next(each for each in github.review_comments(pull) if "secret/aws-access-key" in each.body)
     said = await maintainer.reply(leak, "/forge dismiss revoked at the carrier, and a new one issued")
     stage.say(said.user.login, said.body)
-    answer = await stage.reply(lambda: leak.thread.comments[2:])
-    third = await stage.watch(repository, head, "success")
+    answer = await stage.wait_for_reply(lambda: leak.thread.comments[2:])
+    third = await stage.wait_for_check(repository, head, "success")
     stage.show_check(third)
-    closed, every = await stage.settled(pull), len(pull.threads)
+    closed, every = await stage.wait_for_threads(pull), len(pull.threads)
     stage.console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
     for thread in pull.threads:
         if thread not in closed:
-            stage.console.print(f"  left open: {escape(named(thread))}.", soft_wrap=True)
+            stage.console.print(f"  left open: {escape(describe_thread(thread))}.", soft_wrap=True)
     return {
         "The first dismissal was taken down.": "is dismissed" in receipt,
         "The stranger was refused.": "needs the role admin" in refusal,
@@ -98,7 +98,7 @@ async def review(stage: Stage, cast: Cast, second_push: Mapping[str, FileContent
     }
 
 
-async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
+async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promises:
     """A critical security finding stops at its gate; a maintainer accepts the risk; the database tells the story.
 
     :param settings: of the Forge that plays along, for its command line.
@@ -111,18 +111,18 @@ async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
     pull = await author.open_pull_request(
         repository, project.GATE_BRANCH, title=project.GATE_TITLE, body=project.GATE_BODY
     )
-    asked = await stage.watch(repository, head, name=gate_texts.check_name(name))
+    asked = await stage.wait_for_check(repository, head, name=gate_texts.check_name(name))
     waited = asked.conclusion == "action_required"
-    await stage.reply(lambda: github.comments(pull))  # an answer counts once the question's comment is there
+    await stage.wait_for_reply(lambda: github.comments(pull))  # an answer counts once the question's comment is there
 
     stage.step("The author approves their own change")
     await stage.write(author.login, pull, f"/forge approve {name}")
-    refusal = await stage.reply(lambda: [each for each in github.comments(pull) if "Refused" in each.body])
+    refusal = await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if "Refused" in each.body])
 
     stage.step("A maintainer accepts the risk in the browser, on a condition")
     await stage.write(cast.maintainer.login, pull, f"/forge approve {name} with: {project.GATE_CONDITION}")
-    receipt = await stage.reply(lambda: [each for each in github.comments(pull) if "is approved" in each.body])
-    verdict = await stage.watch(repository, head, "success")
+    receipt = await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if "is approved" in each.body])
+    verdict = await stage.wait_for_check(repository, head, "success")
     stage.show_check(verdict)
 
     stage.step("The operator asks who decided what")
@@ -138,7 +138,7 @@ async def gate(stage: Stage, cast: Cast, settings: Settings) -> Promises:
     }
 
 
-async def learning(stage: Stage, cast: Cast, settings: Settings) -> Promises:
+async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Promises:
     """A finding that a maintainer dismisses on one pull request is not raised on the next; the database says why.
 
     :param settings: of the Forge that plays along, for its command line.
@@ -150,25 +150,25 @@ async def learning(stage: Stage, cast: Cast, settings: Settings) -> Promises:
     pull = await author.open_pull_request(
         repository, "old-names", title=project.LEARNING_TITLE, body=project.LEARNING_BODY
     )
-    await stage.watch(repository, head)
+    await stage.wait_for_check(repository, head)
     comment = next(each for each in github.review_comments(pull) if project.LEARNING_RULE in each.body)
     stage.show_comment(comment)
 
     stage.step("A maintainer says that it is wrong here")
     said = await cast.maintainer.reply(comment, f"/forge dismiss {project.LEARNING_REASON}")
     stage.say(said.user.login, said.body)
-    receipt = await stage.reply(lambda: comment.thread.comments[2:])
+    receipt = await stage.wait_for_reply(lambda: comment.thread.comments[2:])
 
     stage.step(f"The next pull request does it again: “{project.LEARNING_AGAIN_TITLE}”")
     title = project.LEARNING_AGAIN_TITLE
     again = await author.push(repository, "old-names-2", project.LEARNING_AGAIN_PUSH, title, base="main")
     second = await author.open_pull_request(repository, "old-names-2", title=title, body=project.LEARNING_BODY)
-    verdict = await stage.watch(repository, again)
+    verdict = await stage.wait_for_check(repository, again)
     stage.show_check(verdict)
     raised = [each for each in github.review_comments(second) if project.LEARNING_RULE in each.body]
 
     stage.step("The operator asks why")
-    name = finding_of(comment)
+    name = parse_finding(comment)
     told = await stage.command(
         settings, "memory", "why", name, "--repository", repository.full_name, "--number", str(second.number)
     )
@@ -181,7 +181,7 @@ async def learning(stage: Stage, cast: Cast, settings: Settings) -> Promises:
     }
 
 
-async def issue(stage: Stage, cast: Cast) -> Promises:
+async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
     """An issue becomes a plan, people approve it, and it is carried out up to a pull request that is merged."""
     github, repository, author = stage.github, cast.repository, cast.author
     repository.dependency_changes = []
@@ -191,25 +191,29 @@ async def issue(stage: Stage, cast: Cast) -> Promises:
     stage.say(author.login, parcel_issue.BODY)
     stage.say(author.login, "/forge run")
     await author.comment(opened, "/forge run")
-    plan = await stage.reply(lambda: [each for each in github.comments(opened) if "**Plan for this" in each.body])
-    asked = await stage.reply(lambda: [each for each in github.comments(opened) if "**Forge asks: " in each.body])
+    plan = await stage.wait_for_reply(
+        lambda: [each for each in github.comments(opened) if "**Plan for this" in each.body]
+    )
+    asked = await stage.wait_for_reply(
+        lambda: [each for each in github.comments(opened) if "**Forge asks: " in each.body]
+    )
 
     stage.step("A maintainer approves the plan, on a condition")
     stage.say(cast.maintainer.login, approval := f"/forge approve with: {parcel_issue.CONDITION}")
     await cast.maintainer.comment(opened, approval)
-    pull = await stage.opened(repository, after=opened.number)
+    pull = await stage.wait_for_pull_request(repository, after=opened.number)
     first = pull.head_sha
-    stage.say(pull.user.login, shown(f"## {pull.title}\n\n{pull.body}"))
-    verdict = await stage.watch(repository, first)
+    stage.say(pull.user.login, strip_html(f"## {pull.title}\n\n{pull.body}"))
+    verdict = await stage.wait_for_check(repository, first)
     stage.show_check(verdict)
 
     stage.step("Its tests run in the sandbox; one fails, and the run mends what it made")
-    failed = await stage.watch(repository, first, name=test_texts.CHECK_NAME)
+    failed = await stage.wait_for_check(repository, first, name=test_texts.CHECK_NAME)
     stage.show_check(failed)
-    proposed = await stage.reply(
+    proposed = await stage.wait_for_reply(
         lambda: [each for each in github.comments(opened) if "Forge proposed a change" in each.body]
     )
-    passed = await stage.watch(repository, pull.head_sha, name=test_texts.CHECK_NAME)
+    passed = await stage.wait_for_check(repository, pull.head_sha, name=test_texts.CHECK_NAME)
     stage.show_check(passed)
     for commit in repository.git.commits_between(pull.base_sha, pull.head_sha):
         stage.say(commit.author_name, commit.message)

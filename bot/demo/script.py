@@ -15,17 +15,17 @@ _SEEN_BEFORE = (
 )
 
 
-def scripted_model() -> ScriptedModel:
+def build_model() -> ScriptedModel:
     """A model that finds one flaw no tool finds, sees when it is gone, and carries out one issue."""
     model = ScriptedModel()
-    model.when("rows += load(fetch(carrier))", _finds_it)
-    model.when("shutil.copyfileobj", _sees_it_gone)
+    model.when("rows += load(fetch(carrier))", _report_flaw)
+    model.when("shutil.copyfileobj", _report_resolved)
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
-    parcel_issue.play(model)
+    parcel_issue.script_answers(model)
     return model
 
 
-def _finds_it(content: str) -> dict[str, JsonValue]:
+def _report_flaw(content: str) -> dict[str, JsonValue]:
     shown = _LINE.search(content)
     line = int(shown[1]) if shown else 1
     claim: dict[str, JsonValue] = {
@@ -41,6 +41,6 @@ def _finds_it(content: str) -> dict[str, JsonValue]:
     return {"findings": [claim]}
 
 
-def _sees_it_gone(content: str) -> dict[str, JsonValue]:
+def _report_resolved(content: str) -> dict[str, JsonValue]:
     names = dict.fromkeys(_EARLIER.findall(content))
     return {"findings": [], "earlier": [{"id": name, "gone": True} for name in names]}

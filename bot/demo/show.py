@@ -13,10 +13,10 @@ from rich.markup import escape
 from rich.rule import Rule
 
 from agents.llm.models import Models, Task, Unusable
-from bot.app import forge, served
+from bot.app import forge, serve
 from bot.demo import project, scenes
-from bot.demo.driver import Stage, kept
-from bot.demo.script import scripted_model
+from bot.demo.driver import DemoDriver, report_promises
+from bot.demo.script import build_model
 from bot.settings import Settings
 from simulator import Simulator
 from simulator.gitstore import FileContent
@@ -41,7 +41,7 @@ async def run(
     """
     started = time.monotonic()
     async with _github_and_forge(console) as (github, settings):
-        stage = Stage(console, github, patience)
+        stage = DemoDriver(console, github, patience)
         try:
             good = await _play(stage, settings, second_push)
         except TimeoutError as error:
@@ -57,13 +57,13 @@ async def run(
     return 0 if good else 1
 
 
-async def _play(stage: Stage, settings: Settings, second_push: Mapping[str, FileContent]) -> bool:
+async def _play(stage: DemoDriver, settings: Settings, second_push: Mapping[str, FileContent]) -> bool:
     """Play the acts; whether everything came out as promised."""
-    cast = scenes.cast_of(stage.github)
-    good = kept(stage.console, await scenes.review(stage, cast, second_push))
-    good = kept(stage.console, await scenes.gate(stage, cast, settings)) and good
-    good = kept(stage.console, await scenes.learning(stage, cast, settings)) and good
-    return kept(stage.console, await scenes.issue(stage, cast)) and good
+    cast = scenes.create_cast(stage.github)
+    good = report_promises(stage.console, await scenes.play_review(stage, cast, second_push))
+    good = report_promises(stage.console, await scenes.play_gate(stage, cast, settings)) and good
+    good = report_promises(stage.console, await scenes.play_learning(stage, cast, settings)) and good
+    return report_promises(stage.console, await scenes.play_issue(stage, cast)) and good
 
 
 async def _stay(console: Console, github: Simulator, stopped: asyncio.Event) -> None:
@@ -86,7 +86,7 @@ async def _github_and_forge(console: Console) -> AsyncGenerator[tuple[Simulator,
             github = await stack.enter_async_context(Simulator(folder / "github", webhook_secret=_SECRET))
             settings = _settings(github, folder)
             running = await stack.enter_async_context(forge(settings, models=_models(console, settings)))
-            port = await stack.enter_async_context(served(running))
+            port = await stack.enter_async_context(serve(running))
             github.webhook_url = f"http://127.0.0.1:{port}/webhook"
             console.print(f"A simulated GitHub is at {github.url}, Forge on SQLite at http://127.0.0.1:{port}.")
             yield github, settings
@@ -111,6 +111,6 @@ def _models(console: Console, settings: Settings) -> Models:
     real = settings.models.choose(Task.fast)
     if isinstance(real, Unusable):
         console.print("No key of a model is set, so layer 3 is played by a script: one remark, written beforehand.")
-        return Models.only(scripted_model().language_model)
+        return Models.only(build_model().language_model)
     console.print(f"Layer 3 is read by {real.name}, which sees the sample project and costs a few cents.")
     return settings.models

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from bot.github.markdown import bytes_shortened, plain_shortened, shortened
+from bot.github.markdown import shorten, shorten_bytes, shorten_plain
 from bot.github.payloads import AnnotationShown
 from domain.errors import Unprocessable
 from domain.github.checks import Annotation, Button, CheckRun
@@ -30,12 +30,12 @@ def require_valid(check: CheckRun) -> None:
         _require_valid_button(check.name, button)
 
 
-def creation(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
+def creation_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
     """Body of ``POST check-runs``."""
     return {**_body(check, annotations), "head_sha": check.head_sha}
 
 
-def update(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
+def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
     """Body of ``PATCH check-runs/{id}``: everything but the head, which GitHub never changes."""
     return _body(check, annotations)
 
@@ -46,7 +46,7 @@ def batches(annotations: Sequence[Annotation]) -> list[Sequence[Annotation]]:
     return [annotations[start : start + MAX_ANNOTATIONS] for start in starts]
 
 
-def not_yet_shown(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown]) -> list[Annotation]:
+def find_missing(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown]) -> list[Annotation]:
     """The wanted annotations that the check run lacks; equal ones are counted, not merged.
 
     GitHub appends annotations and removes none, so what an interrupted request left behind must not be sent again.
@@ -54,7 +54,7 @@ def not_yet_shown(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown]
     there = Counter(_key_of_shown(one) for one in shown)
     missing: list[Annotation] = []
     for annotation in wanted:
-        key = _key(_bounded(annotation))
+        key = _key(_truncate(annotation))
         if there[key] > 0:
             there[key] -= 1
         else:
@@ -64,13 +64,13 @@ def not_yet_shown(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown]
 
 def _body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonValue]:
     output: dict[str, JsonValue] = {
-        "title": plain_shortened(check.title, MAX_TITLE),
-        "summary": shortened(check.summary, MAX_TEXT),
+        "title": shorten_plain(check.title, MAX_TITLE),
+        "summary": shorten(check.summary, MAX_TEXT),
     }
     if check.text:
-        output["text"] = shortened(check.text, MAX_TEXT)
+        output["text"] = shorten(check.text, MAX_TEXT)
     if annotations:
-        output["annotations"] = [_annotation(_bounded(one)) for one in annotations]
+        output["annotations"] = [_annotation(_truncate(one)) for one in annotations]
     body: dict[str, JsonValue] = {
         "name": check.name,
         "external_id": check.external_id,
@@ -83,13 +83,13 @@ def _body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonV
     return body
 
 
-def _bounded(one: Annotation) -> Annotation:
+def _truncate(one: Annotation) -> Annotation:
     """The annotation as GitHub accepts it: texts within bounds, a message, and no line before its start."""
     return one.model_copy(
         update={
             "end_line": max(one.start_line, one.end_line),
-            "title": plain_shortened(one.title, MAX_TITLE),
-            "message": bytes_shortened(one.message if one.message.strip() else one.title or "…", MAX_MESSAGE),
+            "title": shorten_plain(one.title, MAX_TITLE),
+            "message": shorten_bytes(one.message if one.message.strip() else one.title or "…", MAX_MESSAGE),
         }
     )
 
@@ -99,15 +99,15 @@ def _annotation(one: Annotation) -> JsonValue:
 
 
 def _key(one: Annotation) -> _Key:
-    return one.path, one.start_line, one.end_line, one.level, _folded(one.title), _folded(one.message)
+    return one.path, one.start_line, one.end_line, one.level, _normalize(one.title), _normalize(one.message)
 
 
 def _key_of_shown(one: AnnotationShown) -> _Key:
-    level, title, message = one.annotation_level or "", _folded(one.title), _folded(one.message)
+    level, title, message = one.annotation_level or "", _normalize(one.title), _normalize(one.message)
     return one.path, one.start_line, one.end_line, level, title, message
 
 
-def _folded(text: str | None) -> str:
+def _normalize(text: str | None) -> str:
     """Text as it is compared: GitHub may trim it or change its line ends."""
     return " ".join((text or "").split())
 

@@ -8,15 +8,15 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
-from bot.github.errors import refusal, unexpected
+from bot.github.errors import bad_answer, to_error
 from bot.github.etags import EtagCache
-from bot.github.graphql import Document, address, outcome
+from bot.github.graphql import Document, address, parse_outcome
 from bot.github.limits import Limit, LimitGate, LimitStore, graphql_limit
-from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, patiently
+from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
 from bot.github.request import Credential, Exchange, content
 from bot.github.settings import GitHubSettings
 from bot.github.tokens import APP, AppSignature, InstallationTokens
-from bot.github.transport import Answer, Call, Kept, Transport
+from bot.github.transport import Answer, Call, Tail, Transport
 from domain.errors import NotFound, Unauthorized, Unavailable
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
@@ -29,7 +29,7 @@ Stop = Callable[[], Awaitable[None]]
 MAX_PAGES = 50
 
 
-async def never() -> None:
+async def never_stop() -> None:
     """Stops nothing."""
 
 
@@ -46,7 +46,7 @@ class Client:
         clock: Clock,
         limits: LimitStore,
         sleep: Sleep,
-        stop: Stop = never,
+        stop: Stop = never_stop,
         budget: Budget | None = None,
     ) -> None:
         self._api_url = settings.api_url
@@ -74,7 +74,7 @@ class Client:
         async def read() -> object:
             return content(await self._read_if_changed(installation_id, call), purpose)[0]
 
-        return await patiently(read, self._sleep)
+        return await retry_read(read, self._sleep)
 
     async def get_as_app(self, path: str, purpose: str) -> object:
         """One object, asked for by the App itself."""
@@ -92,7 +92,7 @@ class Client:
                 answer = await self._exchange.send(APP, call, self._signature.credential())
             return content(answer, purpose)
 
-        return await patiently(read, self._sleep)
+        return await retry_read(read, self._sleep)
 
     async def write_as_app(self, method: str, path: str, purpose: str) -> None:
         """One write by the App itself, in turn and never repeated; what GitHub says beyond 2xx is not looked at.
@@ -126,16 +126,16 @@ class Client:
         total = 0
         while url is not None:
             if url in seen or len(seen) == MAX_PAGES:
-                raise unexpected(purpose, "pages without an end")
+                raise bad_answer(purpose, "pages without an end")
             seen.add(url)
             page, url = await self._page(installation_id, Call(purpose, "GET", url))
             part, total = _items(page, key, purpose)
             items += part
         if len(items) < total:
-            raise unexpected(purpose, f"{len(items)} items of {total}")
+            raise bad_answer(purpose, f"{len(items)} items of {total}")
         return items
 
-    async def tail(self, installation_id: int, path: str, purpose: str, most: int) -> Kept:
+    async def tail(self, installation_id: int, path: str, purpose: str, most: int) -> Tail:
         """The end of a file that GitHub only tells the address of, where the App's token is not shown.
 
         :param most: bytes at most.
@@ -143,20 +143,20 @@ class Client:
         """
         call = Call(purpose, "GET", self._url(path), is_led_away=True)
 
-        async def read() -> Kept:
+        async def read() -> Tail:
             answer = await self._read(installation_id, call, refusals=(302,))
             address = answer.headers.get("location")
             if address is None:
-                raise unexpected(purpose, "no address of it")
+                raise bad_answer(purpose, "no address of it")
             async with self._reads:
                 kept = await self._transport.tail(address, most, purpose)
             if kept.status in {404, 410}:
-                raise refusal(Answer(kept.status, {}, b""), purpose)
+                raise to_error(Answer(kept.status, {}, b""), purpose)
             if kept.status != 200:  # an address holds for a minute: the next one may do
                 raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to answered {kept.status}.")
             return kept
 
-        return await patiently(read, self._sleep)
+        return await retry_read(read, self._sleep)
 
     async def write(self, installation_id: int, method: str, path: str, purpose: str, body: JsonValue) -> object:
         """One write, in turn and never repeated, except after a 401, which had no effect.
@@ -164,7 +164,7 @@ class Client:
         :raises Unavailable: it may have taken effect all the same.
         """
         call = Call(purpose, method, self._url(path), json.dumps(body).encode())
-        return content(await self._in_turn(installation_id, call, Write.to(method, path)), purpose)[0]
+        return content(await self._write_in_turn(installation_id, call, Write.to(method, path)), purpose)[0]
 
     async def attempt(
         self,
@@ -182,7 +182,7 @@ class Client:
         :raises Unavailable: it may have taken effect all the same.
         """
         call = Call(purpose, method, self._url(path), json.dumps(body).encode())
-        return await self._in_turn(installation_id, call, Write.to(method, path), refusals, still)
+        return await self._write_in_turn(installation_id, call, Write.to(method, path), refusals, still)
 
     async def graphql(
         self, repository: RepositoryRef, document: Document, variables: Mapping[str, JsonValue], purpose: str
@@ -197,22 +197,22 @@ class Client:
         call = Call(purpose, "POST", address(self._api_url), body)
         if document.is_mutation:
             write = Write(repository_path(repository))  # none of ours creates content
-            answer = await self._in_turn(installation_id, call, write)
+            answer = await self._write_in_turn(installation_id, call, write)
             return await self._graphql_data(installation_id, call, answer)
 
         async def read() -> object:
             return await self._graphql_data(installation_id, call, await self._read(installation_id, call))
 
-        return await patiently(read, self._sleep)
+        return await retry_read(read, self._sleep)
 
     async def _graphql_data(self, installation_id: int, call: Call, answer: Answer) -> object:
-        data = outcome(content(answer, call.purpose)[0], call.purpose)
+        data = parse_outcome(content(answer, call.purpose)[0], call.purpose)
         if isinstance(data, Limit):
             limit = graphql_limit(answer, data.reason, self._clock.now())
-            raise await self._gate.limited(installation_id, limit)
+            raise await self._gate.note_limit(installation_id, limit)
         return data
 
-    async def _in_turn(
+    async def _write_in_turn(
         self,
         installation_id: int,
         call: Call,
@@ -226,13 +226,13 @@ class Client:
             await self._stop()
             if still is not None:
                 await still()
-            return await self._authorised(installation_id, call, refusals=refusals)
+            return await self._send_authorised(installation_id, call, refusals=refusals)
 
     async def _page(self, installation_id: int, call: Call) -> tuple[object, str | None]:
         async def read() -> tuple[object, str | None]:
             return content(await self._read(installation_id, call), call.purpose)
 
-        return await patiently(read, self._sleep)
+        return await retry_read(read, self._sleep)
 
     async def _read_if_changed(self, installation_id: int, call: Call) -> Answer:
         seen = self._etags.find(installation_id, call.url)
@@ -247,9 +247,9 @@ class Client:
     ) -> Answer:
         await self._sleep_if_low(installation_id)
         async with self._reads:
-            return await self._authorised(installation_id, call, etag, refusals)
+            return await self._send_authorised(installation_id, call, etag, refusals)
 
-    async def _authorised(
+    async def _send_authorised(
         self, installation_id: int, call: Call, etag: str | None = None, refusals: Collection[int] = ()
     ) -> Answer:
         """Sends with the installation's token, and once more with a new one if GitHub refuses the old."""
@@ -273,7 +273,7 @@ class Client:
 
 def repository_path(repository: RepositoryRef) -> str:
     """Where a repository is below the API's address."""
-    return f"repos/{segment(repository.owner)}/{segment(repository.name)}"
+    return f"repos/{quote_segment(repository.owner)}/{quote_segment(repository.name)}"
 
 
 def require_same(repository: RepositoryRef, found_id: int) -> None:
@@ -284,7 +284,7 @@ def require_same(repository: RepositoryRef, found_id: int) -> None:
         )
 
 
-def segment(text: str) -> str:
+def quote_segment(text: str) -> str:
     """A name as one segment of a path: it can neither add segments nor leave its place.
 
     :raises ValueError: it is empty, ``.`` or ``..``.
@@ -298,12 +298,12 @@ def _items(page: object, key: str | None, purpose: str) -> tuple[list[object], i
     total = 0
     if key is not None:
         if not isinstance(page, dict):
-            raise unexpected(purpose, "a page that is no object")
+            raise bad_answer(purpose, "a page that is no object")
         fields = cast("dict[str, object]", page)
         page, count = fields.get(key), fields.get("total_count")
         if not isinstance(count, int):
-            raise unexpected(purpose, "a page without total_count")
+            raise bad_answer(purpose, "a page without total_count")
         total = count
     if not isinstance(page, list):
-        raise unexpected(purpose, "a page that is no list")
+        raise bad_answer(purpose, "a page that is no list")
     return cast("list[object]", page), total

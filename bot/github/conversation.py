@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from bot.github.client import Client, repository_path, require_same, segment
-from bot.github.errors import unexpected
+from bot.github.client import Client, quote_segment, repository_path, require_same
+from bot.github.errors import bad_answer
 from bot.github.graphql import Document
-from bot.github.payloads import Account, App, Created, Home, Repository, parse, parse_all
+from bot.github.payloads import Account, App, Created, Repository, RepositoryHome, parse, parse_all
 from domain.github.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment, Thumb, ThumbGiven
 from domain.ports import Conversation
 from domain.runs.run import RepositoryRef
@@ -275,7 +275,7 @@ class GitHubConversation(Conversation):
             if not page.page_info.has_next_page:
                 return threads
             after = page.page_info.end_cursor
-        raise unexpected(purpose, "pages without an end")
+        raise bad_answer(purpose, "pages without an end")
 
     async def resolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
         purpose = f"resolve a review thread in {repository.full_name}"
@@ -290,12 +290,12 @@ class GitHubConversation(Conversation):
         if self._bot is None:
             purpose = "find the App's own account"
             app = parse(App, await self._client.get_as_app("app", purpose), purpose)
-            address = f"users/{segment(f'{app.slug}[bot]')}"
+            address = f"users/{quote_segment(f'{app.slug}[bot]')}"
             data = await self._client.get(repository.installation_id, address, purpose)
             self._bot = parse(Account, data, purpose)
         return self._bot
 
-    async def home(self, repository: RepositoryRef) -> Home:
+    async def home(self, repository: RepositoryRef) -> RepositoryHome:
         """The repository under its present name.
 
         :raises NotFound: it is gone, or its name belongs to another one now.
@@ -303,7 +303,7 @@ class GitHubConversation(Conversation):
         purpose = f"see the repository {repository.full_name}"
         data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
         require_same(repository, parse(Repository, data, purpose).id)
-        return parse(Home, data, purpose)
+        return parse(RepositoryHome, data, purpose)
 
     async def _remarks(self, repository: RepositoryRef, address: str, purpose: str) -> list[_Remark]:
         return parse_all(_Remark, await self._client.items(repository.installation_id, address, purpose), purpose)

@@ -4,7 +4,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 from bot.github.client import PAGE, Client
-from bot.github.errors import unexpected
+from bot.github.errors import bad_answer
 from bot.github.payloads import AttemptShown, parse_all
 from domain.github.deliveries import AttemptsPage
 from domain.ports import DeliveryLog
@@ -34,7 +34,7 @@ class GitHubDeliveries(DeliveryLog):
         query: dict[str, str | int] = {"per_page": PAGE, **({} if cursor is None else {"cursor": cursor})}
         page, following = await self._client.page_as_app(_LOG, purpose, query)
         if not isinstance(page, list):
-            raise unexpected(purpose, "a page that is no list")
+            raise bad_answer(purpose, "a page that is no list")
         shown = parse_all(AttemptShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
         return AttemptsPage(attempts=tuple(each.to_domain() for each in shown), following=_cursor(following, purpose))
 
@@ -48,5 +48,5 @@ def _cursor(following: str | None, purpose: str) -> str | None:
         return None
     named = parse_qs(urlsplit(following).query).get("cursor")
     if not named:
-        raise unexpected(purpose, "a next page without a cursor")
+        raise bad_answer(purpose, "a next page without a cursor")
     return named[0]

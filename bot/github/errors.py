@@ -26,36 +26,36 @@ _SECRET = re.compile(
 _INVISIBLE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
-def refusal(answer: Answer, purpose: str) -> CodeHostError:
+def to_error(answer: Answer, purpose: str) -> CodeHostError:
     """The error that an answer which is neither a success nor a limit stands for.
 
     :param purpose: completes "Could not …".
     """
-    kind, advice = _kind(answer.status, words(answer))
-    return kind(f"Could not {purpose}: GitHub answered {answer.status} ({words(answer)}).", advice)
+    kind, advice = _kind(answer.status, error_message(answer))
+    return kind(f"Could not {purpose}: GitHub answered {answer.status} ({error_message(answer)}).", advice)
 
 
-def unexpected(purpose: str, detail: str) -> Unavailable:
+def bad_answer(purpose: str, detail: str) -> Unavailable:
     """A success whose content is not what GitHub documents."""
     return Unavailable(f"Could not {purpose}: GitHub answered something unexpected ({detail}).")
 
 
-def words(answer: Answer) -> str:
+def error_message(answer: Answer) -> str:
     """What GitHub said in an error, in one line without secrets, or the name of the status."""
     body = _json_object(answer.body)
     parts = [_text(body.get("message")), *_details(body.get("errors"))]
     said = ": ".join(part for part in parts if part)
-    return quoted(said) or _phrase(answer.status)
+    return quote(said) or _phrase(answer.status)
 
 
-def codes(answer: Answer) -> set[str]:
+def error_codes(answer: Answer) -> set[str]:
     """The codes of the mistakes that GitHub names in a 422."""
     errors = _json_object(answer.body).get("errors")
     items = cast("list[object]", errors) if isinstance(errors, list) else []
     return {_text(cast("dict[str, object]", item).get("code")) for item in items if isinstance(item, dict)}
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Foreign text as it may stand in our messages: one line, bounded, secrets taken out."""
     line = _SECRET.sub("[secret]", _INVISIBLE.sub(" ", text)).strip()
     return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…"

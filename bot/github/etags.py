@@ -11,7 +11,7 @@ MAX_BYTES = 16 * 1024 * 1024  # of all bodies
 
 
 @dataclass(frozen=True)
-class Seen:
+class CachedAnswer:
     etag: str
     answer: Answer
 
@@ -23,9 +23,9 @@ class EtagCache:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._entries: OrderedDict[tuple[int, str], Seen] = OrderedDict()
+        self._entries: OrderedDict[tuple[int, str], CachedAnswer] = OrderedDict()
 
-    def find(self, installation_id: int, url: str) -> Seen | None:
+    def find(self, installation_id: int, url: str) -> CachedAnswer | None:
         seen = self._entries.get((installation_id, url))
         if seen is not None:
             self._entries.move_to_end((installation_id, url))
@@ -37,7 +37,7 @@ class EtagCache:
         etag = answer.headers.get("etag")
         if not etag or answer.status != 200 or len(answer.body) > MAX_BODY:
             return
-        self._entries[installation_id, url] = Seen(etag, answer)
+        self._entries[installation_id, url] = CachedAnswer(etag, answer)
         self._bytes += len(answer.body)
         while len(self._entries) > self._max_entries or self._bytes > self._max_bytes:
             _, oldest = self._entries.popitem(last=False)

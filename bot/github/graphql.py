@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from bot.github.errors import quoted, unexpected
+from bot.github.errors import bad_answer, quote
 from bot.github.limits import Limit
 from bot.github.payloads import parse
 from domain.errors import CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
@@ -61,7 +61,7 @@ def address(api_url: str) -> str:
     return f"{api_url.removesuffix('/v3')}/graphql"
 
 
-def outcome(answer: object, purpose: str) -> dict[str, object] | Limit:
+def parse_outcome(answer: object, purpose: str) -> dict[str, object] | Limit:
     """The data of an answer, or the limit it speaks of. Data beside errors is a part, and does not count.
 
     :raises CodeHostError: the answer names an error.
@@ -69,11 +69,11 @@ def outcome(answer: object, purpose: str) -> dict[str, object] | Limit:
     found = parse(_Answer, answer, purpose)
     for error in found.errors:
         if error.type == "RATE_LIMITED":
-            return Limit(quoted(error.message), None)
+            return Limit(quote(error.message), None)
     if found.errors:
         raise _failure(found.errors[0], purpose)
     if found.data is None:
-        raise unexpected(purpose, "neither data nor errors")
+        raise bad_answer(purpose, "neither data nor errors")
     return found.data
 
 
@@ -81,5 +81,5 @@ def _failure(error: _Error, purpose: str) -> CodeHostError:
     kind = _KINDS.get(error.type, Unprocessable)
     if not error.type and _OWN_FAILURE.search(error.message):
         kind = Unavailable
-    said = quoted(error.message) or error.type or "no reason given"
+    said = quote(error.message) or error.type or "no reason given"
     return kind(f"Could not {purpose}: GitHub answered {said}.", _ADVICE.get(kind, ""))

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from bot.github.checks import batches, creation, not_yet_shown, require_valid, update
-from bot.github.client import Client, Stop, never, repository_path, require_same, segment
+from bot.github.checks import batches, creation_body, find_missing, require_valid, update_body
+from bot.github.client import Client, Stop, never_stop, quote_segment, repository_path, require_same
 from bot.github.deliveries import GitHubDeliveries
-from bot.github.errors import unexpected
+from bot.github.errors import bad_answer
 from bot.github.issues import GitHubIssues
 from bot.github.limits import LimitStore
 from bot.github.pacing import Budget, Sleep
@@ -27,14 +27,14 @@ from bot.github.payloads import (
     Dependency,
     File,
     Hook,
-    Installed,
+    InstallationShown,
     ListedPull,
     Permission,
     Repository,
     parse,
     parse_all,
 )
-from bot.github.pull_requests import GitHubProposing
+from bot.github.pull_requests import GitHubPullRequests
 from bot.github.settings import GitHubSettings
 from bot.github.workflow_runs import GitHubActions
 from domain.errors import Forbidden, NotFound, Unprocessable
@@ -46,7 +46,7 @@ from domain.ports import Clock, CodeHost
 from domain.runs.run import RepositoryRef
 
 
-class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
+class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
     """Speaks to GitHub for all installations of the App.
 
     :param limits: where GitHub's orders to wait are kept across restarts.
@@ -61,7 +61,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         clock: Clock,
         limits: LimitStore,
         sleep: Sleep = asyncio.sleep,
-        stop: Stop = never,
+        stop: Stop = never_stop,
         budget: Budget | None = None,
     ) -> None:
         super().__init__(Client(settings, clock, limits, sleep, stop, budget))
@@ -86,7 +86,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
     async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
         """:raises NotFound: the repository itself is not visible (any more), or has no such ``ref``."""
         purpose = f"read {path} of {repository.full_name}"
-        address = f"{repository_path(repository)}/contents/{'/'.join(map(segment, path.split('/')))}"
+        address = f"{repository_path(repository)}/contents/{'/'.join(map(quote_segment, path.split('/')))}"
         query = {"ref": ref} if ref is not None else None
         try:
             data = await self._client.get(repository.installation_id, address, purpose, query)
@@ -103,7 +103,8 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         self, repository: RepositoryRef, base_sha: str, head_sha: str
     ) -> Sequence[DependencyChange] | None:
         purpose = f"compare the dependencies of {repository.full_name}"
-        address = f"{repository_path(repository)}/dependency-graph/compare/{segment(base_sha)}...{segment(head_sha)}"
+        span = f"{quote_segment(base_sha)}...{quote_segment(head_sha)}"
+        address = f"{repository_path(repository)}/dependency-graph/compare/{span}"
         try:
             items = await self._client.items(repository.installation_id, address, purpose)
         except (Forbidden, NotFound):
@@ -115,7 +116,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         purpose = f"look for a check run on {head_sha[:7]} of {repository.full_name}"
         items = await self._client.items(
             repository.installation_id,
-            f"{repository_path(repository)}/commits/{segment(head_sha)}/check-runs",
+            f"{repository_path(repository)}/commits/{quote_segment(head_sha)}/check-runs",
             purpose,
             {"filter": "all", "app_id": self._settings.app_id},
             key="check_runs",
@@ -138,7 +139,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
             "POST",
             f"{repository_path(repository)}/check-runs",
             purpose,
-            creation(check, first),
+            creation_body(check, first),
         )
         ref = parse(CheckRunShown, data, purpose).to_domain()
         for batch in others:
@@ -150,7 +151,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         require_valid(check)
         missing = check.annotations
         if missing:
-            missing = not_yet_shown(missing, await self._annotations(repository, check_id))
+            missing = find_missing(missing, await self._annotations(repository, check_id))
         first, *others = batches(missing)
         ref = await self._show(repository, check_id, check, first)
         for batch in others:
@@ -175,7 +176,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
 
     async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:
         purpose = f"read the permission of {login} on {repository.full_name}"
-        address = f"{repository_path(repository)}/collaborators/{segment(login)}/permission"
+        address = f"{repository_path(repository)}/collaborators/{quote_segment(login)}/permission"
         try:
             data = await self._client.get(repository.installation_id, address, purpose)
         except NotFound:  # no such account (any more), if the repository is still there
@@ -195,13 +196,13 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         return {one.id for one in listed if one.is_person and one.has(role)}
 
     def clone_url(self, repository: RepositoryRef) -> str:
-        return f"{self._settings.web_url}/{segment(repository.owner)}/{segment(repository.name)}.git"
+        return f"{self._settings.web_url}/{quote_segment(repository.owner)}/{quote_segment(repository.name)}.git"
 
     async def address(self, repository: RepositoryRef) -> RepositoryRef:
         home = await self.home(repository)
         return repository.model_copy(update={"owner": home.owner.login, "name": home.name})
 
-    async def covered(self, installation_id: int) -> Collection[int]:
+    async def repository_ids(self, installation_id: int) -> Collection[int]:
         purpose = f"list the repositories of installation {installation_id}"
         items = await self._client.items(installation_id, "installation/repositories", purpose, key="repositories")
         return {item.id for item in parse_all(Repository, items, purpose)}
@@ -218,7 +219,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
 
     async def _numbers_by_commit(self, repository: RepositoryRef, head_sha: str) -> list[int]:
         purpose = f"find the pull requests of {head_sha[:7]} in {repository.full_name}"
-        address = f"{repository_path(repository)}/commits/{segment(head_sha)}/pulls"
+        address = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}/pulls"
         try:
             items = await self._client.items(repository.installation_id, address, purpose)
         except (NotFound, Unprocessable):  # the commit is known in the fork only
@@ -235,17 +236,17 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         if file.type != "file":  # a submodule, or a link that leads out of the repository
             return None
         if file.encoding == "base64" and file.content is not None:
-            return _decoded(file.content, file.size, purpose)
-        address = f"{repository_path(repository)}/git/blobs/{segment(file.sha)}"
+            return _decode(file.content, file.size, purpose)
+        address = f"{repository_path(repository)}/git/blobs/{quote_segment(file.sha)}"
         blob = parse(Blob, await self._client.get(repository.installation_id, address, purpose), purpose)
-        return _decoded(blob.content, blob.size, purpose)
+        return _decode(blob.content, blob.size, purpose)
 
     async def _show(
         self, repository: RepositoryRef, check_id: int, check: CheckRun, annotations: Sequence[Annotation]
     ) -> CheckRunRef:
         purpose = f"update the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
         address = f"{repository_path(repository)}/check-runs/{check_id}"
-        body = update(check, annotations)
+        body = update_body(check, annotations)
         data = await self._client.write(repository.installation_id, "PATCH", address, purpose, body)
         return parse(CheckRunShown, data, purpose).to_domain()
 
@@ -265,7 +266,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
             return []
         items = await self._client.items(repository.installation_id, f"{address}/annotations", purpose)
         if len(items) < count:
-            raise unexpected(purpose, f"{len(items)} items of {count}")
+            raise bad_answer(purpose, f"{len(items)} items of {count}")
         return parse_all(AnnotationShown, items, purpose)
 
     async def examine_app(self, needed: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -291,7 +292,7 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         purpose = "ask GitHub about the App's webhook"
         return parse(Hook, await self._client.get_as_app("app/hook/config", purpose), purpose)
 
-    async def installed(self) -> tuple[list[str], bool]:
+    async def list_installations(self) -> tuple[list[str], bool]:
         """The accounts where the App is installed and not suspended, at most 100, and whether there are more.
 
         :raises CodeHostError: GitHub does not say.
@@ -299,8 +300,8 @@ class GitHubHost(GitHubProposing, GitHubIssues, GitHubActions, CodeHost):
         purpose = "ask GitHub where the App is installed"
         page, following = await self._client.page_as_app("app/installations", purpose, {"per_page": 100})
         if not isinstance(page, list):
-            raise unexpected(purpose, "a page that is no list")
-        found = parse_all(Installed, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
+            raise bad_answer(purpose, "a page that is no list")
+        found = parse_all(InstallationShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
         active = [each.account.login for each in found if each.account is not None and each.suspended_at is None]
         return active, following is not None
 
@@ -321,13 +322,13 @@ def _open_with_head(items: list[object], head_sha: str, purpose: str) -> list[in
     return [pull.number for pull in pulls if pull.state == "open" and pull.head.sha == head_sha]
 
 
-def _decoded(content: str, size: int, purpose: str) -> bytes:
+def _decode(content: str, size: int, purpose: str) -> bytes:
     try:
         decoded = base64.b64decode(content)
     except (binascii.Error, ValueError):
-        raise unexpected(purpose, "content that is not base64") from None
+        raise bad_answer(purpose, "content that is not base64") from None
     if len(decoded) != size:
-        raise unexpected(purpose, f"{len(decoded)} bytes of {size}")
+        raise bad_answer(purpose, f"{len(decoded)} bytes of {size}")
     return decoded
 
 

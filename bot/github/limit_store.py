@@ -5,7 +5,7 @@ from domain.importance import Importance
 from domain.ports import Clock
 from memory.db.engine import Database
 from memory.process import rate_limits, write_rates
-from safety.write_rates import Rate, Turn
+from safety.write_rates import Rate, WriteTurn
 
 
 class StoredLimits:
@@ -15,7 +15,7 @@ class StoredLimits:
         self._database = database
 
     async def last_block(self, installation_id: int) -> Block | None:
-        found = await rate_limits.last(self._database, installation_id)
+        found = await rate_limits.get_latest(self._database, installation_id)
         return None if found is None else Block(found.until, found.reason, found.streak)
 
     async def block(self, installation_id: int, block: Block) -> None:
@@ -34,6 +34,6 @@ class StoredBudget:
         self._database = database
         self._clock = clock
 
-    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
         now = self._clock.now()
-        return await write_rates.take(self._database, installation_id, rate, importance, now, creates=creates)
+        return await write_rates.reserve_write(self._database, installation_id, rate, importance, now, creates=creates)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from gidgethub.sansio import RateLimit
 
-from bot.github.errors import codes, words
+from bot.github.errors import error_codes, error_message
 from bot.github.transport import Answer
 from domain.errors import RateLimited
 from domain.ports import Clock
@@ -80,21 +80,21 @@ class Limit:
     until: datetime | None
 
 
-def limit_in(answer: Answer, now: datetime) -> Limit | None:
+def find_limit(answer: Answer, now: datetime) -> Limit | None:
     """The primary or secondary rate limit an answer speaks of, if it does.
 
     For too much content GitHub answers 422, too, as for a mistake in it
     (https://github.com/octokit/plugin-throttling.js/issues/775).
     """
     if answer.status == 422:
-        said = words(answer)
-        is_limit = "abuse" in codes(answer) or "submitted too quickly" in said.lower()
+        said = error_message(answer)
+        is_limit = "abuse" in error_codes(answer) or "submitted too quickly" in said.lower()
         return Limit(said, _retry_after(answer.headers, now)) if is_limit else None
     if answer.status not in {403, 429}:
         return None
     moments = (_retry_after(answer.headers, now), _reset_if_spent(answer.headers))
     named = [moment for moment in moments if moment is not None]
-    said = words(answer)
+    said = error_message(answer)
     is_limit = answer.status == 429 or named or "rate limit" in said.lower() or "abuse detection" in said.lower()
     if not is_limit:
         return None
@@ -117,11 +117,11 @@ def next_block(limit: Limit, previous: Block | None, now: datetime) -> Block:
         streak = 1
     else:
         streak = previous.streak if previous.until > now else previous.streak + 1
-    until = limit.until or now + own_wait(streak)
+    until = limit.until or now + next_wait(streak)
     return Block(max(until, previous.until) if previous else until, limit.reason, streak)
 
 
-def own_wait(streak: int) -> timedelta:
+def next_wait(streak: int) -> timedelta:
     """One minute, doubled with every limit in a row, at most an hour."""
     return min(FIRST_WAIT * 2 ** min(streak - 1, 10), LONGEST_OWN_WAIT)
 
@@ -150,16 +150,16 @@ class LimitGate:
         """:raises RateLimited: nothing may be sent for this installation now."""
         block = await self._current(installation_id)
         if block is not None and block.until > self._clock.now():
-            raise _limited(block)
+            raise _to_error(block)
 
-    async def limited(self, installation_id: int, limit: Limit) -> RateLimited:
+    async def note_limit(self, installation_id: int, limit: Limit) -> RateLimited:
         """Remember a limit GitHub just named; the error to raise for it."""
         now = self._clock.now()
         known, _ = self._view.get(installation_id, (None, now))
         block = next_block(limit, known, now)
         self._view[installation_id] = (block, now)  # before the store, so that it holds from this moment
         await self._store.block(installation_id, block)
-        return _limited(block)
+        return _to_error(block)
 
     def note(self, installation_id: int, rate: RateLimit | None) -> None:
         """Remember how many requests GitHub said remain."""
@@ -180,7 +180,7 @@ class LimitGate:
         return self._view[installation_id][0]
 
 
-def rate_in(headers: Mapping[str, str]) -> RateLimit | None:
+def find_rate(headers: Mapping[str, str]) -> RateLimit | None:
     """The primary budget of the core API an answer tells of; other resources have their own, and do not count."""
     if headers.get("x-ratelimit-resource", "core") != "core":
         return None
@@ -190,7 +190,7 @@ def rate_in(headers: Mapping[str, str]) -> RateLimit | None:
         return None
 
 
-def _limited(block: Block) -> RateLimited:
+def _to_error(block: Block) -> RateLimited:
     when = block.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return RateLimited(f"GitHub asked Forge to wait ({block.reason}); it goes on by itself after {when}.", block.until)
 

@@ -8,7 +8,7 @@ _NOTE = "\n\n*Shortened: GitHub shows no more than {limit:,} characters here.*"
 _ROOM_FOR_CLOSING = 500  # characters
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """``text`` if it fits, otherwise its beginning up to the end of a line, closed properly, and a note.
 
     :param limit: characters, at least 1,000.
@@ -17,18 +17,18 @@ def shortened(text: str, limit: int) -> str:
         return text
     note = _NOTE.format(limit=limit)
     kept = _whole_lines(text[: limit - len(note) - _ROOM_FOR_CLOSING])
-    closing = _closing(kept)
+    closing = _close_open(kept)
     if len(closing) > _ROOM_FOR_CLOSING:  # absurdly deep: show it as it is rather than not at all
         closing = ""
     return kept + closing + note
 
 
-def plain_shortened(text: str, limit: int) -> str:
+def shorten_plain(text: str, limit: int) -> str:
     """Plain text of at most ``limit`` characters, with an ellipsis if something is missing."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def bytes_shortened(text: str, limit: int) -> str:
+def shorten_bytes(text: str, limit: int) -> str:
     """Plain text of at most ``limit`` bytes of UTF-8, never ending inside a character."""
     encoded = text.encode(errors="replace")
     if len(encoded) <= limit:
@@ -41,7 +41,7 @@ def _whole_lines(text: str) -> str:
     return text if end < 0 else text[:end]
 
 
-def _closing(text: str) -> str:
+def _close_open(text: str) -> str:
     """What ends everything that ``text`` leaves open, innermost first."""
     fence, prose = _open_fence(text)
     parts: list[str] = [f"\n{fence}"] if fence else []

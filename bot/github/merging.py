@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from pydantic import JsonValue
 
-from bot.github.client import repository_path, require_same, segment
+from bot.github.client import quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
-from bot.github.errors import quoted, refusal, unexpected, words
+from bot.github.errors import bad_answer, error_message, quote, to_error
 from bot.github.payloads import (
-    GuardedBranch,
     LineShown,
     MergeAnswer,
-    MergeWays,
+    MergeSettings,
+    ProtectedBranch,
     Pull,
     ReviewShown,
     Rule,
@@ -52,7 +52,7 @@ class GitHubMerging(GitHubConversation, Merging):
         data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
         made = parse(ReviewShown, data, purpose)
         if (made.state, made.commit_id) != ("APPROVED", head_sha):
-            raise unexpected(purpose, f"a review {quoted(made.state)} of another commit or kind")
+            raise bad_answer(purpose, f"a review {quote(made.state)} of another commit or kind")
         return made.id
 
     async def approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
@@ -72,11 +72,11 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """As the merge box has it: of each account the newest review counts that is more than a comment."""
-        against = await self._against(repository, number)
+        against = await self._latest_objections(repository, number)
         return ["ghost" if one.user is None else one.user.login for one in against]
 
     async def change_requests(self, repository: RepositoryRef, number: int, head_sha: str) -> Sequence[ChangeRequest]:
-        against = await self._against(repository, number)
+        against = await self._latest_objections(repository, number)
         return [
             ChangeRequest(
                 login=one.user.login,
@@ -88,7 +88,7 @@ class GitHubMerging(GitHubConversation, Merging):
             if one.user is not None and one.user.type == "User" and one.commit_id == head_sha
         ]
 
-    async def _against(self, repository: RepositoryRef, number: int) -> list[ReviewShown]:
+    async def _latest_objections(self, repository: RepositoryRef, number: int) -> list[ReviewShown]:
         """Of each account the newest review that is more than a comment, if it requests changes."""
         opinions: dict[int, ReviewShown] = {}
         for one in await self._reviews(repository, number, f"read the reviews of {repository.full_name}#{number}"):
@@ -130,7 +130,7 @@ class GitHubMerging(GitHubConversation, Merging):
         if pull.merged:
             return Merged(sha=pull.merge_commit_sha or head_sha)
         refused = NotMerged(obstacle=MergeObstacle.method, said="No way of merging is allowed.")
-        for way in [method] if method else await self._ways(repository, pull.base.ref):
+        for way in [method] if method else await self._list_methods(repository, pull.base.ref):
             result = await self._merge(repository, number, head_sha, way, still)
             if isinstance(result, Merged) or result.obstacle is not MergeObstacle.method:
                 return result
@@ -146,13 +146,13 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
         purpose = f"read what {branch} of {repository.full_name} requires"
-        address = f"{repository_path(repository)}/branches/{segment(branch)}"
-        shown = parse(GuardedBranch, await self._client.get(repository.installation_id, address, purpose), purpose)
+        address = f"{repository_path(repository)}/branches/{quote_segment(branch)}"
+        shown = parse(ProtectedBranch, await self._client.get(repository.installation_id, address, purpose), purpose)
         rules = await self._rules(repository, branch)
         if rules is None:
             return None
         found: dict[tuple[str, int | None], RequiredCheck] = {}
-        for checks in (shown.required(), *(rule.required() for rule in rules)):
+        for checks in (shown.list_checks(), *(rule.list_checks() for rule in rules)):
             if checks is None:
                 return None
             found |= {(check.name, check.app_id): check for check in checks}
@@ -161,7 +161,7 @@ class GitHubMerging(GitHubConversation, Merging):
     async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:
         """``filter=latest`` leaves one run per name in each check suite: what was run again replaces its forerunner."""
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
-        commit = f"{repository_path(repository)}/commits/{segment(head_sha)}"
+        commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"
         who = repository.installation_id
         latest = {"filter": "latest"}
         runs = await self._client.items(who, f"{commit}/check-runs", purpose, latest, key="check_runs")
@@ -171,11 +171,11 @@ class GitHubMerging(GitHubConversation, Merging):
             *(one.to_domain() for one in parse_all(StatusResult, statuses, purpose)),
         ]
 
-    async def _ways(self, repository: RepositoryRef, branch: str) -> list[MergeMethod]:
+    async def _list_methods(self, repository: RepositoryRef, branch: str) -> list[MergeMethod]:
         """The ways of merging that are not known to be closed; GitHub hides the settings from some tokens."""
         purpose = f"read how {repository.full_name} merges"
         data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
-        shown = parse(MergeWays, data, purpose)
+        shown = parse(MergeSettings, data, purpose)
         require_same(repository, shown.id)
         rules = await self._rules(repository, branch) or []
         return [way for way in MergeMethod if shown.allows(way) and all(rule.allows(way) for rule in rules)]
@@ -186,7 +186,7 @@ class GitHubMerging(GitHubConversation, Merging):
         Rulesets of private repositories need a paid plan: where GitHub says so, there are none.
         """
         purpose = f"read the rules for {branch} of {repository.full_name}"
-        address = f"{repository_path(repository)}/rules/branches/{segment(branch)}"
+        address = f"{repository_path(repository)}/rules/branches/{quote_segment(branch)}"
         try:
             return parse_all(Rule, await self._client.items(repository.installation_id, address, purpose), purpose)
         except Forbidden as error:
@@ -212,21 +212,21 @@ class GitHubMerging(GitHubConversation, Merging):
             _REFUSALS,
             still,
         )
-        if answer.status == 403 and "suspended" in words(answer).lower():
-            raise refusal(answer, purpose)
+        if answer.status == 403 and "suspended" in error_message(answer).lower():
+            raise to_error(answer, purpose)
         if answer.status in _REFUSALS:
-            return NotMerged(obstacle=_obstacle(answer), said=words(answer))
+            return NotMerged(obstacle=_to_obstacle(answer), said=error_message(answer))
         made = parse(MergeAnswer, content(answer, purpose)[0], purpose)
         if not made.merged:
-            raise unexpected(purpose, "a success that merged nothing")
+            raise bad_answer(purpose, "a success that merged nothing")
         return Merged(sha=made.sha)
 
 
-def _obstacle(answer: Answer) -> MergeObstacle:
+def _to_obstacle(answer: Answer) -> MergeObstacle:
     """What stands in the way; a 405 in words of which we know nothing is some rule of the branch."""
     if answer.status == 403:
         return MergeObstacle.not_allowed
     if answer.status == 409:
         return MergeObstacle.head_moved
-    said = words(answer)
+    said = error_message(answer)
     return next((meant for pattern, meant in _OBSTACLES if pattern.search(said)), MergeObstacle.protected)

@@ -16,9 +16,9 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from domain.errors import LeftOut, RateLimited, Unavailable
-from domain.importance import Importance, current
+from domain.importance import Importance, current_importance
 from domain.ports import Clock
-from safety.write_rates import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, Spent, Turn, turn
+from safety.write_rates import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, WritesSpent, WriteTurn, take_turn
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -37,7 +37,7 @@ _CONTENT = re.compile(r"/(issues|pulls|comments|replies|reviews)$")
 _REPOSITORY = re.compile(r"^repos/[^/]+/[^/]+")
 
 
-async def patiently(read: Callable[[], Awaitable[T]], sleep: Sleep) -> T:
+async def retry_read(read: Callable[[], Awaitable[T]], sleep: Sleep) -> T:
     """The answer of ``read``, tried up to three times while GitHub is unavailable; any other error is final."""
     for repeat in range(READ_REPEATS):
         try:
@@ -69,7 +69,7 @@ class Write:
 class Budget(Protocol):
     """Counts the writes of each installation, for all processes."""
 
-    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
         """Whether a write may be made now; then it is counted."""
         ...
 
@@ -79,17 +79,19 @@ class InMemoryBudget:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._spent: dict[int, Spent] = {}
+        self._spent: dict[int, WritesSpent] = {}
 
-    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
         now = self._clock.now()
-        asked = turn(self._spent.get(installation_id, Spent(now, now)), rate, importance, now, creates=creates)
+        asked = take_turn(
+            self._spent.get(installation_id, WritesSpent(now, now)), rate, importance, now, creates=creates
+        )
         self._spent[installation_id] = asked.spent
         return asked
 
 
 @dataclass(eq=False)
-class _Waiting:
+class _QueuedWrite:
     """Somebody who has a write to make."""
 
     write: Write
@@ -105,13 +107,13 @@ class _Lane:
     :param content_from: the moment, in UTC, before which the budget has none left for what creates content.
     """
 
-    waiting: list[_Waiting] = field(default_factory=list["_Waiting"])
+    waiting: list[_QueuedWrite] = field(default_factory=list["_QueuedWrite"])
     served: dict[str, int] = field(default_factory=dict[str, int])
     busy: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     content_from: datetime | None = None
 
-    def first(self, now: datetime) -> _Waiting:
+    def find_next(self, now: datetime) -> _QueuedWrite:
         """Who is next: what matters most; of that, of the repository that was served the longest time ago.
 
         Who can only wait for the hour's content is in nobody's way.
@@ -121,22 +123,22 @@ class _Lane:
             key=lambda each: (each.importance, self.served.get(each.write.repository, 0), each.number),
         )
 
-    def content_wait(self, one: _Waiting, now: datetime) -> timedelta:
+    def content_wait(self, one: _QueuedWrite, now: datetime) -> timedelta:
         """How long the budget surely has none left for what this one creates; others may make it longer."""
         if not one.write.creates or self.content_from is None:
             return timedelta()
         return max(self.content_from - now, timedelta())
 
-    def tell(self) -> None:
+    def wake(self) -> None:
         """Let everybody who waits look again."""
         self.changed.set()
         self.changed = asyncio.Event()
 
-    def leave(self, one: _Waiting) -> None:
+    def leave(self, one: _QueuedWrite) -> None:
         self.waiting.remove(one)
         if not self.waiting:
             self.served.clear()
-        self.tell()
+        self.wake()
 
 
 class WriteLanes:
@@ -163,10 +165,10 @@ class WriteLanes:
         :raises RateLimited: there is so much to write that it should be tried again later.
         """
         lane = self._lanes.setdefault(installation_id, _Lane())
-        one = _Waiting(write, current(), next(self._numbers))
+        one = _QueuedWrite(write, current_importance(), next(self._numbers))
         lane.waiting.append(one)
         try:
-            await self._come_first(installation_id, lane, one)
+            await self._acquire(installation_id, lane, one)
             try:
                 yield
             finally:
@@ -174,25 +176,25 @@ class WriteLanes:
         finally:
             lane.leave(one)
 
-    async def _come_first(self, installation_id: int, lane: _Lane, one: _Waiting) -> None:
+    async def _acquire(self, installation_id: int, lane: _Lane, one: _QueuedWrite) -> None:
         """Take the lane once nobody goes before this one and the budget has a write left."""
         began = self._clock.now()
         while True:
-            if lane.busy or lane.first(self._clock.now()) is not one:
-                await self._until_changed(lane, one)
+            if lane.busy or lane.find_next(self._clock.now()) is not one:
+                await self._wait_for_change(lane, one)
             else:
                 lane.busy = True
-                wait = await self._asked(installation_id, lane, one)
+                wait = await self._ask_budget(installation_id, lane, one)
                 if not wait:
                     lane.served[one.write.repository] = next(self._numbers)
                     return
-                lane.tell()
+                lane.wake()
                 self._require_patience(lane, one, began, wait)
                 await self._sleep(wait.total_seconds())
-                lane.tell()  # who is first depends on the moment, too
+                lane.wake()  # who is first depends on the moment, too
             self._require_patience(lane, one, began)
 
-    async def _asked(self, installation_id: int, lane: _Lane, one: _Waiting) -> timedelta:
+    async def _ask_budget(self, installation_id: int, lane: _Lane, one: _QueuedWrite) -> timedelta:
         """How long the budget has no write left; without a wait the lane stays taken."""
         granted = False
         try:
@@ -208,12 +210,12 @@ class WriteLanes:
         finally:
             lane.busy = granted
 
-    async def _until_changed(self, lane: _Lane, one: _Waiting) -> None:
+    async def _wait_for_change(self, lane: _Lane, one: _QueuedWrite) -> None:
         """Wait until the lane may be this one's, or its patience is over."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(lane.changed.wait(), PATIENCE[one.importance].total_seconds())
 
-    def _require_patience(self, lane: _Lane, one: _Waiting, began: datetime, wait: timedelta = timedelta()) -> None:
+    def _require_patience(self, lane: _Lane, one: _QueuedWrite, began: datetime, wait: timedelta = timedelta()) -> None:
         """:raises LeftOut, RateLimited: it waited, or would wait, for too long."""
         now = self._clock.now()
         if self._rate is None or now - began + wait <= PATIENCE[one.importance]:

@@ -4,14 +4,14 @@ from typing import Literal, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
-from bot.github.errors import unexpected
+from bot.github.errors import bad_answer
 from domain.github.checks import CheckRunRef
 from domain.github.deliveries import DeliveryAttempt
 from domain.github.dependencies import DependencyChange, Vulnerability
-from domain.github.issues import Issue, IssueComment, wording
+from domain.github.issues import Issue, IssueComment, digest_wording
 from domain.github.merging import CheckResult, MergeMethod, RequiredCheck
 from domain.github.pull_requests import Branch, PullRequest
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -30,7 +30,7 @@ def parse(shape: type[Shape], data: object, purpose: str) -> Shape:
     try:
         return shape.model_validate(data)
     except ValidationError as error:
-        raise unexpected(purpose, _where(error)) from None
+        raise bad_answer(purpose, _describe_place(error)) from None
 
 
 def parse_all(shape: type[Shape], items: list[object], purpose: str) -> list[Shape]:
@@ -38,7 +38,7 @@ def parse_all(shape: type[Shape], items: list[object], purpose: str) -> list[Sha
     return [parse(shape, item, purpose) for item in items]
 
 
-def _where(error: ValidationError) -> str:
+def _describe_place(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     return ", ".join(f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['type']}" for one in problems[:3])
 
@@ -54,7 +54,7 @@ class Repository(BaseModel):
     default_branch: str = ""
 
 
-class Home(Repository):
+class RepositoryHome(Repository):
     """A repository as it is asked for by itself, under the name and owner it has now."""
 
     url: str
@@ -66,7 +66,7 @@ class Home(Repository):
         return self.url.rpartition("/")[2]
 
 
-class Tip(BaseModel):
+class BranchTip(BaseModel):
     """A branch, where only what it points to matters."""
 
     class _Commit(BaseModel):
@@ -121,7 +121,7 @@ class Pull(BaseModel):
         author = self.user or Account(id=GHOST_ID, login=GHOST_LOGIN)
         return PullRequest(
             number=self.number,
-            title=outgoing(self.title),
+            title=redact_outgoing(self.title),
             is_open=self.state == "open",
             is_draft=self.draft,
             head_sha=self.head.sha,
@@ -144,7 +144,7 @@ class _LabelShown(BaseModel):
     name: str | None
 
 
-class _Written(BaseModel):
+class _AuthoredText(BaseModel):
     """What a person or an App wrote, over REST; ``user`` is missing where the account was deleted."""
 
     user: Account | None
@@ -160,7 +160,7 @@ class _Written(BaseModel):
         return self.user.login if self.user else GHOST_LOGIN
 
 
-class IssueShown(_Written):
+class IssueShown(_AuthoredText):
     """An issue; labels may be names alone."""
 
     url: str
@@ -175,8 +175,8 @@ class IssueShown(_Written):
         names = (one if isinstance(one, str) else one.name for one in self.labels)
         return Issue(
             number=self.number,
-            title=outgoing(self.title),
-            body=outgoing(self.body or ""),
+            title=redact_outgoing(self.title),
+            body=redact_outgoing(self.body or ""),
             is_open=self.state == "open",
             author_id=self.author_id,
             author_login=self.author_login,
@@ -184,11 +184,11 @@ class IssueShown(_Written):
             labels=tuple(name for name in names if name),
             is_pull_request=self.pull_request is not None,
             updated_at=self.updated_at,
-            wording=wording(self.title, self.body),
+            wording=digest_wording(self.title, self.body),
         )
 
 
-class IssueCommentShown(_Written):
+class IssueCommentShown(_AuthoredText):
     id: int
     issue_url: str
     created_at: AwareDatetime
@@ -274,14 +274,14 @@ class Hook(BaseModel):
     insecure_ssl: str | float = "0"
 
 
-class InstalledAt(BaseModel):
+class InstallationAccount(BaseModel):
     login: str
 
 
-class Installed(BaseModel):
+class InstallationShown(BaseModel):
     """A place where the App is installed."""
 
-    account: InstalledAt | None = None
+    account: InstallationAccount | None = None
     suspended_at: str | None = None
 
 
@@ -366,7 +366,7 @@ class MergeAnswer(BaseModel):
     merged: bool
 
 
-class MergeWays(Repository):
+class MergeSettings(Repository):
     """How a repository merges; GitHub leaves the settings out for tokens with few permissions."""
 
     allow_merge_commit: bool | None = None
@@ -413,13 +413,13 @@ class _Protection(BaseModel):
     required_status_checks: _RequiredStatusChecks | None = None
 
 
-class GuardedBranch(BaseModel):
+class ProtectedBranch(BaseModel):
     """A branch; one that only rulesets protect is ``protected`` with a protection that is not enabled."""
 
     protected: bool
     protection: _Protection | None = None
 
-    def required(self) -> list[RequiredCheck] | None:
+    def list_checks(self) -> list[RequiredCheck] | None:
         """The checks that classic branch protection requires; None if it is on and does not tell."""
         if not self.protected or (self.protection is not None and not self.protection.enabled):
             return []
@@ -439,7 +439,7 @@ class Rule(BaseModel):
     type: str
     parameters: _RuleParameters | None = None
 
-    def required(self) -> list[RequiredCheck] | None:
+    def list_checks(self) -> list[RequiredCheck] | None:
         """The checks this rule requires; None if it requires some without naming them."""
         if self.type == "workflows":  # their jobs' names stand in the workflows
             return None
@@ -507,7 +507,7 @@ class Collaborator(Account):
 
     def has(self, role: str) -> bool:
         """Whether the account's rights amount to at least this built-in role."""
-        held = _role(self.permissions) if self.permissions is not None else _built_in(self.role_name)
+        held = _role(self.permissions) if self.permissions is not None else _to_role(self.role_name)
         return ROLES.index(held) >= ROLES.index(role)
 
 
@@ -524,11 +524,11 @@ class Permission(BaseModel):
             return "none"
         if self.user.permissions is not None:
             return _role(self.user.permissions)
-        named = _built_in(self.role_name)
-        return named if named != "none" else _built_in(self.permission)
+        named = _to_role(self.role_name)
+        return named if named != "none" else _to_role(self.permission)
 
 
-def _built_in(name: str) -> str:
+def _to_role(name: str) -> str:
     """A role's name where it is one of GitHub's own; what another one allows cannot be told from its name."""
     return name if name in ROLES else "none"
 

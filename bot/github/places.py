@@ -10,7 +10,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The numeric addresses of a host."""
 
 
-async def resolved(host: str, port: int) -> Sequence[str]:
+async def resolve_host(host: str, port: int) -> Sequence[str]:
     """The numeric addresses of a host, as the system knows them.
 
     :raises OSError: it has none.
@@ -19,7 +19,7 @@ async def resolved(host: str, port: int) -> Sequence[str]:
     return [str(place[0]).partition("%")[0] for *_, place in found]
 
 
-def allowed(addresses: Collection[str], of_api: Collection[str]) -> str | None:
+def choose_address(addresses: Collection[str], of_api: Collection[str]) -> str | None:
     """The address to connect to; None where any of them is of this machine, its link or an inner network.
 
     It is connected to as it was looked at: a name could lead elsewhere when it is asked again.

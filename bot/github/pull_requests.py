@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
-from bot.github.client import repository_path, segment
-from bot.github.errors import unexpected
+from bot.github.client import quote_segment, repository_path
+from bot.github.errors import bad_answer
 from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
-from bot.github.payloads import ListedPull, Pull, Tip, parse, parse_all
+from bot.github.payloads import BranchTip, ListedPull, Pull, parse, parse_all
 from domain.errors import CodeHostError, NotFound, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Branch, PullRequest
-from domain.ports import Proposing
+from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
 
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
@@ -34,7 +34,7 @@ class _Node(BaseModel):
     node_id: str
 
 
-class _Readied(BaseModel):
+class _ReadyAnswer(BaseModel):
     class _Payload(BaseModel):
         class _Pull(BaseModel):
             draft: bool
@@ -44,14 +44,16 @@ class _Readied(BaseModel):
     done: _Payload
 
 
-class GitHubProposing(GitHubMerging, Proposing):
+class GitHubPullRequests(GitHubMerging, PullRequests):
     """Opens pull requests as an installation of the App, and keeps them up to date."""
 
     async def default_branch(self, repository: RepositoryRef) -> Branch:
         name = (await self.home(repository)).default_branch
         purpose = f"read the branch {name} of {repository.full_name}"
-        address = f"{repository_path(repository)}/branches/{segment(name)}"
-        return parse(Tip, await self._client.get(repository.installation_id, address, purpose), purpose).to_domain()
+        address = f"{repository_path(repository)}/branches/{quote_segment(name)}"
+        return parse(
+            BranchTip, await self._client.get(repository.installation_id, address, purpose), purpose
+        ).to_domain()
 
     async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
         """GitHub answers all open ones to a filter it does not understand, so it is not taken at its word."""
@@ -96,16 +98,16 @@ class GitHubProposing(GitHubMerging, Proposing):
         if said is not None and comment is not None:
             writes.append(_Write("$comment: ID!, $said: String!", _SAY, {"comment": comment, "said": said.body}))
         try:
-            data = await self._together(repository, writes, purpose)
+            data = await self._write_together(repository, writes, purpose)
         except CodeHostError:
             if (await self.read_pull(repository, number)).draft:
                 raise
             return await self.mark_ready(repository, number, body)  # GitHub did a part of it: then what is left
-        if parse(_Readied, data, purpose).done.pull.draft:
-            raise unexpected(purpose, "a success that left it a draft")
+        if parse(_ReadyAnswer, data, purpose).done.pull.draft:
+            raise bad_answer(purpose, "a success that left it a draft")
         return comment is not None
 
-    async def _together(self, repository: RepositoryRef, writes: Sequence[_Write], purpose: str) -> object:
+    async def _write_together(self, repository: RepositoryRef, writes: Sequence[_Write], purpose: str) -> object:
         """Make several writes with one request, in their order."""
         declared = ", ".join(write.declares for write in writes)
         document = Document("mutation", f"({declared}) {{\n  " + "\n  ".join(write.does for write in writes) + "\n}")

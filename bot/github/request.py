@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gidgethub import GitHubException
 from gidgethub.sansio import create_headers, decipher_response
 
-from bot.github.errors import refusal, unexpected
-from bot.github.limits import LimitGate, limit_in, rate_in
+from bot.github.errors import bad_answer, to_error
+from bot.github.limits import LimitGate, find_limit, find_rate
 from bot.github.transport import Answer, Call, Transport
 from domain.ports import Clock
 
@@ -49,13 +49,13 @@ class Exchange:
         """
         await self._gate.check(installation_id)
         answer = await self._transport.send(call, _headers(call, credential, etag))
-        limit = limit_in(answer, self._clock.now())
+        limit = find_limit(answer, self._clock.now())
         if limit is not None:
-            raise await self._gate.limited(installation_id, limit)
-        self._gate.note(installation_id, rate_in(answer.headers))
+            raise await self._gate.note_limit(installation_id, limit)
+        self._gate.note(installation_id, find_rate(answer.headers))
         if 200 <= answer.status < 300 or answer.status in refusals or (answer.status == 304 and etag is not None):
             return answer
-        raise refusal(answer, call.purpose)
+        raise to_error(answer, call.purpose)
 
 
 def content(answer: Answer, purpose: str) -> tuple[object, str | None]:
@@ -66,7 +66,7 @@ def content(answer: Answer, purpose: str) -> tuple[object, str | None]:
     try:
         data, _, following = decipher_response(answer.status, answer.headers, answer.body)
     except (GitHubException, ValueError, LookupError, RecursionError):
-        raise unexpected(purpose, "a body that is not complete JSON") from None
+        raise bad_answer(purpose, "a body that is not complete JSON") from None
     return data, following
 
 

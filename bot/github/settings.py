@@ -9,7 +9,7 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from bot.github.places import Resolve, resolved
+from bot.github.places import Resolve, resolve_host
 from domain.errors import ConfigurationError
 
 _ADDRESSES = (
@@ -36,11 +36,11 @@ class GitHubSettings:
     app_id: int
     private_key: str = field(repr=False)
     write_interval_s: float = 1.0
-    resolve: Resolve = resolved
+    resolve: Resolve = resolve_host
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "api_url", _address("FORGE_GITHUB_API_URL", self.api_url))
-        object.__setattr__(self, "web_url", _address("FORGE_GITHUB_WEB_URL", self.web_url))
+        object.__setattr__(self, "api_url", _parse_address("FORGE_GITHUB_API_URL", self.api_url))
+        object.__setattr__(self, "web_url", _parse_address("FORGE_GITHUB_WEB_URL", self.web_url))
         if self.app_id <= 0:
             raise ConfigurationError(
                 "FORGE_APP_ID is not the number of a GitHub App.", "The App's settings on GitHub show it as App ID."
@@ -50,7 +50,7 @@ class GitHubSettings:
         rsa_key(self.private_key)
 
 
-def _address(name: str, value: str) -> str:
+def _parse_address(name: str, value: str) -> str:
     """``value`` without a final slash, if tokens may be sent there: https, or http on this machine."""
     try:
         url = httpx.URL(urlsplit(value.rstrip("/")).geturl())  # urlsplit refuses half an IPv6 address

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 import jwt
 from pydantic import AwareDatetime, BaseModel, Field
 
-from bot.github.pacing import Sleep, patiently
+from bot.github.pacing import Sleep, retry_read
 from bot.github.payloads import parse
 from bot.github.request import Credential, Exchange, content
 from bot.github.settings import GitHubSettings, rsa_key
 from bot.github.transport import Call
 from domain.errors import Forbidden, NotFound
 from domain.ports import Clock
-from domain.text.redaction import OWN
+from domain.text.redaction import PROCESS_REDACTOR
 
 APP = 0  # stands for the App itself where an installation is asked for
 JWT_BACKDATED = timedelta(seconds=60)  # GitHub's advice against clocks that differ
@@ -84,11 +84,11 @@ class InstallationTokens:
             del self._tokens[installation_id]
 
     async def _renew(self, installation_id: int) -> _Token:
-        payload = await patiently(lambda: self._create(installation_id), self._sleep)
+        payload = await retry_read(lambda: self._create(installation_id), self._sleep)
         renew_at = max(payload.expires_at - RENEWED_BEFORE, self._clock.now() + KEPT_AT_LEAST)
         token = _Token(payload.token, renew_at)
         self._tokens[installation_id] = token
-        OWN.learn_passing(token.value)
+        PROCESS_REDACTOR.learn_temporary(token.value)
         return token
 
     async def _create(self, installation_id: int) -> _TokenPayload:

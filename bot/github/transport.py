@@ -10,7 +10,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from bot.github.places import Resolve, allowed, resolved
+from bot.github.places import Resolve, choose_address, resolve_host
 from domain.errors import Unavailable
 
 CONNECT_TIMEOUT_S = 10.0
@@ -50,7 +50,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Tail:
     """The end of what another host keeps for GitHub.
 
     :param is_cut: there is more before it.
@@ -68,7 +68,7 @@ class Transport:
     :param resolve: finds the numeric addresses of a host.
     """
 
-    def __init__(self, api_url: str, resolve: Resolve = resolved) -> None:
+    def __init__(self, api_url: str, resolve: Resolve = resolve_host) -> None:
         self._origin = _origin(httpx.URL(api_url))
         self._resolve = resolve
         self._http = httpx.AsyncClient(
@@ -86,27 +86,27 @@ class Transport:
 
         :raises Unavailable: there was no complete answer, or it pointed to another origin. A write may have happened.
         """
-        url = self._own(httpx.URL(call.url), call.purpose)
+        url = self._own_url(httpx.URL(call.url), call.purpose)
         for _ in range(MAX_REDIRECTS + 1):
             answer = await self._once(call, url, headers)
             target = None if call.is_led_away and answer.status == 302 else _redirect(call.method, answer)
             if target is None:
                 return answer
-            url = self._own(_join(url, target), call.purpose)
+            url = self._own_url(_join(url, target), call.purpose)
         raise Unavailable(f"Could not {call.purpose}: GitHub redirected more than {MAX_REDIRECTS} times.")
 
-    async def tail(self, address: str, most: int, purpose: str) -> Kept:
+    async def tail(self, address: str, most: int, purpose: str) -> Tail:
         """The end of what another host keeps; asked for without a credential, and redirected no further.
 
         :param address: where GitHub led to; it needs no more than that.
         :param most: bytes at most.
         :raises Unavailable: there was no complete answer, or the address is not a safe one.
         """
-        request = await self._led_to(self._elsewhere(address, purpose), purpose)
+        request = await self._build_request(self._foreign_url(address, purpose), purpose)
         end = bytearray()
         is_cut = False
         try:
-            async with asyncio.timeout(TOTAL_TIMEOUT_S), self._streamed(request) as response:
+            async with asyncio.timeout(TOTAL_TIMEOUT_S), self._stream(request) as response:
                 async for part in response.aiter_bytes():
                     end += part
                     is_cut = is_cut or len(end) > most
@@ -116,17 +116,17 @@ class Transport:
         except httpx.HTTPError as error:  # without its cause: that holds the address, which is a credential itself
             kind = type(error).__name__
             raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to broke off ({kind}).") from None
-        return Kept(response.status_code, bytes(end), is_cut)
+        return Tail(response.status_code, bytes(end), is_cut)
 
     @asynccontextmanager
-    async def _streamed(self, request: httpx.Request) -> AsyncGenerator[httpx.Response]:
+    async def _stream(self, request: httpx.Request) -> AsyncGenerator[httpx.Response]:
         response = await self._http.send(request, stream=True)
         try:
             yield response
         finally:
             await response.aclose()
 
-    async def _led_to(self, url: httpx.URL, purpose: str) -> httpx.Request:
+    async def _build_request(self, url: httpx.URL, purpose: str) -> httpx.Request:
         """A request to the very address that was looked at, under the name that GitHub gave.
 
         :raises Unavailable: it lies in the network Forge runs in, or has no address.
@@ -134,7 +134,7 @@ class Transport:
         if _origin(url) == self._origin or _is_proxied(url):
             return self._http.build_request("GET", url)
         try:
-            found = allowed(await self._addresses(url.host), await self._addresses(self._origin[1]))
+            found = choose_address(await self._addresses(url.host), await self._addresses(self._origin[1]))
         except OSError:
             raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to has no address.") from None
         if found is None:
@@ -159,7 +159,7 @@ class Transport:
             raise Unavailable(f"Could not {call.purpose}: the connection to GitHub broke ({kind}).") from None
         return Answer(response.status_code, response.headers, response.content)
 
-    def _own(self, url: httpx.URL | None, purpose: str) -> httpx.URL:
+    def _own_url(self, url: httpx.URL | None, purpose: str) -> httpx.URL:
         if url is None or _origin(url) != self._origin or url.userinfo:
             raise Unavailable(
                 f"Could not {purpose}: GitHub pointed to an address outside its API, which is never followed.",
@@ -167,7 +167,7 @@ class Transport:
             )
         return url
 
-    def _elsewhere(self, address: str, purpose: str) -> httpx.URL:
+    def _foreign_url(self, address: str, purpose: str) -> httpx.URL:
         """Where nobody on the way can read along, or the API's own host."""
         url = _join(httpx.URL(), address)
         if url is None or not url.host or url.userinfo or (url.scheme != "https" and _origin(url) != self._origin):

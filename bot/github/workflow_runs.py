@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, BaseModel
 from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
 from bot.github.payloads import parse_all
-from bot.github.transport import Kept
+from bot.github.transport import Tail
 from domain.errors import NotFound
 from domain.github.workflow_runs import Job, WorkflowRun
 from domain.ports import Actions
@@ -101,6 +101,6 @@ class GitHubActions(GitHubConversation, Actions):
         return _whole_lines(kept).decode(errors="ignore")
 
 
-def _whole_lines(kept: Kept) -> bytes:
+def _whole_lines(kept: Tail) -> bytes:
     """Without the rest of a line that was cut, unless that is all there is."""
     return kept.end.partition(b"\n")[2] or kept.end if kept.is_cut else kept.end

@@ -1,7 +1,7 @@
 """Writes ``docs/commands.md`` from the table of verbs that ``/forge help`` answers with."""
 
-from domain.slash import ENTRIES, Entry
-from domain.text.escaping import code
+from domain.slash import ENTRIES, CommandEntry
+from domain.text.escaping import inline_code
 
 _INTRODUCTION = """\
 # Commands
@@ -28,11 +28,13 @@ generated from the code; `/forge help` answers with the same table.
 def markdown() -> str:
     """The page for people."""
     working = [_row(entry) for entry in ENTRIES.values() if entry.works]
-    later = [f"- {code(f'/forge {entry.usage}')}: {entry.meaning}" for entry in ENTRIES.values() if not entry.works]
+    later = [
+        f"- {inline_code(f'/forge {entry.usage}')}: {entry.meaning}" for entry in ENTRIES.values() if not entry.works
+    ]
     head = ["## Working now", "", "| command | minimum role | meaning |", "| --- | --- | --- |"]
     then = ["", "## Understood, and answered with “not available yet”", ""]
     return "\n".join([_INTRODUCTION, *head, *working, *(then if later else []), *later, ""])
 
 
-def _row(entry: Entry) -> str:
-    return f"| {code(f'/forge {entry.usage}')} | {entry.needs} | {entry.meaning} |"
+def _row(entry: CommandEntry) -> str:
+    return f"| {inline_code(f'/forge {entry.usage}')} | {entry.needs} | {entry.meaning} |"

@@ -1,7 +1,7 @@
 """Writes what ``docs/configuration.md`` says about the conditions of gates, from their vocabulary."""
 
-from domain.config.conditions.names import NAMES, Known, Type
-from domain.config.conditions.syntax import DEEPEST, LONGEST, MOST_STARS
+from domain.config.conditions.names import NAMES, KnownName, ValueType
+from domain.config.conditions.syntax import LONGEST, MAX_DEPTH, MAX_WILDCARDS
 
 _INTRODUCTION = f"""\
 ### Conditions
@@ -20,8 +20,8 @@ _INTRODUCTION = f"""\
 | `'review.from_fork and not (review.errors == 0 or review.first_time)'` | `not` before `and` before `or` |
 
 Numbers are compared with numbers and text with text; anything else, a name that does not exist or a word that is not of
-this language is a mistake in the file. A condition has at most {LONGEST} characters, {DEEPEST} parentheses and `not`
-within each other, and {MOST_STARS} wildcards in its patterns.
+this language is a mistake in the file. A condition has at most {LONGEST} characters, {MAX_DEPTH} parentheses and `not`
+within each other, and {MAX_WILDCARDS} wildcards in its patterns.
 
 A phase knows some names only: planning and implementation know `plan.` and `run.`, testing those and `testing.`, a
 review `review.` and `run.`. Another name in the condition of its gate is a mistake on its line. What a name stands for
@@ -38,11 +38,11 @@ def markdown() -> str:
     return _INTRODUCTION + "\n".join(_row(known) for known in NAMES.values())
 
 
-def _row(known: Known) -> str:
+def _row(known: KnownName) -> str:
     return f"| `{known.name}` | {_kind(known.type)} | {known.about} |"
 
 
-def _kind(kind: Type) -> str:
+def _kind(kind: ValueType) -> str:
     if not kind.choices:
         return kind.kind.value
     choices = [f"`{choice}`" for choice in kind.choices]

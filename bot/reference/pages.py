@@ -12,10 +12,10 @@ from typing import Any, cast
 from bot.reference import commands, conditions
 from domain import globs
 from domain.config import schema
-from domain.config.presets import PRESETS, flattened
+from domain.config.presets import PRESETS, flatten
 from domain.config.schema import Schema
-from domain.gates import STANDARD, Standard
-from pipeline.config.yaml import DEEPEST, LARGEST
+from domain.gates import STANDARD_GATES, StandardGate
+from pipeline.config.yaml import MAX_BYTES, MAX_DEPTH
 
 _LATER = {"execution"}
 _LATER_NOTE = "Nothing in it has an effect in this version of Forge; `Forge / config` says so on its line."
@@ -71,8 +71,8 @@ defaults below. This page is generated from the code. Editors complete and check
   `memory.enabled`, the operator's ceilings, `/forge pause` and `forge halt`. `/forge resume` takes what is configured
   then.
 
-The file is YAML 1.2 in UTF-8, at most {LARGEST // 1024} KB, at most {DEEPEST} levels deep. `yes` and `no` are text, not
-`true` and `false`. Anchors, aliases, merge keys and tags are not understood. Unknown keys are mistakes.
+The file is YAML 1.2 in UTF-8, at most {MAX_BYTES // 1024} KB, at most {MAX_DEPTH} levels deep. `yes` and `no` are
+text, not `true` and `false`. Anchors, aliases, merge keys and tags are not understood. Unknown keys are mistakes.
 
 ## All of it
 
@@ -108,13 +108,13 @@ def sample() -> str:
 
 def json_schema() -> str:
     """The JSON Schema as a file."""
-    return json.dumps(schema.document(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(schema.build_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def markdown() -> str:
     """The page for people."""
-    sections = schema.document()["properties"]
-    parts = [_INTRODUCTION, *(_section(name, schema.resolved(node)) for name, node in sections.items())]
+    sections = schema.build_schema()["properties"]
+    parts = [_INTRODUCTION, *(_section(name, schema.resolve_reference(node)) for name, node in sections.items())]
     return "\n".join(part.rstrip() + "\n" for part in (*parts, _presets()))
 
 
@@ -133,13 +133,13 @@ def _section(name: str, node: Schema) -> str:
         return "\n".join([*lines, *_table(node, ""), *_entries(node)])
     if "patternProperties" in node:
         [entry] = node["patternProperties"].values()
-        known = [f"- `{gate}`: {_who(standard)}" for gate, standard in STANDARD.items()]
+        known = [f"- `{gate}`: {_who(standard)}" for gate, standard in STANDARD_GATES.items()]
         said = ["", "Standard gates, with the role that each asks for at least:", "", *known]
-        return "\n".join([*lines, *_table(schema.resolved(entry), "NAME."), *said, "", conditions.markdown()])
+        return "\n".join([*lines, *_table(schema.resolve_reference(entry), "NAME."), *said, "", conditions.markdown()])
     return "\n".join(lines)
 
 
-def _who(standard: Standard) -> str:
+def _who(standard: StandardGate) -> str:
     """The role a gate asks for, and who is meant by its ``escalate``."""
     return f"{standard.role}; `escalate` is for the {standard.told}" if standard.told else standard.role
 
@@ -152,18 +152,18 @@ def _table(node: Schema, prefix: str) -> list[str]:
 
 def _rows(node: Schema, prefix: str, about: str = "") -> Iterator[str]:
     for name, child in cast(dict[str, Schema], node["properties"]).items():
-        child = schema.resolved(child)
+        child = schema.resolve_reference(child)
         if "properties" in child:
             yield from _rows(child, f"{prefix}{name}.", child["description"])
             continue
-        allowed = schema.describe(schema.without_null(child))
+        allowed = schema.describe(schema.drop_null(child))
         yield f"| `{prefix}{name}` | {_default(child)} | {allowed} | {child.get('description', about)} |"
 
 
 def _entries(node: Schema) -> Iterator[str]:
     """The keys of the sections that lists consist of."""
     for name, child in cast(dict[str, Schema], node["properties"]).items():
-        entry = schema.resolved(schema.resolved(child).get("items", {}))
+        entry = schema.resolve_reference(schema.resolve_reference(child).get("items", {}))
         if "properties" in entry:
             yield from ("", f"Each of `{name}`: {entry['description']}", "", *_table(entry, ""))
 
@@ -181,7 +181,7 @@ def _sentence(text: str) -> str:
 
 def _presets() -> str:
     """What each preset sets; a path that it leaves alone has its default."""
-    numbers = {preset: flattened(values) for preset, values in PRESETS.items()}
+    numbers = {preset: flatten(values) for preset, values in PRESETS.items()}
     standard = numbers.pop(next(preset for preset in numbers if preset == "standard"))
     paths = list(dict.fromkeys(path for values in numbers.values() for path in values if not path.startswith("gates.")))
     head = ["| key | " + " | ".join(f"`{name}`" for name in ("standard", *numbers)) + " |"]
@@ -201,7 +201,7 @@ def _presets() -> str:
 
 
 def _default_at(path: str) -> object:
-    node = schema.at(path.split("."))
+    node = schema.find_node(path.split("."))
     return node["default"] if node is not None else ""
 
 

@@ -21,7 +21,7 @@ from pydantic import (
 from domain import globs
 from domain.config.conditions import evaluation
 from domain.config.conditions.syntax import LANGUAGE
-from domain.gates import NOT_ASKED, STANDARD
+from domain.gates import NOT_ASKED, STANDARD_GATES
 from domain.review.review import IfUnread
 from domain.runs.run import Phase
 
@@ -31,25 +31,25 @@ _LIKE_SHA = re.compile(r"[0-9a-f]{7,}")  # what `/forge approve` takes for the h
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def duration(text: str) -> timedelta:
+def parse_duration(text: str) -> timedelta:
     """The time that a configuration writes as ``30m``, ``24h`` or ``7d``."""
     return timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
 
 
-def _bounded(text: str) -> str:
-    if duration(text) > LONGEST_WAIT:
+def _check_duration(text: str) -> str:
+    if parse_duration(text) > LONGEST_WAIT:
         raise ValueError(f"is longer than {LONGEST_WAIT.days} days")
     return text
 
 
-def _glob(pattern: str) -> str:
-    wrong = globs.mistake(pattern)
+def _check_glob(pattern: str) -> str:
+    wrong = globs.find_mistake(pattern)
     if wrong is not None:
         raise ValueError(wrong)
     return pattern
 
 
-def _one_line(value: object) -> object:
+def _join_words(value: object) -> object:
     """A command as one line; a list of words is quoted so that splitting it gives these words again."""
     if isinstance(value, list):
         words: list[object] = value  # pyright: ignore[reportUnknownVariableType]
@@ -59,7 +59,7 @@ def _one_line(value: object) -> object:
     return value
 
 
-def _command(line: str) -> str:
+def _check_command(line: str) -> str:
     if _CONTROL.search(line):
         raise ValueError("holds a line break or another control character; write one command on one line")
     try:
@@ -74,15 +74,15 @@ def _command(line: str) -> str:
 Glob = Annotated[
     str,
     StringConstraints(min_length=1, max_length=200),
-    AfterValidator(_glob),
+    AfterValidator(_check_glob),
     Field(examples=["src/**", "**/*.lock"]),
 ]
 Globs = Annotated[tuple[Glob, ...], Field(max_length=200)]
 CommandLine = Annotated[
     str,
     StringConstraints(min_length=1, max_length=500),
-    AfterValidator(_command),
-    BeforeValidator(_one_line),
+    AfterValidator(_check_command),
+    BeforeValidator(_join_words),
     WithJsonSchema(
         {
             "anyOf": [
@@ -93,7 +93,10 @@ CommandLine = Annotated[
     ),
 ]
 Duration = Annotated[
-    str, StringConstraints(pattern=r"^[1-9][0-9]{0,4}[mhd]$"), AfterValidator(_bounded), Field(examples=["30m", "24h"])
+    str,
+    StringConstraints(pattern=r"^[1-9][0-9]{0,4}[mhd]$"),
+    AfterValidator(_check_duration),
+    Field(examples=["30m", "24h"]),
 ]
 BotName = Annotated[
     str,
@@ -138,7 +141,7 @@ class Forks(StrEnum):
     ignore = "ignore"  # not reviewed unless a person asks
 
 
-class Reads(StrEnum):
+class ReadMode(StrEnum):
     """When a model reads a change."""
 
     auto = "auto"  # where one is set up: every change of source
@@ -146,15 +149,15 @@ class Reads(StrEnum):
     never = "never"
 
 
-def _reads(value: object) -> object:
+def _read_boolean(value: object) -> object:
     """`true` and `false` are what this key was before it had names."""
-    return {True: Reads.auto, False: Reads.never}[value] if isinstance(value, bool) else value
+    return {True: ReadMode.auto, False: ReadMode.never}[value] if isinstance(value, bool) else value
 
 
 WhenRead = Annotated[
-    Reads,
-    BeforeValidator(_reads),
-    WithJsonSchema({"anyOf": [{"enum": [*Reads]}, {"type": "boolean"}]}),
+    ReadMode,
+    BeforeValidator(_read_boolean),
+    WithJsonSchema({"anyOf": [{"enum": [*ReadMode]}, {"type": "boolean"}]}),
 ]
 
 
@@ -198,7 +201,7 @@ class ReviewSettings(Section):
         default=25, ge=0, le=100, description="Inline comments per review; the check lists the rest."
     )
     model: WhenRead = Field(
-        default=Reads.auto,
+        default=ReadMode.auto,
         description="`auto`: where a model is set up, it reads every change of source; without one, a change of medium "
         "risk or above asks for a person. `always`: without a model every change of source asks for a person. `never`: "
         "no code is sent to a model, and layers 1 and 2 decide. `true` means `auto`, `false` means `never`.",
@@ -479,11 +482,11 @@ class Contradiction(NamedTuple):
     nearest: str = ""
 
 
-def contradictions(configuration: Configuration) -> Iterator[Contradiction]:
+def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     """What is wrong although each value by itself is right."""
     for name, gate in configuration.gates.items():
-        yield from _of_standard_gate(name, gate) if name in STANDARD else _of_own_gate(name, gate)
-    yield from _of_linters(configuration.review.linters)
+        yield from _check_standard_gate(name, gate) if name in STANDARD_GATES else _check_own_gate(name, gate)
+    yield from _check_linters(configuration.review.linters)
     rates = configuration.breakers.error_rate
     if rates.warn > rates.trip:
         yield Contradiction(
@@ -508,40 +511,40 @@ _IDLE: Mapping[tuple[str, ...], str] = {
 """Keys that this version checks and nothing reads; each leaves this table with the part of Forge that reads it."""
 
 
-def idle(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
     """What a file says that is right and has no effect in this version of Forge.
 
     :param values: what the file itself says.
     """
     for path, why in _IDLE.items():
-        if _said(values, path) is not None:
+        if _get_value(values, path) is not None:
             yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
-    if _said(values, ("execution", "mode")) == "interactive":
+    if _get_value(values, ("execution", "mode")) == "interactive":
         what = "is not available yet, so agents work as `deterministic` says"
         yield Contradiction(("execution", "mode"), what, "")
-    yield from _never_asked(values)
+    yield from _find_unasked_gates(values)
 
 
-def _never_asked(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+def _find_unasked_gates(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
     """The gates that nothing asks yet, or in a phase that there is not yet, those of a preset included."""
-    gates = _said(values, ("gates",))
+    gates = _get_value(values, ("gates",))
     for name in gates if isinstance(gates, dict) else ():
         if name in NOT_ASKED:
             yield Contradiction(("gates", name), f"is never asked: {NOT_ASKED[name]}", "")
-        if _said(values, ("gates", name, "phase")) == Phase.deployment.value:
+        if _get_value(values, ("gates", name, "phase")) == Phase.deployment.value:
             yield Contradiction(("gates", name, "phase"), f"is never asked: {_NO_DEPLOYMENT}", "")
     if values.get("preset") == Preset.production.value:
         yield Contradiction(("preset",), f"brings the gate `any_deploy`, which is never asked: {_NO_DEPLOYMENT}", "")
 
 
-def _said(values: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:
+def _get_value(values: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:
     value: JsonValue = dict(values)
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
-def _of_standard_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
+def _check_standard_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
     for key in ("phase", "when", "prompt"):
         if getattr(gate, key) is not None:
             yield Contradiction(
@@ -549,12 +552,12 @@ def _of_standard_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
                 "cannot be changed for a gate that Forge brings along",
                 "`timeout`, `role` and `escalate`",
             )
-    least = STANDARD[name].role
+    least = STANDARD_GATES[name].role
     if gate.role is not None and _ROLES.index(gate.role) < _ROLES.index(least):
         yield Contradiction(("gates", name, "role"), "is lower than this gate asks for", f"`{least}` or higher")
 
 
-def _of_own_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
+def _check_own_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
     if _LIKE_SHA.fullmatch(name):
         yield Contradiction(
             ("gates", name), "is named like a SHA, so no command could name it", "a name with other letters"
@@ -563,10 +566,10 @@ def _of_own_gate(name: str, gate: Gate) -> Iterator[Contradiction]:
     if missing:
         yield Contradiction(("gates", name), f"lacks {' and '.join(missing)}", "a gate with `phase`, `when`, `prompt`")
     if gate.when is not None:
-        yield from _of_condition(("gates", name, "when"), gate.when, gate.phase)
+        yield from _check_condition(("gates", name, "when"), gate.when, gate.phase)
 
 
-def _of_condition(path: tuple[str, ...], text: str, phase: str | None) -> Iterator[Contradiction]:
+def _check_condition(path: tuple[str, ...], text: str, phase: str | None) -> Iterator[Contradiction]:
     try:
         condition = evaluation.parse(text)
     except evaluation.ConditionError as error:
@@ -581,15 +584,17 @@ def _of_condition(path: tuple[str, ...], text: str, phase: str | None) -> Iterat
     unknown = [name for name in sorted(condition.names) if Phase(phase) not in evaluation.NAMES[name].phases]
     if unknown:
         named = " and ".join(f"`{name}`" for name in unknown)
-        yield Contradiction(path, f"names {named}, which the phase {phase} does not know", _known_in(Phase(phase)))
+        yield Contradiction(
+            path, f"names {named}, which the phase {phase} does not know", _describe_known(Phase(phase))
+        )
 
 
-def _known_in(phase: Phase) -> str:
+def _describe_known(phase: Phase) -> str:
     known = sorted({name.partition(".")[0] for name, each in evaluation.NAMES.items() if phase in each.phases})
     return f"names that begin with {' or '.join(f'`{each}.`' for each in known)}"
 
 
-def _of_linters(linters: tuple[Linter, ...]) -> Iterator[Contradiction]:
+def _check_linters(linters: tuple[Linter, ...]) -> Iterator[Contradiction]:
     seen: set[str] = set()
     for index, linter in enumerate(linters):
         if linter.name in seen:

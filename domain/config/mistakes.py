@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.text.escaping import prose
+from domain.text.escaping import escape
 
-MOST = 20
+MAX_MISTAKES = 20
 """Mistakes reported of one file; more help nobody."""
 
 
@@ -41,19 +41,19 @@ class Mistake:
         return self.brief + (f" Allowed: {self.allowed}." if self.allowed else "")
 
 
-def counted(mistakes: Sequence[Mistake]) -> str:
+def count_in_words(mistakes: Sequence[Mistake]) -> str:
     """How many there are, in words."""
     count = len(mistakes)
-    return f"{count} or more mistakes" if count >= MOST else "1 mistake" if count == 1 else f"{count} mistakes"
+    return f"{count} or more mistakes" if count >= MAX_MISTAKES else "1 mistake" if count == 1 else f"{count} mistakes"
 
 
-def table(mistakes: Sequence[Mistake]) -> str:
+def render_table(mistakes: Sequence[Mistake]) -> str:
     """Each with its line, as Markdown."""
-    rows = [f"| {mistake.line} | {prose(mistake.sentence)} |" for mistake in mistakes]
+    rows = [f"| {mistake.line} | {escape(mistake.sentence)} |" for mistake in mistakes]
     return "\n".join(["| line | what is wrong |", "| --- | --- |", *rows])
 
 
-def dotted(place: tuple[str | int, ...]) -> str:
+def to_dotted_path(place: tuple[str | int, ...]) -> str:
     """A place as people write it: ``review.linters[0].run``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
 

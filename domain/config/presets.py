@@ -8,7 +8,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from domain import globs
-from domain.config.configuration import Configuration, Preset, Reads
+from domain.config.configuration import Configuration, Preset, ReadMode
 
 Values = Mapping[str, JsonValue]
 """What a file says, and nothing else: keys to scalars, lists and further such mappings."""
@@ -50,20 +50,20 @@ PRESETS: Mapping[Preset, Values] = {
 """Limits, gates and a maximum level; never the level itself."""
 
 
-def merged(below: Values, above: Values) -> dict[str, JsonValue]:
+def merge(below: Values, above: Values) -> dict[str, JsonValue]:
     """Two files as one, key by key: what ``above`` says wins, and a list is taken whole."""
     together = dict(below)
     for key, value in above.items():
         beneath = together.get(key)
-        together[key] = merged(beneath, value) if isinstance(beneath, dict) and isinstance(value, dict) else value
+        together[key] = merge(beneath, value) if isinstance(beneath, dict) and isinstance(value, dict) else value
     return together
 
 
-def over_preset(values: Values) -> dict[str, JsonValue]:
+def apply_preset(values: Values) -> dict[str, JsonValue]:
     """The values with those of the preset they name beneath them."""
     preset = values.get("preset")
     known = isinstance(preset, str) and preset in set(Preset)
-    return merged(PRESETS[Preset(preset)] if known else NOTHING, values)
+    return merge(PRESETS[Preset(preset)] if known else NOTHING, values)
 
 
 def build(*layers: Values) -> Configuration:
@@ -73,19 +73,19 @@ def build(*layers: Values) -> Configuration:
     """
     together: Values = NOTHING
     for layer in layers:
-        together = merged(together, layer)
-    return Configuration.model_validate_json(json.dumps(over_preset(together)), strict=True)
+        together = merge(together, layer)
+    return Configuration.model_validate_json(json.dumps(apply_preset(together)), strict=True)
 
 
-def flattened(values: Values, prefix: str = "") -> dict[str, JsonValue]:
+def flatten(values: Values, prefix: str = "") -> dict[str, JsonValue]:
     """Each value by the dotted path of its keys; lists stay whole."""
     flat: dict[str, JsonValue] = {}
     for key, value in values.items():
-        flat |= flattened(value, f"{prefix}{key}.") if isinstance(value, dict) and value else {f"{prefix}{key}": value}
+        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, dict) and value else {f"{prefix}{key}": value}
     return flat
 
 
-def capped(configuration: Configuration, ceilings: Mapping[str, float]) -> Configuration:
+def apply_ceilings(configuration: Configuration, ceilings: Mapping[str, float]) -> Configuration:
     """The configuration with no number above its ceiling, and no pinned level above the highest one.
 
     :param ceilings: by dotted path, e.g. ``{"budgets.day": 100}``; ``False`` keeps a switch off.
@@ -101,33 +101,33 @@ def capped(configuration: Configuration, ceilings: Mapping[str, float]) -> Confi
         if not isinstance(value, int | float):
             raise KeyError(path)
         section[key] = min(value, ceiling)
-    return _within_its_ladder(Configuration.model_validate(values))
+    return _lower_pinned_level(Configuration.model_validate(values))
 
 
-def conservative(*layers: Values) -> Configuration:
+def build_conservative(*layers: Values) -> Configuration:
     """What holds where a file was never valid: the layers, but nothing beyond the preset conservative."""
-    limits = flattened(PRESETS[Preset.conservative])
-    return capped(
+    limits = flatten(PRESETS[Preset.conservative])
+    return apply_ceilings(
         build(*layers, {"preset": Preset.conservative.value}),
         {path: limit for path, limit in limits.items() if isinstance(limit, int | float)},
     )
 
 
-def tightened(began: Configuration, now: Configuration) -> Configuration:
+def tighten(began: Configuration, now: Configuration) -> Configuration:
     """The configuration a run began with, and what has been forbidden since.
 
     Files that are not to be sent or are protected, the model, comments and learning can be taken away from a run while
     it waits; limits, gates and commands stay those it was started with.
     """
     review = {
-        "never_send": _both(began.review.never_send, now.review.never_send),
+        "never_send": _unite(began.review.never_send, now.review.never_send),
         "dry_run": began.review.dry_run or now.review.dry_run,
-        "model": now.review.model if now.review.model is Reads.never else began.review.model,
+        "model": now.review.model if now.review.model is ReadMode.never else began.review.model,
     }
     return began.model_copy(
         update={
             "review": began.review.model_copy(update=review),
-            "paths": began.paths.model_copy(update={"protected": _both(began.paths.protected, now.paths.protected)}),
+            "paths": began.paths.model_copy(update={"protected": _unite(began.paths.protected, now.paths.protected)}),
             "memory": now.memory if not now.memory.enabled else began.memory,
         }
     )
@@ -144,20 +144,20 @@ _FORBIDS: Mapping[str, tuple[JsonValue, ...]] = {
 _PROTECTS = ("review.never_send", "paths.protected")
 
 
-def protecting(*refused: Values) -> dict[str, JsonValue]:
+def extract_protections(*refused: Values) -> dict[str, JsonValue]:
     """What protects in files that were put aside, by dotted path, as far as each value can be read by itself.
 
     :param refused: what the files say; any of it may be wrong.
     """
     held: dict[str, JsonValue] = {}
     for values in refused:
-        said = flattened(values)
+        said = flatten(values)
         held |= {path: said[path] for path, off in _FORBIDS.items() if path in said and _is_one_of(said[path], off)}
         for path in _PROTECTS:
             listed = said.get(path)
             patterns = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
             before = held.get(path)
-            meant = [pattern for each in patterns[:_MOST] for pattern in globs.readable(each[: _LONGEST + 1])]
+            meant = [pattern for each in patterns[:_MOST] for pattern in globs.repair(each[: _LONGEST + 1])]
             readable = [each for each in meant if len(each) <= _LONGEST]
             together = list(dict.fromkeys([*(before if isinstance(before, list) else []), *readable]))
             held |= {path: cast(JsonValue, together)} if together else {}
@@ -169,8 +169,8 @@ def _is_one_of(value: JsonValue, wanted: tuple[JsonValue, ...]) -> bool:
     return any(type(value) is type(each) and value == each for each in wanted)
 
 
-def guarded(configuration: Configuration, held: Values) -> Configuration:
-    """The configuration, and beyond it what :func:`protecting` found."""
+def apply_protections(configuration: Configuration, held: Values) -> Configuration:
+    """The configuration, and beyond it what :func:`extract_protections` found."""
     values = cast(dict[str, JsonValue], configuration.model_dump(mode="json"))
     for path, value in held.items():
         section, key = path.split(".")
@@ -181,11 +181,11 @@ def guarded(configuration: Configuration, held: Values) -> Configuration:
     return Configuration.model_validate(values)
 
 
-def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+def _unite(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def _within_its_ladder(configuration: Configuration) -> Configuration:
+def _lower_pinned_level(configuration: Configuration) -> Configuration:
     ladder = configuration.ladder
     if ladder.pinned is None or ladder.pinned <= ladder.max_level:
         return configuration

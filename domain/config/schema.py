@@ -13,9 +13,9 @@ Place = Sequence[str | int]
 
 
 @cache
-def document() -> Schema:
+def build_schema() -> Schema:
     """The whole schema, JSON Schema 2020-12."""
-    schema = _untitled(Configuration.model_json_schema())
+    schema = _strip_titles(Configuration.model_json_schema())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of Forge (.github/forge.yml)",
@@ -23,52 +23,58 @@ def document() -> Schema:
     }
 
 
-def at(place: Place) -> Schema | None:
+def find_node(place: Place) -> Schema | None:
     """The schema of a place, with its references followed; None if there is no such place."""
-    node: Schema | None = document()
+    node: Schema | None = build_schema()
     for step in place:
-        node = _child(without_null(resolved(node)), step) if node is not None else None
-    return None if node is None else resolved(node)
+        node = _child(drop_null(resolve_reference(node)), step) if node is not None else None
+    return None if node is None else resolve_reference(node)
 
 
-def keys(place: Place) -> list[str]:
+def list_keys(place: Place) -> list[str]:
     """The keys that a section knows."""
-    node = at(place)
-    return [] if node is None else list(without_null(node).get("properties", {}))
+    node = find_node(place)
+    return [] if node is None else list(drop_null(node).get("properties", {}))
 
 
 def is_section(place: Place) -> bool:
     """Whether a mapping belongs here."""
-    node = at(place)
+    node = find_node(place)
     return node is not None and node.get("type") == "object"
 
 
 def describe(node: Schema) -> str:
     """What may stand here, in a few words of Markdown, such as "a whole number from 0 to 100"."""
-    node = resolved(node)
+    node = resolve_reference(node)
     if "anyOf" in node:
         return " or ".join(describe(option) for option in node["anyOf"])
     if "enum" in node:
-        return _listed([f"`{value}`" for value in node["enum"]])
+        return _join_choices([f"`{value}`" for value in node["enum"]])
     kind = node.get("type")
     if kind == "array":
         return f"a list, each entry {describe(node['items'])}"
     return _NAMES[kind] + _range(node) + _examples(node) if kind in _NAMES else "a value"
 
 
-def resolved(node: Schema) -> Schema:
+def resolve_reference(node: Schema) -> Schema:
     """A node with its reference followed; what stands beside the reference wins."""
     if "$ref" not in node:
         return node
-    target = document()["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+    target = build_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]]
     return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
 
 
-def without_null(node: Schema) -> Schema:
+def drop_null(node: Schema) -> Schema:
     """The node without the possibility to be empty; its default and description stay."""
     options = [option for option in node.get("anyOf", ()) if option.get("type") != "null"]
     rest = {key: value for key, value in node.items() if key != "anyOf"}
-    return {**rest, **resolved(options[0])} if len(options) == 1 else {**rest, "anyOf": options} if options else node
+    return (
+        {**rest, **resolve_reference(options[0])}
+        if len(options) == 1
+        else {**rest, "anyOf": options}
+        if options
+        else node
+    )
 
 
 _NAMES = {
@@ -95,10 +101,10 @@ def _range(node: Schema) -> str:
 
 def _examples(node: Schema) -> str:
     examples = [f"`{value}`" for value in node.get("examples", ())]
-    return f" such as {_listed(examples)}" if examples else ""
+    return f" such as {_join_choices(examples)}" if examples else ""
 
 
-def _listed(items: list[str]) -> str:
+def _join_choices(items: list[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"
 
 
@@ -111,11 +117,13 @@ def _child(node: Schema, step: str | int) -> Schema | None:
     return next(matching, None)
 
 
-def _untitled(node: Any) -> Any:
+def _strip_titles(node: Any) -> Any:
     """Without the titles that pydantic makes of the names: they say nothing new."""
     if isinstance(node, list):
-        return [_untitled(item) for item in node]  # pyright: ignore[reportUnknownVariableType]
+        return [_strip_titles(item) for item in node]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(node, dict):
         return node
     items: dict[str, Any] = node  # pyright: ignore[reportUnknownVariableType]
-    return {key: _untitled(value) for key, value in items.items() if not (key == "title" and isinstance(value, str))}
+    return {
+        key: _strip_titles(value) for key, value in items.items() if not (key == "title" and isinstance(value, str))
+    }

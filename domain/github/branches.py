@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 
 PREFIX = "forge/"
 _LONGEST = 40  # characters of the slug
@@ -13,7 +13,7 @@ _APOSTROPHE = re.compile("['’ʼ`]")
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
-def branch_of(number: int, title: str) -> str:
+def make_branch_name(number: int, title: str) -> str:
     """``forge/ISSUE-slug``: always a valid name of a branch, whatever the title is.
 
     Of the title only ``a-z``, ``0-9`` and single dashes are left, which no rule of git's forbids
@@ -23,7 +23,7 @@ def branch_of(number: int, title: str) -> str:
     return f"{PREFIX}{number}-{slug}" if slug else f"{PREFIX}{number}"
 
 
-def with_suffix(branch: str, number: int) -> str:
+def add_suffix(branch: str, number: int) -> str:
     """Another name for a branch whose own is taken, e.g. ``forge/12-discounts-2``.
 
     :param number: from 2 on.
@@ -33,7 +33,7 @@ def with_suffix(branch: str, number: int) -> str:
 
 def _slug(title: str) -> str:
     # A name is published, so what looks like a secret does not get into it.
-    plain = unicodedata.normalize("NFKD", outgoing(visible(title[:_READ])).casefold())
+    plain = unicodedata.normalize("NFKD", redact_outgoing(strip_invisible(title[:_READ])).casefold())
     letters = "".join(c for c in _APOSTROPHE.sub("", plain) if not unicodedata.combining(c))
     return _cut(_OTHER.sub("-", letters).strip("-"))
 

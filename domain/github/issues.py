@@ -49,6 +49,6 @@ class IssueComment(BaseModel):
     is_edited: bool
 
 
-def wording(title: str, body: str | None) -> str:
+def digest_wording(title: str, body: str | None) -> str:
     """A digest of what an issue says, by which an edit is noticed without keeping the text."""
     return hashlib.sha256(json.dumps([title, body or ""]).encode()).hexdigest()

@@ -8,7 +8,7 @@ from domain.github.issues import Issue
 from domain.github.pull_requests import PullRequest
 
 
-class Seen(BaseModel):
+class EventSnapshot(BaseModel):
     """What an event carried of its issue or pull request; None where it did not say.
 
     :param updated_at: when it was last changed, to the second.
@@ -26,7 +26,7 @@ class Seen(BaseModel):
     wording: str | None = None
 
 
-def is_older(live: Issue | PullRequest, seen: Seen) -> bool:
+def is_stale(live: Issue | PullRequest, seen: EventSnapshot) -> bool:
     """Whether GitHub's API answers with what was there before the event: it may lag seconds behind its webhooks.
 
     A late event is no reason to wait: then the answer is the newer of the two. Within one second only what they say
@@ -38,6 +38,6 @@ def is_older(live: Issue | PullRequest, seen: Seen) -> bool:
     return any(getattr(live, name, value) != value for name, value in told.items())
 
 
-def is_edited(live: Issue, seen: Seen | None) -> bool:
+def is_edited(live: Issue, seen: EventSnapshot | None) -> bool:
     """Whether an issue says something else by now than what the event showed."""
     return seen is not None and seen.wording is not None and live.wording != seen.wording

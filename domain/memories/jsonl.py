@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from domain.ids import new_id
-from domain.memories.memory import Archived, Kind, Memory, Origin, Scope
-from domain.memories.validation import plain, wrong
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope
+from domain.memories.validation import find_mistakes, to_one_line
 from domain.runs.run import RepositoryRef
-from domain.text.redaction import OWN
+from domain.text.redaction import PROCESS_REDACTOR
 
 MOST_LINES = 20_000
 LONGEST_LINE = 20_000
@@ -20,7 +20,7 @@ LONGEST_LINE = 20_000
 
 
 @dataclass(frozen=True)
-class Wrong:
+class LineMistake:
     """A mistake in a line.
 
     :param what: a sentence without its full stop.
@@ -30,7 +30,7 @@ class Wrong:
     what: str
 
 
-class Line(BaseModel):
+class ExportedMemory(BaseModel):
     """One memory as it is exported. Of what an import says only ``content`` has to be there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -38,7 +38,7 @@ class Line(BaseModel):
     id: str = ""
     repository: str = ""
     scope: Scope = Field(default=Scope.repository, strict=False)
-    kind: Kind = Field(default=Kind.semantic, strict=False)
+    kind: MemoryKind = Field(default=MemoryKind.semantic, strict=False)
     content: str
     context: str = ""
     tags: tuple[str, ...] = Field(default=(), strict=False)
@@ -51,21 +51,21 @@ class Line(BaseModel):
     archived_at: AwareDatetime | None = Field(default=None, strict=False)
     archived_why: Archived | None = Field(default=None, strict=False)
 
-    def memory(self, repository: RepositoryRef, named: str, now: datetime) -> Memory:
+    def to_memory(self, repository: RepositoryRef, named: str, now: datetime) -> Memory:
         """As it is kept in a repository.
 
         :param named: the file it comes from.
         """
-        came = plain(self.source)
+        came = to_one_line(self.source)
         return Memory(
             id=new_id(),
             installation_id=repository.installation_id,
             repository_id=repository.id,
             scope=self.scope,
             kind=self.kind,
-            content=plain(self.content),
-            context=plain(self.context),
-            tags=tuple(dict.fromkeys(map(plain, self.tags))),
+            content=to_one_line(self.content),
+            context=to_one_line(self.context),
+            tags=tuple(dict.fromkeys(map(to_one_line, self.tags))),
             confidence=self.origin.confidence if self.confidence is None else self.confidence,
             origin=self.origin,
             source=f"imported from {named}{f'; there: {came}' if came else ''}"[:1000],
@@ -75,33 +75,33 @@ class Line(BaseModel):
         )
 
 
-def written(memory: Memory, full_name: str) -> str:
+def dump_line(memory: Memory, full_name: str) -> str:
     """A memory as one line of ASCII; nothing in it acts on a terminal, and no secret of ours is in it."""
     own = {"installation_id", "repository_id"}
     told = memory.model_dump(mode="json", exclude=own)
-    ordered = {name: told.get(name, full_name) for name in Line.model_fields}
-    return json.dumps(OWN.values(ordered))
+    ordered = {name: told.get(name, full_name) for name in ExportedMemory.model_fields}
+    return json.dumps(PROCESS_REDACTOR.redact_values(ordered))
 
 
-def read(lines: Iterable[str], now: datetime) -> tuple[Sequence[Line], Sequence[Wrong]]:
+def parse_lines(lines: Iterable[str], now: datetime) -> tuple[Sequence[ExportedMemory], Sequence[LineMistake]]:
     """The memories of a file; none of them if there is a mistake. Empty lines say nothing."""
-    found: list[Line] = []
-    mistakes: list[Wrong] = []
+    found: list[ExportedMemory] = []
+    mistakes: list[LineMistake] = []
     for number, text in enumerate(lines, 1):
         if number > MOST_LINES:
-            mistakes.append(Wrong(number, f"there are more than {MOST_LINES:,} lines"))
+            mistakes.append(LineMistake(number, f"there are more than {MOST_LINES:,} lines"))
             break
         if not text.strip():
             continue
-        line = _line(text, now)
-        if isinstance(line, Line):
+        line = _parse_line(text, now)
+        if isinstance(line, ExportedMemory):
             found.append(line)
         else:
-            mistakes.append(Wrong(number, line))
+            mistakes.append(LineMistake(number, line))
     return ([], mistakes) if mistakes else (found, [])
 
 
-def _line(text: str, now: datetime) -> Line | str:
+def _parse_line(text: str, now: datetime) -> ExportedMemory | str:
     """What a line says, or what is wrong with it."""
     if len(text) > LONGEST_LINE:
         return f"it has {len(text):,} characters; at most {LONGEST_LINE:,}"
@@ -112,14 +112,14 @@ def _line(text: str, now: datetime) -> Line | str:
     if not isinstance(value, dict):
         return "it is not a JSON object"
     try:
-        line = Line.model_validate(value)
+        line = ExportedMemory.model_validate(value)
     except ValidationError as error:
-        return _said(error.errors(include_url=False, include_input=False)[0])
-    return next(_wrong(line, now), line)
+        return _describe_error(error.errors(include_url=False, include_input=False)[0])
+    return next(_find_mistakes(line, now), line)
 
 
-def _wrong(line: Line, now: datetime) -> Iterator[str]:
-    for part, what, allowed in wrong(line.content, line.context, line.tags):
+def _find_mistakes(line: ExportedMemory, now: datetime) -> Iterator[str]:
+    for part, what, allowed in find_mistakes(line.content, line.context, line.tags):
         name = {"text": "content", "tag": "tags"}.get(part, part)
         yield f"`{name}` {what}{f'; {allowed}' if allowed else ''}"
     for name, moment in (("created_at", line.created_at), ("used_at", line.used_at)):
@@ -127,13 +127,13 @@ def _wrong(line: Line, now: datetime) -> Iterator[str]:
             yield f"`{name}` is in the future"
 
 
-def _said(error: Mapping[str, Any]) -> str:
+def _describe_error(error: Mapping[str, Any]) -> str:
     name = ".".join(map(str, error["loc"]))
     match error["type"]:
         case "missing":
             return f"`{name}` is missing"
         case "extra_forbidden":
-            return f"`{name[:60]}` is not a field; there are {', '.join(Line.model_fields)}"
+            return f"`{name[:60]}` is not a field; there are {', '.join(ExportedMemory.model_fields)}"
         case "enum":
             return f"`{name}` is none of {error['ctx']['expected']}"
         case _:

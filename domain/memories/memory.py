@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.ids import new_id, short
+from domain.ids import new_id, shorten_id
 from domain.runs.run import RepositoryRef
 
 LONGEST = 1000  # characters of what a memory says
@@ -18,7 +18,7 @@ _DECAY = 0.05  # a week
 _DIGITS = 4  # so that sums of tenths are what they seem
 
 
-class Kind(StrEnum):
+class MemoryKind(StrEnum):
     """What sort of thing is remembered."""
 
     episodic = "episodic"  # what happened once
@@ -96,7 +96,7 @@ class Memory(BaseModel):
     installation_id: int
     repository_id: int
     scope: Scope = Scope.repository
-    kind: Kind
+    kind: MemoryKind
     content: str
     context: str = ""
     tags: tuple[str, ...] = ()
@@ -110,9 +110,9 @@ class Memory(BaseModel):
     archived_why: Archived | None = None
 
     @property
-    def shown(self) -> str:
+    def short_id(self) -> str:
         """``M-`` and six characters."""
-        return short("M", self.id)
+        return shorten_id("M", self.id)
 
     @property
     def is_live(self) -> bool:
@@ -120,17 +120,17 @@ class Memory(BaseModel):
 
 
 @dataclass(frozen=True)
-class Used:
+class MemoryUse:
     """What became of a memory once. ``at`` in UTC."""
 
     at: datetime
     use: Use
 
 
-def learned(
+def create_memory(
     repository: RepositoryRef,
     origin: Origin,
-    kind: Kind,
+    kind: MemoryKind,
     content: str,
     source: str,
     now: datetime,
@@ -159,55 +159,55 @@ def learned(
     )
 
 
-def confidence(memory: Memory, now: datetime) -> float:
+def compute_confidence(memory: Memory, now: datetime) -> float:
     """How sure a memory is now: what it was, less a twentieth for each whole week in which nothing became of it."""
     if memory.pinned:
         return memory.confidence
     weeks = max(timedelta(), now - memory.used_at) // _WEEK  # a clock that was set back takes nothing away
-    return _bounded(memory.confidence - _DECAY * weeks)
+    return _clamp(memory.confidence - _DECAY * weeks)
 
 
-def used(memory: Memory, use: Use, now: datetime) -> Memory:
+def apply_use(memory: Memory, use: Use, now: datetime) -> Memory:
     """The memory after something became of it; what says nothing of its worth leaves it as it is."""
     if not use.change:
         return memory
-    sure = _bounded(confidence(memory, now) + use.change)
+    sure = _clamp(compute_confidence(memory, now) + use.change)
     return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
 
 
-def taken_back(memory: Memory, use: Use, now: datetime) -> Memory:
+def revert_use(memory: Memory, use: Use, now: datetime) -> Memory:
     """The memory once a use turns out to have been none."""
-    sure = _bounded(confidence(memory, now) - use.change)
+    sure = _clamp(compute_confidence(memory, now) - use.change)
     return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
 
 
-def after(memory: Memory, history: Sequence[Used]) -> Memory:
+def replay_uses(memory: Memory, history: Sequence[MemoryUse]) -> Memory:
     """A memory as it was made, after all that became of it.
 
     :param history: in order.
     """
     for each in history:
-        memory = used(memory, each.use, each.at)
+        memory = apply_use(memory, each.use, each.at)
     return memory
 
 
-def spent(memory: Memory, now: datetime) -> Archived | None:
+def find_archive_reason(memory: Memory, now: datetime) -> Archived | None:
     """Why a memory is to be archived; None if it stays. One that is pinned goes only when people doubt it."""
-    if confidence(memory, now) < ARCHIVED_BELOW:
+    if compute_confidence(memory, now) < ARCHIVED_BELOW:
         return Archived.doubtful
     if not memory.pinned and now - memory.used_at >= UNUSED:
         return Archived.unused
     return None
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same_text(one: str, other: str) -> bool:
     """Whether two texts say the same to the letter, but for case, white space and the last stop."""
-    return _letters(one) == _letters(other)
+    return _normalize(one) == _normalize(other)
 
 
-def _letters(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!")
 
 
-def _bounded(value: float) -> float:
+def _clamp(value: float) -> float:
     return round(min(1.0, max(0.0, value)), _DIGITS)

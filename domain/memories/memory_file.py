@@ -19,8 +19,8 @@ mistake, and a file with mistakes says nothing at all.
 import re
 from dataclasses import dataclass, field
 
-from domain.config.mistakes import MOST, Mistake
-from domain.memories.validation import MOST_CONTEXT, is_html, key, plain, wrong
+from domain.config.mistakes import MAX_MISTAKES, Mistake
+from domain.memories.validation import MOST_CONTEXT, find_mistakes, is_html, make_content_key, to_one_line
 
 PATH = ".github/forge-memory.md"
 LARGEST = 64 * 1024
@@ -36,7 +36,7 @@ _FENCE = re.compile(r"\s*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True)
-class Entry:
+class MemoryFileEntry:
     """One bullet.
 
     :param line: where it begins, 1-based.
@@ -49,29 +49,29 @@ class Entry:
 
     @property
     def key(self) -> str:
-        return key(self.content, self.context, self.tags)
+        return make_content_key(self.content, self.context, self.tags)
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedFile:
     """What a file says; nothing if there are mistakes.
 
     :param mistakes: from top to bottom, at most 20.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MemoryFileEntry, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
 
-def parse(content: bytes) -> Parsed:
+def parse(content: bytes) -> ParsedFile:
     """What a file says, or every mistake in it."""
     if len(content) > LARGEST:
-        return Parsed(mistakes=(_mistake(1, "file", f"has {len(content):,} bytes", f"at most {LARGEST:,}"),))
+        return ParsedFile(mistakes=(_mistake(1, "file", f"has {len(content):,} bytes", f"at most {LARGEST:,}"),))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        return Parsed(mistakes=(_mistake(line, "file", "is not UTF-8", "text in UTF-8"),))
+        return ParsedFile(mistakes=(_mistake(line, "file", "is not UTF-8", "text in UTF-8"),))
     reader = _Reader()
     for number, line in enumerate(re.split(r"\r\n?|\n", text), 1):
         reader.read(number, line)
@@ -91,7 +91,7 @@ class _Reader:
     """Where the reading stands."""
 
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[MemoryFileEntry] = []
         self._mistakes: list[Mistake] = []
         self._headings: list[tuple[int, str]] = []
         self._section_tags: list[str] = []
@@ -103,27 +103,27 @@ class _Reader:
 
     def read(self, number: int, line: str) -> None:
         """Read the next line."""
-        if self._is_left_out(number, line):
+        if self._is_skipped(number, line):
             return
         blank = not line.strip()
         if not blank:
             self._read(number, line)
         self._after_blank = blank
 
-    def result(self) -> Parsed:
+    def result(self) -> ParsedFile:
         """What was read."""
         self._finish()
         if self._comment:
-            self._wrong(self._comment, "comment", "is never closed", "`-->` at its end")
+            self._add_mistake(self._comment, "comment", "is never closed", "`-->` at its end")
         self._find_repeated()
         if len(self._entries) > MOST_MEMORIES:
             line = self._entries[MOST_MEMORIES].line
-            self._wrong(line, "file", f"has {len(self._entries)} memories", f"at most {MOST_MEMORIES}")
+            self._add_mistake(line, "file", f"has {len(self._entries)} memories", f"at most {MOST_MEMORIES}")
         if self._mistakes:
-            return Parsed(mistakes=tuple(sorted(self._mistakes)[:MOST]))
-        return Parsed(tuple(self._entries))
+            return ParsedFile(mistakes=tuple(sorted(self._mistakes)[:MAX_MISTAKES]))
+        return ParsedFile(tuple(self._entries))
 
-    def _is_left_out(self, number: int, line: str) -> bool:
+    def _is_skipped(self, number: int, line: str) -> bool:
         """Whether a line belongs to a comment or to a block of code."""
         if self._fence:
             if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
@@ -139,7 +139,7 @@ class _Reader:
             return True
         fence = _FENCE.match(line)
         if fence:
-            self._wrong(number, "code block", "cannot be remembered", "code within a line, in backticks")
+            self._add_mistake(number, "code block", "cannot be remembered", "code within a line, in backticks")
             self._fence = fence[1]
         return fence is not None
 
@@ -148,7 +148,7 @@ class _Reader:
         if end:
             self._comment = 0
             if rest.strip():
-                self._wrong(number, "line", "goes on after a comment", "the text on a line of its own")
+                self._add_mistake(number, "line", "goes on after a comment", "the text on a line of its own")
 
     def _read(self, number: int, line: str) -> None:
         if _RULE.fullmatch(line):
@@ -156,50 +156,56 @@ class _Reader:
         elif heading := _HEADING.fullmatch(line):
             self._begin_section(number, len(heading[1]), heading[2] or "")
         elif bullet := _BULLET.fullmatch(line):
-            self._begin(number, bullet[1], bullet[2] or "")
+            self._begin_bullet(number, bullet[1], bullet[2] or "")
         elif _NUMBERED.fullmatch(line):
-            self._wrong(number, "line", "is part of a numbered list", "bullets that begin with `-`")
+            self._add_mistake(number, "line", "is part of a numbered list", "bullets that begin with `-`")
         elif tags := _TAGS.fullmatch(line):
             self._tag(number, tags[1], indented=line[:1].isspace())
         else:
-            self._go_on(number, line)
+            self._continue_text(number, line)
 
     def _begin_section(self, number: int, level: int, title: str) -> None:
         self._finish()
         self._section_tags, self._in_list = [], False
         kept = [each for each in self._headings if each[0] < level]
-        self._headings = [*kept, (level, plain(title))] if level > 1 else []
+        self._headings = [*kept, (level, to_one_line(title))] if level > 1 else []
         if len(self._context) > MOST_CONTEXT:
-            self._wrong(number, "heading", "is too long", f"at most {MOST_CONTEXT} characters with those above it")
+            self._add_mistake(
+                number, "heading", "is too long", f"at most {MOST_CONTEXT} characters with those above it"
+            )
 
-    def _begin(self, number: int, indent: str, text: str) -> None:
+    def _begin_bullet(self, number: int, indent: str, text: str) -> None:
         if len(indent.expandtabs(4)) >= 2:
-            self._wrong(number, "bullet", "stands within another", "one level of bullets, each a memory of its own")
+            self._add_mistake(
+                number, "bullet", "stands within another", "one level of bullets, each a memory of its own"
+            )
             return
         self._finish()
         self._in_list = True
         self._bullet = _Bullet(number, self._context, [text])
 
     def _tag(self, number: int, text: str, *, indented: bool) -> None:
-        tags = [plain(each) for each in text.split(",")]
+        tags = [to_one_line(each) for each in text.split(",")]
         if self._bullet is not None and (indented or not self._after_blank):
             if self._bullet.tags:
-                self._wrong(number, "tags", "are given twice", "one line `tags:` as the bullet's last")
+                self._add_mistake(number, "tags", "are given twice", "one line `tags:` as the bullet's last")
             self._bullet.tags, self._bullet.is_closed = tags, True
         elif self._in_list:
-            self._wrong(number, "tags", "stand below a list", "below the heading, or indented in their bullet")
+            self._add_mistake(number, "tags", "stand below a list", "below the heading, or indented in their bullet")
         else:
             self._section_tags = [*self._section_tags, *tags]
 
-    def _go_on(self, number: int, line: str) -> None:
+    def _continue_text(self, number: int, line: str) -> None:
         """More of a bullet, as GitHub would show it; or words for people."""
         bullet = self._bullet
         if bullet is None or (self._after_blank and not line[:1].isspace()):
             self._finish()
             if is_html(line):
-                self._wrong(number, "line", "holds HTML, which hides things", "words, and comments of their own")
+                self._add_mistake(number, "line", "holds HTML, which hides things", "words, and comments of their own")
         elif bullet.is_closed:
-            self._wrong(number, "line", "goes on after the tags of its bullet", "`tags:` as the bullet's last line")
+            self._add_mistake(
+                number, "line", "goes on after the tags of its bullet", "`tags:` as the bullet's last line"
+            )
         else:
             bullet.lines.append(line)
 
@@ -209,22 +215,22 @@ class _Reader:
         if bullet is None:
             return
         tags = tuple(dict.fromkeys([*self._section_tags, *bullet.tags]))
-        for part, what, allowed in wrong("\n".join(bullet.lines), bullet.context, tags):
-            self._wrong(bullet.line, part, what, allowed)
-        self._entries.append(Entry(bullet.line, plain(" ".join(bullet.lines)), bullet.context, tags))
+        for part, what, allowed in find_mistakes("\n".join(bullet.lines), bullet.context, tags):
+            self._add_mistake(bullet.line, part, what, allowed)
+        self._entries.append(MemoryFileEntry(bullet.line, to_one_line(" ".join(bullet.lines)), bullet.context, tags))
 
     def _find_repeated(self) -> None:
         first: dict[str, int] = {}
         for entry in self._entries:
             line = first.setdefault(entry.key, entry.line)
             if line != entry.line:
-                self._wrong(entry.line, "text", f"is that of line {line} once more")
+                self._add_mistake(entry.line, "text", f"is that of line {line} once more")
 
     @property
     def _context(self) -> str:
         return " › ".join(title for _, title in self._headings if title)
 
-    def _wrong(self, line: int, part: str, what: str, allowed: str = "") -> None:
+    def _add_mistake(self, line: int, part: str, what: str, allowed: str = "") -> None:
         self._mistakes.append(_mistake(line, part, what, allowed))
 
 

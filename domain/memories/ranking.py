@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from heapq import nlargest
 from typing import TypeVar
 
-from domain.memories.memory import Memory, confidence, spent
+from domain.memories.memory import Memory, compute_confidence, find_archive_reason
 
 Key = TypeVar("Key", int, str)  # of a memory; the newer, the higher
 
@@ -39,14 +39,14 @@ _STOP = frozenset(_COMMON.split())
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecalledMemory:
     """A memory that was found, and how well it fits: only to be compared with others of the same recall."""
 
     memory: Memory
     score: float
 
 
-def terms(text: str, most: int = MOST_TERMS) -> tuple[str, ...]:
+def extract_terms(text: str, most: int = MOST_TERMS) -> tuple[str, ...]:
     """The words by which a text is looked up, the most telling first: the long ones, and those it repeats.
 
     Identifiers and paths are taken apart; words that are everywhere, and hashes, are left out.
@@ -59,17 +59,17 @@ def terms(text: str, most: int = MOST_TERMS) -> tuple[str, ...]:
         if len(word) <= _LONGEST and not _HASH.fullmatch(word):
             parts = _PART.findall(word) if word.isascii() else ()
             found.update({part.lower() for part in (word, *parts)})
-    telling = sorted(filter(_tells, found))
+    telling = sorted(filter(_is_telling, found))
     telling.sort(key=lambda word: min(len(word), _TELLING) + min(found[word], _OFTEN), reverse=True)
     return tuple(telling[:most])
 
 
-def _tells(word: str) -> bool:
+def _is_telling(word: str) -> bool:
     is_short = word.isascii() and len(word) < 2  # one character is a word in other scripts
     return not is_short and word not in _STOP
 
 
-def by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
+def rank_by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
     """The places of memories by which words of a question they hold: a rare one says more than one that many hold.
 
     How rare a word is, is counted among these memories alone, so that no other repository's have a part in it. Those
@@ -89,18 +89,18 @@ def by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
     levels: dict[float, list[Key]] = defaultdict(list)
     for bits, keys in alike.items():
         levels[round(sum(weight for bit, weight in weights.items() if bits & bit), 6)] += keys
-    return _placed(levels)
+    return _assign_places(levels)
 
 
-def places(worth: Mapping[Key, float]) -> Mapping[Key, int]:
+def rank_by_worth(worth: Mapping[Key, float]) -> Mapping[Key, int]:
     """The places of the best :data:`CANDIDATES`, from 1; the newest of those that share one."""
     levels: dict[float, list[Key]] = defaultdict(list)
     for each, value in worth.items():
         levels[value].append(each)
-    return _placed(levels)
+    return _assign_places(levels)
 
 
-def _placed(levels: Mapping[float, list[Key]]) -> Mapping[Key, int]:
+def _assign_places(levels: Mapping[float, list[Key]]) -> Mapping[Key, int]:
     """The places of the best.
 
     :param levels: those of the same worth, by that.
@@ -114,7 +114,7 @@ def _placed(levels: Mapping[float, list[Key]]) -> Mapping[Key, int]:
     return found
 
 
-def fused(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
+def fuse_rankings(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
     """One score for several places: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
 
     :param rankings: places by id.
@@ -127,17 +127,17 @@ def fused(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
     return dict(nlargest(CANDIDATES, scores.items(), key=lambda item: (item[1], item[0])))
 
 
-def best(found: Iterable[Recalled], now: datetime, limit: int) -> Sequence[Recalled]:
+def select_best(found: Iterable[RecalledMemory], now: datetime, limit: int) -> Sequence[RecalledMemory]:
     """The memories that fit best, of those that still hold."""
-    standing = (each for each in found if spent(each.memory, now) is None)
-    weighed = [Recalled(each.memory, each.score * weight(each.memory, now)) for each in standing]
+    standing = (each for each in found if find_archive_reason(each.memory, now) is None)
+    weighed = [RecalledMemory(each.memory, each.score * compute_weight(each.memory, now)) for each in standing]
     return sorted(weighed, key=lambda each: (each.score, each.memory.id), reverse=True)[: max(0, limit)]
 
 
-def weight(memory: Memory, now: datetime) -> float:
+def compute_weight(memory: Memory, now: datetime) -> float:
     """What a memory's confidence and recency make of its score: at least 0.4 of it, so that what fits still counts.
 
     Recent is one of which something became: that it was recalled must not bring it up again.
     """
     age = max(timedelta(), now - memory.used_at) / _HALF
-    return (1 + confidence(memory, now)) / 2 * (4 + 0.5**age) / 5
+    return (1 + compute_confidence(memory, now)) / 2 * (4 + 0.5**age) / 5

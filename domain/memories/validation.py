@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from domain.memories.memory import LONGEST
-from domain.text.escaping import visible
-from domain.text.redaction import outgoing
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 
 MOST_CONTEXT = 200
 """Characters of the context."""
@@ -19,31 +19,31 @@ _HTML = re.compile(r"<(?:!--|[/?!]?[A-Za-z])")
 _DEFINITION = re.compile(r"(?:^|\n)[ ]{0,3}\[[^\]\n]+\]:")
 
 
-def plain(text: str) -> str:
+def to_one_line(text: str) -> str:
     """A text in one line, as it is kept."""
     return " ".join(text.translate(_EMOJI).split())
 
 
-def key(content: str, context: str = "", tags: Sequence[str] = ()) -> str:
+def make_content_key(content: str, context: str = "", tags: Sequence[str] = ()) -> str:
     """By which the same memory is known again, however it is spaced and capitalised."""
-    said = "\n".join([plain(content), plain(context), *sorted({plain(tag) for tag in tags})])
+    said = "\n".join([to_one_line(content), to_one_line(context), *sorted({to_one_line(tag) for tag in tags})])
     return hashlib.sha256(said.casefold().encode()).hexdigest()[:32]
 
 
-def wrong(content: str, context: str, tags: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def find_mistakes(content: str, context: str, tags: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """What speaks against keeping it, as (the part, what is wrong with it, what may stand there)."""
-    if not plain(content):
+    if not to_one_line(content):
         yield "text", "is empty", f"1 to {LONGEST:,} characters"
     for name, text, most in (("text", content, LONGEST), ("context", context, MOST_CONTEXT)):
-        if len(plain(text)) > most:
-            yield name, f"has {len(plain(text)):,} characters", f"at most {most:,}"
-        yield from ((name, *each) for each in _hidden(text))
+        if len(to_one_line(text)) > most:
+            yield name, f"has {len(to_one_line(text)):,} characters", f"at most {most:,}"
+        yield from ((name, *each) for each in _find_hidden(text))
     if len(tags) > MOST_TAGS:
         yield "tags", f"are {len(tags)}", f"at most {MOST_TAGS}"
     for tag in tags:
-        if not 0 < len(plain(tag)) <= LONGEST_TAG or "," in tag:
+        if not 0 < len(to_one_line(tag)) <= LONGEST_TAG or "," in tag:
             yield "tag", "is empty or too long", f"1 to {LONGEST_TAG} characters each, without a comma"
-        yield from (("tag", *each) for each in _hidden(tag))
+        yield from (("tag", *each) for each in _find_hidden(tag))
 
 
 def is_html(text: str) -> bool:
@@ -51,14 +51,14 @@ def is_html(text: str) -> bool:
     return _HTML.search(_CODE.sub("", text)) is not None
 
 
-def _hidden(text: str) -> Iterator[tuple[str, str]]:
+def _find_hidden(text: str) -> Iterator[tuple[str, str]]:
     """What GitHub or a terminal would not show as it is kept, and what must not be kept at all."""
     bare = text.translate(_EMOJI)
-    if visible(bare) != bare:
+    if strip_invisible(bare) != bare:
         yield "holds invisible or control characters", ""
     if is_html(bare):
         yield "holds HTML, which hides things", "`<` before a letter only in backticks"
     if _DEFINITION.search(bare):
         yield "holds a link definition, which nobody sees", ""
-    if outgoing(bare) != bare:
+    if redact_outgoing(bare) != bare:
         yield "holds what looks like a credential", "nothing secret; take it out and revoke it"

@@ -7,17 +7,17 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.text.similarity import ALIKE, Saying, names, stems
+from domain.text.similarity import SAME_THRESHOLD, Statement, extract_names, extract_stems
 
 AROUND = 2
 """Written lines on each side of the anchor that belong to a spot; further apart, two anchors are two matters."""
-LIKE = 0.4
+NEARBY_THRESHOLD = 0.4
 """From this share of their words on, what stands at nearly the same lines and names the same things is the same."""
 _IN_COMMON = 3  # lines of two spots, so that one line which stands everywhere makes no spot the same
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-class Spot(BaseModel):
+class Anchor(BaseModel):
     """Where a finding is and what it is about, for comparing.
 
     :param lines: digests of the anchored line and of those around it that are not blank, in order.
@@ -47,29 +47,29 @@ class Spot(BaseModel):
         after = [text for text in lines[line : line + 20] if text.strip()][:AROUND]
         around = [*before, lines[line - 1], *after]
         code = set(_WORD.findall("\n".join(around)))
-        named = names(message) | {word.casefold() for word in _WORD.findall(message) if word in code}
+        named = extract_names(message) | {word.casefold() for word in _WORD.findall(message) if word in code}
         return cls(
             category=category,
             lines=tuple(map(_digest, around)),
             anchor=len(before),
-            words=tuple(sorted(stems(message))),
+            words=tuple(sorted(extract_stems(message))),
             names=tuple(sorted(named)),
         )
 
-    def means(self, other: "Spot") -> bool:
+    def matches(self, other: "Anchor") -> bool:
         """Whether both are about the same: each anchor stands among the other's lines, and they say alike things."""
         ours, theirs = set(self.lines), set(other.lines)
         is_near = self.lines[self.anchor] in theirs and other.lines[other.anchor] in ours
         enough = min(_IN_COMMON, len(ours), len(theirs))
         if self.category != other.category or not is_near or len(ours & theirs) < enough:
             return False
-        one, two = self._saying, other._saying
-        least = LIKE if one.names & two.names else ALIKE
-        return one.is_about(two) and one.likeness(two) >= least
+        one, two = self._statement, other._statement
+        least = NEARBY_THRESHOLD if one.names & two.names else SAME_THRESHOLD
+        return one.is_about(two) and one.similarity(two) >= least
 
     @property
-    def _saying(self) -> Saying:
-        return Saying(frozenset(self.words), frozenset(self.names), is_negative=False)
+    def _statement(self) -> Statement:
+        return Statement(frozenset(self.words), frozenset(self.names), is_negative=False)
 
 
 def _digest(text: str) -> str:

@@ -42,7 +42,7 @@ class Hunk(BaseModel):
     new_length: int
     lines: tuple[str, ...]
 
-    def numbered(self) -> Iterator[tuple[int | None, int | None, str]]:
+    def number_lines(self) -> Iterator[tuple[int | None, int | None, str]]:
         """Each line as (old number or None, new number or None, text without its first character)."""
         old, new = self.old_start, self.new_start
         for line in self.lines:
@@ -80,17 +80,22 @@ class FileChange(BaseModel):
     def added_lines(self) -> dict[int, str]:
         """New line number → text, for every added line."""
         return {
-            new: text for hunk in self.hunks for old, new, text in hunk.numbered() if old is None and new is not None
+            new: text
+            for hunk in self.hunks
+            for old, new, text in hunk.number_lines()
+            if old is None and new is not None
         }
 
     @cached_property
-    def shown_lines(self) -> dict[int, int]:
+    def commentable_lines(self) -> dict[int, int]:
         """New line number → index of its hunk, for every line a review comment may be attached to on the right."""
-        return {new: index for index, hunk in enumerate(self.hunks) for _, new, _ in hunk.numbered() if new is not None}
+        return {
+            new: index for index, hunk in enumerate(self.hunks) for _, new, _ in hunk.number_lines() if new is not None
+        }
 
     def can_be_commented(self, start: int, end: int) -> bool:
         """Whether lines start–end (head, inclusive) lie inside one hunk, as GitHub demands of a comment."""
-        first, last = self.shown_lines.get(start), self.shown_lines.get(end)
+        first, last = self.commentable_lines.get(start), self.commentable_lines.get(end)
         return self.is_shown and first is not None and first == last and start <= end
 
     def head_line(self, base_line: int) -> int | None:
@@ -100,7 +105,7 @@ class FileChange(BaseModel):
             if base_line < hunk.old_start + (hunk.old_length == 0):
                 break
             if base_line < hunk.old_start + hunk.old_length:
-                return next((new for old, new, _ in hunk.numbered() if old == base_line), None)
+                return next((new for old, new, _ in hunk.number_lines() if old == base_line), None)
             shift = (hunk.new_start + hunk.new_length + (hunk.new_length == 0)) - (
                 hunk.old_start + hunk.old_length + (hunk.old_length == 0)
             )
@@ -116,7 +121,7 @@ class FileVersions(BaseModel):
     head: bytes | None
 
 
-class NotLookedAt(BaseModel):
+class SkippedFile(BaseModel):
     """A file, or a group of files, that a review did not look into, and why.
 
     ``matters`` is true for source a person must then look at: too large, too many, unreadable name.
@@ -132,7 +137,7 @@ class NotLookedAt(BaseModel):
     by_model: bool = False
 
 
-class Touched(BaseModel):
+class TouchedFile(BaseModel):
     """A file of a change by name, whether or not it is looked into.
 
     ``path`` is at head, or where the file was if it is gone, with odd characters escaped.
@@ -167,11 +172,11 @@ class Change(BaseModel):
     merge_base: str
     head_sha: str
     files: tuple[FileChange, ...]
-    not_looked_at: tuple[NotLookedAt, ...] = ()
+    not_looked_at: tuple[SkippedFile, ...] = ()
     total_files: int
     additions: int
     deletions: int
-    touched: tuple[Touched, ...] = ()
+    touched: tuple[TouchedFile, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -180,7 +185,7 @@ class Change(BaseModel):
         return tuple(dict.fromkeys(both))
 
     @property
-    def running(self) -> frozenset[str]:
+    def runnable_paths(self) -> frozenset[str]:
         """The paths at head of what is new and may run."""
         return frozenset(each.path for each in self.touched if each.may_run)
 

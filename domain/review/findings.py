@@ -7,8 +7,8 @@ from enum import IntEnum, StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.paths import printable
-from domain.review.anchors import Spot
+from domain.paths import escape_unprintable
+from domain.review.anchors import Anchor
 from domain.review.changes import Change
 
 CREDENTIAL = "secret/"
@@ -63,7 +63,7 @@ class Fix(BaseModel):
     end_line: int
     replacement: str
 
-    def moved(self, by: int) -> "Fix":
+    def move(self, by: int) -> "Fix":
         """The same fix, some lines further down."""
         return self.model_copy(update={"start_line": self.start_line + by, "end_line": self.end_line + by})
 
@@ -93,7 +93,7 @@ class RawFinding(BaseModel):
     @property
     def where(self) -> str:
         """``path:line`` for people."""
-        path = printable(self.path)
+        path = escape_unprintable(self.path)
         return path if self.line is None else f"{path}:{self.line}"
 
     @property
@@ -102,7 +102,7 @@ class RawFinding(BaseModel):
         return self.rule.startswith(CREDENTIAL)
 
     @property
-    def weight(self) -> tuple[int, float, str, int]:
+    def sort_key(self) -> tuple[int, float, str, int]:
         """Sorts findings: the gravest and surest first, then by place."""
         return -self.severity.rank, -self.confidence, self.path, self.line or 0
 
@@ -122,7 +122,7 @@ class Finding(RawFinding):
     fingerprint: str
     trail: str
     place: str = ""
-    spot: Spot | None = None
+    spot: Anchor | None = None
     on_diff: bool = False
     memories: tuple[str, ...] = ()
 
@@ -135,7 +135,7 @@ class Finding(RawFinding):
         return start, max(start, self.end_line or start)
 
 
-def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, occurrence: int) -> str:
+def compute_fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, occurrence: int) -> str:
     """The identity of a finding.
 
     :param rule: rule id, e.g. ``ruff/F401``.
@@ -148,7 +148,7 @@ def fingerprint(rule: str, path: str, lines: Sequence[str], line: int | None, oc
     return _digest("1", rule, path, *_around(lines, line), str(occurrence))
 
 
-def place_of(category: Category, path: str, lines: Sequence[str], line: int | None) -> str:
+def compute_location_key(category: Category, path: str, lines: Sequence[str], line: int | None) -> str:
     """What findings have in common that are about the same lines and the same kind of thing, whatever their rule.
 
     :returns: 64 hexadecimal characters; empty for a finding about a whole file, which could be about anything in it.
@@ -156,17 +156,17 @@ def place_of(category: Category, path: str, lines: Sequence[str], line: int | No
     return "" if line is None else _digest("3", category, path, *_around(lines, line))
 
 
-def fingerprint_of_all(fingerprints: Sequence[str]) -> str:
+def combine_fingerprints(fingerprints: Sequence[str]) -> str:
     """The identity of a finding that says what several say: another one as soon as one of them is another."""
     return _digest("1", *fingerprints)
 
 
-def trail(rule: str, path: str, message: str) -> str:
+def compute_secondary_fingerprint(rule: str, path: str, message: str) -> str:
     """What follows a finding that moved: rule, path and message without its numbers."""
-    return _digest("2", rule, path, re.sub(r"\d+", "0", _normalised(message)))
+    return _digest("2", rule, path, re.sub(r"\d+", "0", _normalize(message)))
 
 
-def place(finding: Finding, change: Change) -> Finding:
+def place_on_diff(finding: Finding, change: Change) -> Finding:
     """The finding with ``on_diff`` set, cut down to what can stand on the diff.
 
     A fix that reaches outside a hunk is dropped, and so is the end of a range that does.
@@ -182,10 +182,10 @@ def place(finding: Finding, change: Change) -> Finding:
 
 
 def _around(lines: Sequence[str], line: int | None) -> list[str]:
-    return [] if line is None else [_normalised(text) for text in lines[max(line - 2, 0) : line + 1]]
+    return [] if line is None else [_normalize(text) for text in lines[max(line - 2, 0) : line + 1]]
 
 
-def _normalised(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.split())
 
 

@@ -10,7 +10,7 @@ Remark = tuple[Finding, ...]
 MOST_FIXABLE = 3  # comments of one rule that each have a suggestion to click on
 
 
-def remarks(findings: Sequence[Finding]) -> list[Remark]:
+def group_remarks(findings: Sequence[Finding]) -> list[Remark]:
     """The comments that say these findings, in their order.
 
     The first few of a rule that can be fixed by a click have a comment each: that is done at its place. All others of

@@ -4,9 +4,9 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.review.changes import NotLookedAt
+from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
-from domain.review.suppression import Held, Unseconded
+from domain.review.suppression import SuppressedFinding, UnsecondedFinding
 from domain.verdicts import Reason
 
 
@@ -119,12 +119,12 @@ class Review(BaseModel):
     deletions: int
     findings: tuple[Finding, ...]
     dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
-    held: tuple[Held, ...] = ()  # not dismissed, and held back because their like was
-    unseconded: tuple[Unseconded, ...] = ()  # of those found, what only one person stands against
+    held: tuple[SuppressedFinding, ...] = ()  # not dismissed, and held back because their like was
+    unseconded: tuple[UnsecondedFinding, ...] = ()  # of those found, what only one person stands against
     in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer holds
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]
-    not_looked_at: tuple[NotLookedAt, ...]
+    not_looked_at: tuple[SkippedFile, ...]
     read_by: dict[str, tuple[str, ...]] = {}  # path at head → the linters of its language that read it
     read_by_model: tuple[str, ...] = ()  # paths at head of which a model read all that is new, at this head or before
     unread: Unread = NOTHING_UNREAD
@@ -140,11 +140,11 @@ class Review(BaseModel):
     @property
     def fingerprints(self) -> list[str]:
         """The identities of all that people may dismiss or have dismissed."""
-        everything = (*self.found, *self.in_history, *self.in_history_dismissed)
+        everything = (*self.all_findings, *self.in_history, *self.in_history_dismissed)
         return [finding.fingerprint for finding in everything]
 
     @property
-    def found(self) -> tuple[Finding, ...]:
+    def all_findings(self) -> tuple[Finding, ...]:
         """All that was found at this head, the gravest and surest first, also what people do not want to hear."""
         everything = (*self.findings, *self.dismissed, *(each.finding for each in self.held))
-        return tuple(sorted(everything, key=lambda finding: finding.weight))
+        return tuple(sorted(everything, key=lambda finding: finding.sort_key))

@@ -7,22 +7,22 @@ from pathlib import PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.ids import short
-from domain.review.anchors import Spot
+from domain.ids import shorten_id
+from domain.review.anchors import Anchor
 from domain.review.findings import Finding, Severity
 
-LEAST = 0.3
+MIN_CONFIDENCE = 0.3
 """The least confidence with which a finding is raised where people dismissed its like. A sure rule (0.95) gets below it
 with four dismissals in a folder, a doubtful one (0.6) with two."""
 
 
 @dataclass(frozen=True)
-class Past:
+class PriorDismissal:
     """A dismissal that stands.
 
     :param number: of the pull request in which it was made.
-    :param place: see :func:`domain.review.findings.place_of`; empty where wording is no matter, as in what tools
-        say.
+    :param place: see :func:`domain.review.findings.compute_location_key`; empty where wording is no matter, as in
+        what tools say.
     :param by_id: the numeric id of who made it; ``role`` is theirs at that moment, empty where it is not known.
     :param severity: of what was dismissed; where that is not known, nothing that blocks.
     :param spot: of what a model said; None where that is not known.
@@ -43,18 +43,18 @@ class Past:
     at: datetime
     role: str = ""
     severity: Severity = Severity.warning
-    spot: Spot | None = None
+    spot: Anchor | None = None
 
 
 @dataclass(frozen=True)
-class TakenUp:
+class UptakeRecord:
     """A finding that Forge had commented and that was gone on a later head, without a dismissal."""
 
     rule: str
     path: str
 
 
-class Weight(BaseModel):
+class AdjustedConfidence(BaseModel):
     """How sure a finding is here: what its tool or the model says, less what people dismissed.
 
     :param here: distinct findings of its rule that people dismissed in its folder, together or one by one.
@@ -74,14 +74,14 @@ class Weight(BaseModel):
     effective: float
 
 
-class Why(StrEnum):
+class SuppressionReason(StrEnum):
     """Why a finding is held back although nobody dismissed it."""
 
     rule = "rule"  # its rule was dismissed too often here
     reworded = "reworded"  # the same was dismissed in other words
 
 
-class Held(BaseModel):
+class SuppressedFinding(BaseModel):
     """A finding that is held back.
 
     :param memories: what the dismissals taught that would have to be taken back for it to count, as it is shown.
@@ -91,13 +91,13 @@ class Held(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     finding: Finding
-    why: Why
-    weight: Weight
+    why: SuppressionReason
+    weight: AdjustedConfidence
     memories: tuple[str, ...] = ()
     release: int = 0
 
 
-class Unseconded(BaseModel):
+class UnsecondedFinding(BaseModel):
     """A finding that is raised although its rule was dismissed often enough: it blocks, and one person dismissed it.
 
     :param by: the login of that person.
@@ -111,12 +111,12 @@ class Unseconded(BaseModel):
     dismissals: int
 
 
-def folder(path: str) -> str:
+def parent_folder(path: str) -> str:
     """The folder of a path with its slash; empty at the root of the repository."""
     parent = str(PurePosixPath(path).parent)
     return "" if parent == "." else f"{parent}/"
 
 
-def shown(past: Past) -> str:
+def short_memory_id(past: PriorDismissal) -> str:
     """The memory a dismissal taught, as people know it; empty if there is none."""
-    return short("M", past.memory_id) if past.memory_id else ""
+    return shorten_id("M", past.memory_id) if past.memory_id else ""

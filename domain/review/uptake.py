@@ -5,7 +5,7 @@ from enum import StrEnum
 from domain.review.findings import Finding
 
 
-class TakenUp(StrEnum):
+class Uptake(StrEnum):
     """How a finding that had a comment came to be gone."""
 
     applied = "applied"  # its suggestion stands in the code
@@ -13,15 +13,15 @@ class TakenUp(StrEnum):
     fixed = "fixed"  # it had none
 
 
-def taken_up(finding: Finding, content: str) -> TakenUp:
+def classify_uptake(finding: Finding, content: str) -> Uptake:
     """How a finding was taken up.
 
     :param content: of its file, as it is now; empty if it is gone.
     """
     if finding.fix is None:
-        return TakenUp.fixed
+        return Uptake.fixed
     wanted = [line.strip() for line in finding.fix.replacement.split("\n") if line.strip()]
     lines = [line.strip() for line in content.split("\n") if line.strip()]
     starts = range(len(lines) - len(wanted) + 1)
     stands = any(lines[start : start + len(wanted)] == wanted for start in starts)
-    return TakenUp.applied if stands else TakenUp.otherwise
+    return Uptake.applied if stands else Uptake.otherwise

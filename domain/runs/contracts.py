@@ -15,7 +15,7 @@ LONGEST_WAIT = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class HeldContract:
     """A contract that another run holds.
 
     :param number: of the issue that run works on; None if it is not known any more.
@@ -53,15 +53,15 @@ CONTRACTS: Mapping[str, tuple[str, ...]] = {
 """The contracts of a repository that names none itself."""
 
 
-def touched(paths: Iterable[str], contracts: Mapping[str, Sequence[str]] = CONTRACTS) -> tuple[str, ...]:
+def find_contracts(paths: Iterable[str], contracts: Mapping[str, Sequence[str]] = CONTRACTS) -> tuple[str, ...]:
     """The names of the contracts that files with these paths, or globs of areas as they are written, belong to.
 
     :param contracts: contract → globs.
     """
     folded = [path.casefold() for path in paths]
-    return tuple(name for name, globs in contracts.items() if any(belongs(path, globs) for path in folded))
+    return tuple(name for name, globs in contracts.items() if any(matches_any_case(path, globs) for path in folded))
 
 
-def belongs(path: str, globs: Iterable[str]) -> bool:
+def matches_any_case(path: str, globs: Iterable[str]) -> bool:
     """Whether a path matches any of the globs, however it is capitalised: to a case-blind disk it is the same file."""
     return matches(path.casefold(), (glob.casefold() for glob in globs))

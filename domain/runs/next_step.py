@@ -11,13 +11,13 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from domain.runs.run import Phase
-from domain.runs.task_result import ToFix
+from domain.runs.task_result import RequiredFix
 
-MOST: Mapping[Phase, int] = {Phase.review: 3, Phase.testing: 2}
+MAX_SEND_BACKS: Mapping[Phase, int] = {Phase.review: 3, Phase.testing: 2}
 """How often a phase sends the work back."""
 
 
-class Reviewed(StrEnum):
+class ReviewState(StrEnum):
     """What the review of the proposed head came to."""
 
     pending = "pending"
@@ -27,7 +27,7 @@ class Reviewed(StrEnum):
     broken = "broken"  # it ended without a verdict: stopped, refused, failed
 
 
-class Proof(StrEnum):
+class VerificationState(StrEnum):
     """What the tests of the proposed head came to."""
 
     pending = "pending"
@@ -38,7 +38,7 @@ class Proof(StrEnum):
     unable = "unable"  # they could not be run
 
 
-class Owner(StrEnum):
+class HeadOwner(StrEnum):
     """Whose commit the head of the pull request is."""
 
     run = "run"
@@ -46,7 +46,7 @@ class Owner(StrEnum):
     others = "others"
 
 
-class Standing(BaseModel):
+class PullRequestState(BaseModel):
     """What is known of the pull request at one moment.
 
     :param to_fix: what the review, or else the tests, say is wrong.
@@ -57,14 +57,14 @@ class Standing(BaseModel):
 
     is_open: bool
     is_merged: bool = False
-    head: Owner = Owner.run
-    reviewed: Reviewed = Reviewed.pending
-    tested: Proof = Proof.pending
-    to_fix: tuple[ToFix, ...] = ()
+    head: HeadOwner = HeadOwner.run
+    reviewed: ReviewState = ReviewState.pending
+    tested: VerificationState = VerificationState.pending
+    to_fix: tuple[RequiredFix, ...] = ()
     failing: int | None = None
 
 
-class Bounce(BaseModel):
+class SendBack(BaseModel):
     """The work was sent back once.
 
     :param phase: that sent it back.
@@ -75,10 +75,10 @@ class Bounce(BaseModel):
 
     phase: Phase
     head: str
-    to_fix: tuple[ToFix, ...]
+    to_fix: tuple[RequiredFix, ...]
 
 
-class Step(StrEnum):
+class NextStep(StrEnum):
     """What is next."""
 
     wait = "wait"  # for the review, or for a person there
@@ -93,38 +93,38 @@ class Step(StrEnum):
     taken = "taken"  # a person pushed: the branch is theirs
 
 
-def next_step(now: Standing, head: str, bounces: Sequence[Bounce]) -> tuple[Step, Phase]:
+def next_step(now: PullRequestState, head: str, bounces: Sequence[SendBack]) -> tuple[NextStep, Phase]:
     """What is next, and the phase it is about.
 
     :param head: the run's last commit.
     :param bounces: all so far.
     """
     if not now.is_open:
-        return (Step.merged if now.is_merged else Step.closed), Phase.review
-    if now.head is Owner.others:
-        return Step.taken, Phase.review
-    if now.head is Owner.earlier:
-        return Step.wait, Phase.review
-    if now.reviewed is Reviewed.changes:
-        return _sent_back(Phase.review, head, bounces), Phase.review
-    if now.reviewed is not Reviewed.approved:
-        return Step.wait, Phase.review
-    if now.tested is Proof.failed:
-        return _sent_back(Phase.testing, head, bounces), Phase.testing
+        return (NextStep.merged if now.is_merged else NextStep.closed), Phase.review
+    if now.head is HeadOwner.others:
+        return NextStep.taken, Phase.review
+    if now.head is HeadOwner.earlier:
+        return NextStep.wait, Phase.review
+    if now.reviewed is ReviewState.changes:
+        return _send_back(Phase.review, head, bounces), Phase.review
+    if now.reviewed is not ReviewState.approved:
+        return NextStep.wait, Phase.review
+    if now.tested is VerificationState.failed:
+        return _send_back(Phase.testing, head, bounces), Phase.testing
     return _AFTER_TESTS[now.tested], Phase.testing
 
 
-def _sent_back(phase: Phase, head: str, bounces: Sequence[Bounce]) -> Step:
+def _send_back(phase: Phase, head: str, bounces: Sequence[SendBack]) -> NextStep:
     """Another attempt, unless there were enough, or the last one changed nothing."""
-    spent = sum(bounce.phase is phase for bounce in bounces) >= MOST[phase]
+    spent = sum(bounce.phase is phase for bounce in bounces) >= MAX_SEND_BACKS[phase]
     in_vain = bool(bounces) and bounces[-1].head == head
-    return Step.help if spent or in_vain else Step.fix
+    return NextStep.help if spent or in_vain else NextStep.fix
 
 
 _AFTER_TESTS = {
-    Proof.pending: Step.test,
-    Proof.passed: Step.ready,
-    Proof.missing: Step.untested,
-    Proof.unfixable: Step.help,
-    Proof.unable: Step.untested,
+    VerificationState.pending: NextStep.test,
+    VerificationState.passed: NextStep.ready,
+    VerificationState.missing: NextStep.untested,
+    VerificationState.unfixable: NextStep.help,
+    VerificationState.unable: NextStep.untested,
 }

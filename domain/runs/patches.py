@@ -49,12 +49,12 @@ class Violation(BaseModel):
         return f"{place}{self.message} {self.suggestion} ({self.constraint}, {self.severity.value})"
 
 
-def told(violations: Iterable[Violation]) -> list[Violation]:
+def select_reported(violations: Iterable[Violation]) -> list[Violation]:
     """What the agent hears of; the rest is only logged."""
     return [each for each in violations if each.severity.rank >= Severity.warning.rank]
 
 
-def blocking(violations: Iterable[Violation]) -> list[Violation]:
+def select_blocking(violations: Iterable[Violation]) -> list[Violation]:
     """What keeps a change from being applied, pushed or merged."""
     return [each for each in violations if each.severity.rank >= Severity.error.rank]
 
@@ -116,13 +116,13 @@ class ChangeSet(BaseModel):
                 was = None if first.before is None else first.old_mode or first.mode
                 file = file.model_copy(update={"before": first.before, "old_mode": was})
             made[file.path] = file
-        return ChangeSet(files=tuple(file for file in made.values() if not _is_as_it_was(file)))
+        return ChangeSet(files=tuple(file for file in made.values() if not _is_unchanged(file)))
 
 
-NOTHING = ChangeSet(files=())
+NO_CHANGES = ChangeSet(files=())
 
 
-def _is_as_it_was(file: ChangedFile) -> bool:
+def _is_unchanged(file: ChangedFile) -> bool:
     return file.before == file.after and (file.after is None or file.old_mode in {None, file.mode})
 
 
@@ -147,7 +147,7 @@ class ContractLock:
         return self.token is not None and (self.newest is None or self.token == self.newest)
 
 
-def _unlocked() -> dict[str, ContractLock]:
+def _default_locks() -> dict[str, ContractLock]:
     return {name: ContractLock(globs) for name, globs in CONTRACTS.items()}
 
 
@@ -171,7 +171,7 @@ class Areas:
     forbidden: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     rules: tuple[PathRule, ...] = ()
-    contracts: Mapping[str, ContractLock] = field(default_factory=_unlocked)
+    contracts: Mapping[str, ContractLock] = field(default_factory=_default_locks)
     granted: frozenset[str] = frozenset()
 
 

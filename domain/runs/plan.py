@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from domain import globs
 from domain.review.review import RiskLevel
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 from domain.verdicts import Reason
 
 MOST_TASKS = 20
@@ -114,7 +114,7 @@ class Planned(_Part):
     questions: tuple[Words, ...] = Field(default=(), max_length=MOST_QUESTIONS)
 
 
-class Weighed(_Part):
+class RatedPlan(_Part):
     """A plan with the risk that follows from it and from the facts; see :mod:`safety.plan_risk`.
 
     :param plan: with every contract it touches.
@@ -127,34 +127,34 @@ class Weighed(_Part):
     reasons: tuple[Reason, ...]
 
 
-def mistakes(planned: Planned) -> str | None:
+def find_mistakes(planned: Planned) -> str | None:
     """What does not fit together, in one line that the planner can act on; None if everything does."""
     if planned.plan is None:
         return None if planned.questions else "Hand in a plan, or questions if the issue leaves open what is wanted."
     if planned.questions:
         return "Hand in either a plan or questions, not both: questions only where a plan would be a guess."
-    found = list(_of(planned.plan))
+    found = list(_find_mistakes(planned.plan))
     left = len(found) - _MOST_TOLD
     return " ".join([*found[:_MOST_TOLD], *([f"{left} more like these."] if left > 0 else [])]) or None
 
 
-def in_order(plan: Plan) -> tuple[Task, ...]:
+def sort_tasks(plan: Plan) -> tuple[Task, ...]:
     """The tasks, each after those it depends on, otherwise as they were written.
 
     :raises ValueError: if there is no such order.
     """
-    ordered, stuck = _sorted(plan.tasks)
+    ordered, stuck = _sort_tasks(plan.tasks)
     if stuck:
         raise ValueError("tasks depend on each other in a circle, or on one that does not exist")
     return tuple(ordered)
 
 
-def covers(areas: Iterable[str], path: str) -> bool:
+def covers_path(areas: Iterable[str], path: str) -> bool:
     """Whether a path lies in any of the areas: globs, or plain names that cover everything below them."""
-    return globs.matches(path, as_globs(areas))
+    return globs.matches(path, to_globs(areas))
 
 
-def as_globs(areas: Iterable[str]) -> tuple[str, ...]:
+def to_globs(areas: Iterable[str]) -> tuple[str, ...]:
     """The areas as globs only: a plain name stands for the file, and for all that lies in the folder."""
     written = tuple(areas)
     folders = (f"{area.rstrip('/')}/**" for area in written if area.endswith("/") or not _WILD & set(area))
@@ -164,14 +164,14 @@ def as_globs(areas: Iterable[str]) -> tuple[str, ...]:
 # --- what does not fit together ----------------------------------------------------------------------------
 
 
-def _of(plan: Plan) -> Iterator[str]:
-    yield from _of_tasks(plan.tasks)
-    yield from _of_places(plan)
+def _find_mistakes(plan: Plan) -> Iterator[str]:
+    yield from _find_task_mistakes(plan.tasks)
+    yield from _find_path_mistakes(plan)
     if plan.risk.level is not RiskLevel.low and not plan.risk.reasons:
         yield f"The risk is {plan.risk.level.value}, and risk.reasons does not say why."
 
 
-def _of_tasks(tasks: Sequence[Task]) -> Iterator[str]:
+def _find_task_mistakes(tasks: Sequence[Task]) -> Iterator[str]:
     ids = [task.id for task in tasks]
     for id_ in dict.fromkeys(ids):
         if ids.count(id_) > 1:
@@ -179,29 +179,29 @@ def _of_tasks(tasks: Sequence[Task]) -> Iterator[str]:
     unknown = {(task.id, needed): None for task in tasks for needed in task.depends_on if needed not in ids}
     for id_, needed in unknown:
         yield f"{id_} depends on {needed}, and there is no such task."
-    if not unknown and (circle := _circle(tasks)):
+    if not unknown and (circle := _find_circle(tasks)):
         yield f"Tasks depend on each other in a circle: {' → '.join(circle)}."
 
 
-def _of_places(plan: Plan) -> Iterator[str]:
+def _find_path_mistakes(plan: Plan) -> Iterator[str]:
     for name, areas in (("allowed_areas", plan.allowed_areas), ("forbidden_areas", plan.forbidden_areas)):
         for area in areas:
             if wrong := _area_mistake(area):
-                yield f"{_quoted(area)} in {name} {wrong}."
+                yield f"{_quote(area)} in {name} {wrong}."
     forbidden = [area.casefold() for area in plan.forbidden_areas]
     for task in plan.tasks:
         for path in task.files:
             if wrong := _path_mistake(path):
-                yield f"The file {_quoted(path)} of {task.id} {wrong}."
-            elif not globs.permits(path, as_globs(plan.allowed_areas)):
-                yield f"The file {_quoted(path)} of {task.id} lies outside allowed_areas."
-            elif covers(forbidden, path.casefold()):
-                yield f"The file {_quoted(path)} of {task.id} lies inside forbidden_areas."
+                yield f"The file {_quote(path)} of {task.id} {wrong}."
+            elif not globs.permits(path, to_globs(plan.allowed_areas)):
+                yield f"The file {_quote(path)} of {task.id} lies outside allowed_areas."
+            elif covers_path(forbidden, path.casefold()):
+                yield f"The file {_quote(path)} of {task.id} lies inside forbidden_areas."
 
 
 def _area_mistake(area: str) -> str | None:
     """As of a glob; an end in “/” is fine, which means the folder."""
-    return _hidden(area) or globs.mistake(area.removesuffix("/"))
+    return _find_hidden(area) or globs.find_mistake(area.removesuffix("/"))
 
 
 def _path_mistake(path: str) -> str | None:
@@ -214,23 +214,23 @@ def _path_mistake(path: str) -> str | None:
         return "does not begin at the root of the repository"
     if "" in parts[1:] or ".git" in parts:
         return "is no path inside the repository"
-    return _hidden(path) or globs.misplaced(path)
+    return _find_hidden(path) or globs.find_path_mistake(path)
 
 
-def _hidden(place: str) -> str | None:
-    flat = " ".join(visible(place).split())
+def _find_hidden(place: str) -> str | None:
+    flat = " ".join(strip_invisible(place).split())
     return None if flat == place else "holds a character that cannot be seen, or more blanks than one"
 
 
-def _quoted(place: str) -> str:
-    flat = " ".join(visible(place).split())
+def _quote(place: str) -> str:
+    flat = " ".join(strip_invisible(place).split())
     return f"“{flat if len(flat) <= 100 else flat[:99] + '…'}”"
 
 
 # --- order -------------------------------------------------------------------------------------------------
 
 
-def _sorted(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+def _sort_tasks(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     """(the tasks in order, those for which there is none)."""
     ordered: list[Task] = []
     left, done = list(tasks), set[str]()
@@ -241,12 +241,12 @@ def _sorted(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     return ordered, left
 
 
-def _circle(tasks: Sequence[Task]) -> list[str]:
+def _find_circle(tasks: Sequence[Task]) -> list[str]:
     """Ids that lead from a task back to it; none if no task depends on itself.
 
     :param tasks: which depend only on tasks that exist.
     """
-    _, stuck = _sorted(tasks)
+    _, stuck = _sort_tasks(tasks)
     if not stuck:
         return []
     ids = {task.id for task in stuck}

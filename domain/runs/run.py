@@ -143,6 +143,6 @@ class Run(BaseModel):
         return self.trigger.is_of_issue
 
     @property
-    def budgeted(self) -> Phase:
+    def budget_phase(self) -> Phase:
         """The phase whose budget people want to know first."""
         return {Trigger.plan: Phase.planning, Trigger.issue: Phase.implementation}.get(self.trigger, Phase.review)

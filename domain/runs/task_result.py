@@ -25,7 +25,7 @@ class Worked(BaseModel):
     tests_added: tuple[Place, ...] = Field(default=(), max_length=MOST_TESTS)
 
 
-class ToFix(BaseModel):
+class RequiredFix(BaseModel):
     """Something that a review or a test says is wrong with what was done.
 
     :param path: empty if it is about no file.
@@ -40,7 +40,7 @@ class ToFix(BaseModel):
     message: str
 
 
-def mistakes(worked: Worked) -> str | None:
+def find_mistakes(worked: Worked) -> str | None:
     """What does not fit together, in words the implementer can act on; None if everything does."""
     if worked.is_done and worked.not_done:
         return "is_done is true, and not_done says that something is missing: only one of them can be right."

@@ -16,7 +16,7 @@ LONGEST_PATH = 500
 LONGEST_MESSAGE = 500
 LONGEST_DETAILS = 4_000
 LONGEST_OUTPUT = 8_000
-MOST_TOLD = 50
+MAX_DETAILED = 50
 """Failed tests of which more is known than that they failed: nobody reads on, and what they say has to be looked at."""
 LONGEST_RUN = 7 * 24 * 3600.0  # seconds
 LAST_LINE = 10_000_000
@@ -32,7 +32,7 @@ class _Value(BaseModel):
     __test__: ClassVar[bool] = False  # pytest takes every class whose name begins with Test for one of its own
 
 
-class Outcome(StrEnum):
+class CaseOutcome(StrEnum):
     """How one test ended."""
 
     passed = "passed"
@@ -42,10 +42,10 @@ class Outcome(StrEnum):
 
     @property
     def is_bad(self) -> bool:
-        return self in {Outcome.failed, Outcome.error}
+        return self in {CaseOutcome.failed, CaseOutcome.error}
 
 
-_WORST_FIRST = (Outcome.failed, Outcome.error, Outcome.passed, Outcome.skipped)
+_WORST_FIRST = (CaseOutcome.failed, CaseOutcome.error, CaseOutcome.passed, CaseOutcome.skipped)
 
 
 class TestCase(_Value):
@@ -59,7 +59,7 @@ class TestCase(_Value):
     id: TestId
     path: Path | None = None
     line: Line | None = None
-    outcome: Outcome
+    outcome: CaseOutcome
     seconds: Seconds = 0.0
     message: str = Field(default="", max_length=LONGEST_MESSAGE)
     details: str = Field(default="", max_length=LONGEST_DETAILS)
@@ -70,7 +70,7 @@ class TestCase(_Value):
         return f"{self.path}:{self.line}" if self.path and self.line else self.path or ""
 
 
-def worst(cases: Iterable[TestCase]) -> tuple[TestCase, ...]:
+def keep_worst(cases: Iterable[TestCase]) -> tuple[TestCase, ...]:
     """Each test once, as it ended worst: a second entry of the same name cannot hide a failure."""
     kept: dict[str, TestCase] = {}
     for case in cases:
@@ -142,7 +142,7 @@ class DiffCoverage(_Value):
         return self.covered / self.total if self.total else None
 
 
-def diff_coverage(coverage: Coverage, added: Mapping[str, Collection[int]]) -> DiffCoverage:
+def measure_diff_coverage(coverage: Coverage, added: Mapping[str, Collection[int]]) -> DiffCoverage:
     """The coverage of a change.
 
     :param added: path → numbers of the added lines at head.
@@ -190,7 +190,7 @@ class Analysis(_Value):
 
 # --- a run -------------------------------------------------------------------------------------------------
 
-Kind = Literal[
+CommandKind = Literal[
     "setup",  # without it nothing else can be run
     "build",
     "lint",
@@ -228,7 +228,7 @@ class CommandResult(_Value):
     :param is_excused: it failed by nothing but tests that passed when they were run again, or fail without the change.
     """
 
-    kind: Kind
+    kind: CommandKind
     line: str = Field(max_length=4_000)
     framework: Framework = Framework.other
     exit_status: int | None
@@ -240,28 +240,28 @@ class CommandResult(_Value):
     is_excused: bool = False
 
     @property
-    def succeeded(self) -> bool:
+    def is_successful(self) -> bool:
         return self.exit_status == 0
 
     @property
-    def found_no_tests(self) -> bool:
+    def has_no_tests(self) -> bool:
         """pytest ends with 5 then (docs.pytest.org, "Exit codes"), and so does unittest from Python 3.12 on.
 
         Others say so by a report that is there and holds nothing.
         """
-        is_silent = self.framework is Framework.unittest and self.succeeded and _RAN_NOTHING in self.output
+        is_silent = self.framework is Framework.unittest and self.is_successful and _RAN_NOTHING in self.output
         is_told = self.framework in {Framework.pytest, Framework.unittest} and self.exit_status == 5
-        is_reported = self.writes_report and self.succeeded and not self.report_problem
+        is_reported = self.writes_report and self.is_successful and not self.report_problem
         return (is_silent or is_told or is_reported) and not self.cases
 
     @property
     def is_unproven(self) -> bool:
         """It succeeded, and the report that would say what it tested is not there, or cannot be read."""
-        return self.writes_report and self.succeeded and bool(self.report_problem) and not self.cases
+        return self.writes_report and self.is_successful and bool(self.report_problem) and not self.cases
 
     @property
-    def skipped_all(self) -> bool:
-        return bool(self.cases) and all(case.outcome is Outcome.skipped for case in self.cases)
+    def is_all_skipped(self) -> bool:
+        return bool(self.cases) and all(case.outcome is CaseOutcome.skipped for case in self.cases)
 
 
 class TestRun(_Value):
@@ -291,7 +291,7 @@ class TestRun(_Value):
     @property
     def cases(self) -> tuple[TestCase, ...]:
         """Each test once, as it ended worst."""
-        return worst(case for command in self.test_commands for case in command.cases)
+        return keep_worst(case for command in self.test_commands for case in command.cases)
 
     @property
     def failures(self) -> tuple[TestCase, ...]:
@@ -305,20 +305,20 @@ class TestRun(_Value):
         return tuple(
             command
             for command in self.commands
-            if not (command.succeeded or command.is_excused or command.found_no_tests)
+            if not (command.is_successful or command.is_excused or command.has_no_tests)
             and command.kind not in {"coverage", "setup"}
         )
 
     @property
-    def skipped_all(self) -> bool:
+    def is_all_skipped(self) -> bool:
         """There are tests, and none of them was carried out."""
-        has_run = any(not (command.found_no_tests or command.skipped_all) for command in self.test_commands)
-        return not has_run and any(command.skipped_all for command in self.test_commands)
+        has_run = any(not (command.has_no_tests or command.is_all_skipped) for command in self.test_commands)
+        return not has_run and any(command.is_all_skipped for command in self.test_commands)
 
     @property
     def without_report(self) -> tuple[CommandResult, ...]:
         """Those that ran tests and left no report with a case: all that is known is how they ended."""
-        return tuple(command for command in self.test_commands if not command.cases and not command.found_no_tests)
+        return tuple(command for command in self.test_commands if not command.cases and not command.has_no_tests)
 
 
 class Verdict(StrEnum):
@@ -330,22 +330,22 @@ class Verdict(StrEnum):
     not_run = "not_run"  # there is, and it could not be run: never a success
 
 
-def verdict(run: TestRun) -> Verdict:
+def decide_verdict(run: TestRun) -> Verdict:
     """What a run says about the change; a success only where every command succeeded."""
-    if run.not_run or any(command.kind == "setup" and not command.succeeded for command in run.commands):
+    if run.not_run or any(command.kind == "setup" and not command.is_successful for command in run.commands):
         return Verdict.not_run
     if run.failed_commands or run.failures:
         return Verdict.failed
     if run.is_unconcerned:
         return Verdict.passed
-    if any(command.is_unproven for command in run.test_commands) or run.skipped_all:
+    if any(command.is_unproven for command in run.test_commands) or run.is_all_skipped:
         return Verdict.not_run
-    if all(command.found_no_tests for command in run.test_commands):
+    if all(command.has_no_tests for command in run.test_commands):
         return Verdict.no_tests
     return Verdict.passed
 
 
-def merge(first: TestRun, retried: TestRun) -> TestRun:
+def merge_retry(first: TestRun, retried: TestRun) -> TestRun:
     """Both as one run: what failed first and passed then is flaky.
 
     A failed command is excused only by a retry that succeeded and in which every test passed that it says had failed.
@@ -353,13 +353,13 @@ def merge(first: TestRun, retried: TestRun) -> TestRun:
     :param retried: what came of running the failed tests once more.
     """
     again = {case.id: case for case in retried.cases}
-    flaky = [case.id for case in first.failures if case.id in again and again[case.id].outcome is Outcome.passed]
+    flaky = [case.id for case in first.failures if case.id in again and again[case.id].outcome is CaseOutcome.passed]
     second = retried.test_commands
-    passed = frozenset(flaky) if second and all(command.succeeded for command in second) else frozenset[str]()
+    passed = frozenset(flaky) if second and all(command.is_successful for command in second) else frozenset[str]()
     return first.model_copy(
         update={
             "commands": (
-                *(_excused(command, passed) for command in first.commands),
+                *(_excuse(command, passed) for command in first.commands),
                 *(command.model_copy(update={"kind": "retry"}) for command in second),
             ),
             "flaky": tuple(dict.fromkeys((*first.flaky, *flaky))),
@@ -367,7 +367,7 @@ def merge(first: TestRun, retried: TestRun) -> TestRun:
     )
 
 
-def without_known(run: TestRun, known: Collection[str]) -> TestRun:
+def excuse_known(run: TestRun, known: Collection[str]) -> TestRun:
     """A run in which failures that are there without the change do not stand against it.
 
     :param run: with its retry, if there was one; :param known: ids of tests that fail at the merge base.
@@ -375,10 +375,10 @@ def without_known(run: TestRun, known: Collection[str]) -> TestRun:
     known = [case.id for case in run.failures if case.id in known]
     if not known:
         return run
-    retries = [_excused(command, known) for command in run.commands if command.kind == "retry"]
-    is_trusted = all(command.succeeded or command.is_excused for command in retries)
+    retries = [_excuse(command, known) for command in run.commands if command.kind == "retry"]
+    is_trusted = all(command.is_successful or command.is_excused for command in retries)
     others = frozenset((*known, *(run.flaky if is_trusted else ())))
-    tested = [_excused(command, others) for command in run.commands if command.kind != "retry"]
+    tested = [_excuse(command, others) for command in run.commands if command.kind != "retry"]
     return run.model_copy(update={"commands": (*tested, *retries), "known": tuple(known)})
 
 
@@ -386,7 +386,7 @@ _TESTS_FAILED = {Framework.pytest: range(1, 2)}  # the others say less by their 
 _ORDINARY = range(1, 126)  # a shell gives more to what could not be started or was killed
 
 
-def _excused(command: CommandResult, passed: Collection[str]) -> CommandResult:
+def _excuse(command: CommandResult, passed: Collection[str]) -> CommandResult:
     failed = {case.id for case in command.cases if case.outcome.is_bad}
     is_ordinary = command.kind in _RAN_TESTS and command.exit_status in _TESTS_FAILED.get(command.framework, _ORDINARY)
     excused = is_ordinary and bool(failed) and failed.issubset(passed)

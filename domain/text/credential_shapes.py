@@ -39,13 +39,13 @@ def _is_model_key(value: str) -> bool:
     return any(c.isdigit() for c in value) and any(c.isupper() for c in value)
 
 
-def _is_given(value: str) -> bool:
+def _is_literal(value: str) -> bool:
     """Whether a part of a URL is a value and not what documents and templates write in its place."""
     return not re.match(r"[${<%*\[&]|.*[}>%]$|(?:pass|passwd|password|pwd)$", value)
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class CredentialShape:
     """A credential that can be told by its shape. A new kind needs one row in :data:`SHAPES`.
 
     :param kind: what people call it.
@@ -63,7 +63,7 @@ class Shape:
     rule: str = ""
     exact: re.Pattern[str] | None = None
 
-    def of(self, match: re.Match[str]) -> str:
+    def extract(self, match: re.Match[str]) -> str:
         """The credential in a match of the expression; empty if it is none."""
         value: str = match["secret"] if "secret" in self.expression.groupindex else match[0]
         return value if self.is_secret(value) else ""
@@ -77,12 +77,12 @@ def _shape(
     *,
     rule: str = "",
     exact: str = "",
-) -> Shape:
+) -> CredentialShape:
     exactly = re.compile(exact) if exact else None
-    return Shape(kind, tuple(hints.split()), re.compile(expression), is_secret, rule, exactly)
+    return CredentialShape(kind, tuple(hints.split()), re.compile(expression), is_secret, rule, exactly)
 
 
-SHAPES: tuple[Shape, ...] = (
+SHAPES: tuple[CredentialShape, ...] = (
     _shape(
         "GitHub token",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
@@ -235,7 +235,7 @@ SHAPES: tuple[Shape, ...] = (
         r"(?i:\b(?:set-)?cookie)[\"']?\s{0,2}[:,]\s{0,2}b?[\"']?(?P<secret>[\w.-]{1,64}=[^\"'\r\n\\]{8,})",
         _is_opaque,
     ),
-    _shape("password", "://", r"://[^\s:/?#@'\"<>\\]{0,100}:(?P<secret>[^\s/?#'\"<>\\]{1,300})@", _is_given),
+    _shape("password", "://", r"://[^\s:/?#@'\"<>\\]{0,100}:(?P<secret>[^\s/?#'\"<>\\]{1,300})@", _is_literal),
     _shape("credentials", "://", r"://(?P<secret>[^\s:/?#@'\"<>\\\[]{16,300})@", _is_opaque),
 )
 
@@ -356,13 +356,13 @@ _CALL = re.compile(r"\w[(\[]|^[(\[{<]|[)\]}>]$")
 _KINDS = tuple(re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w]"))
 
 
-def credential_name(text: str) -> str:
+def find_credential_name(text: str) -> str:
     """The first name of a credential in a text, from the word that says so on; empty if there is none."""
     found = _NAME_OF_ONE.search(text)
     return found.group() if found else ""
 
 
-def is_about(name: str) -> bool:
+def is_metadata_name(name: str) -> bool:
     """Whether a name is of something about a credential, e.g. ``secret_name``, and not of one: ``password_stage``."""
     return _LAST_WORD.search(name) is not None
 
@@ -386,7 +386,7 @@ def is_named_value(match: re.Match[str]) -> bool:
     """Whether a match of one of :data:`NAMED` holds a credential."""
     quoted = "quote" in match.re.groupindex
     value = match["secret"]
-    if _ends_an_id(match) or is_about(match["name"]):
+    if _ends_an_id(match) or is_metadata_name(match["name"]):
         return False
     return (quoted or not _CALL.search(value)) and is_credential(value)
 
@@ -404,7 +404,7 @@ _MATERIAL = re.compile(r"[A-Za-z0-9+/=]{32,}+")
 _LAST_LINE = re.compile(r"(?:\s|\\[nr]|[\"'+>|#*,])*+[A-Za-z0-9+/]{0,64}+={1,2}")
 
 
-def key_end(match: re.Match[str]) -> int:
+def find_key_end(match: re.Match[str]) -> int:
     """Where a private key ends inside a match of :data:`PRIVATE_KEY`; 0 if there is no key material behind its header.
 
     A key that was cut off has no last line: then it ends with its last long line.
@@ -418,13 +418,13 @@ def key_end(match: re.Match[str]) -> int:
     return match.start("body") - match.start() + (rest.end() if rest else runs[-1])
 
 
-def key_lines(lines: Sequence[str]) -> set[int]:
+def find_key_lines(lines: Sequence[str]) -> set[int]:
     """The numbers, from 1, of the lines that hold a private key or a part of one; a header alone is none."""
     text = "\n".join(lines)
     found: set[int] = set()
     line, at = 1, 0
     for match in PRIVATE_KEY.finditer(text):
         line, at = line + text.count("\n", at, match.start()), match.start()
-        if end := key_end(match):
+        if end := find_key_end(match):
             found.update(range(line, line + match[0].count("\n", 0, end) + 1))
     return found

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 
 # --- characters --------------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ _BLANK = re.compile(
 )
 
 
-def visible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """The text without terminal sequences, control, bidirectional and other invisible characters; line breaks stay."""
     if _PLAIN.fullmatch(text):
         return text
@@ -53,48 +53,48 @@ _FORMULA = re.compile(r"\$[^\s`$|]*")
 _TRAILING = ".,:;!?*_~'\""
 
 
-def prose(text: str, limit: int = 600) -> str:
+def escape(text: str, limit: int = 600) -> str:
     """One paragraph of Markdown in which nothing pings, closes, links, renders HTML, commands or breaks out.
 
     Inline code in it stays inline code. It may stand anywhere in a paragraph, a list item or a table's cell.
 
     :param limit: characters kept, escapes not counted.
     """
-    flat = _bounded(text, limit)
-    parts = _merged((code, part) for code, part in _parts(flat) if part)
-    shown = "".join(_span(part) if code else _escaped(part) for code, part in parts)
-    return _at_line_start(shown)
+    flat = _truncate(text, limit)
+    parts = _merge_neighbours((code, part) for code, part in _split(flat) if part)
+    shown = "".join(_code_span(part) if code else _escape_markdown(part) for code, part in parts)
+    return _escape_line_start(shown)
 
 
-def code(text: str, limit: int = 200) -> str:
+def inline_code(text: str, limit: int = 200) -> str:
     """Inline code that cannot be broken out of, also in a table's cell."""
-    flat = _bounded(text, limit).replace("|", "\\|")
-    return _span(flat) if flat else "` `"
+    flat = _truncate(text, limit).replace("|", "\\|")
+    return _code_span(flat) if flat else "` `"
 
 
-def place(where: str, limit: int = 200) -> str:
+def inline_path(where: str, limit: int = 200) -> str:
     """``path:line`` as inline code; what is too long loses its beginning, so that file and line remain."""
-    flat = _redacted(where, limit)
+    flat = _redact_line(where, limit)
     end = flat if len(flat) <= limit else "…" + flat[1 - limit :].lstrip()
-    return code(end, limit)
+    return inline_code(end, limit)
 
 
-def block(text: str, language: str = "") -> str:
+def code_block(text: str, language: str = "") -> str:
     """A fenced block that cannot be broken out of. Its content is kept to the letter, except for secrets.
 
     :param language: what stands behind the fence; nothing if it is not one word.
     """
-    return _fenced(_without_markers(outgoing(text)), language if re.fullmatch(r"[\w+#.-]{1,40}", language) else "")
+    return _fence(_defuse_markers(redact_outgoing(text)), language if re.fullmatch(r"[\w+#.-]{1,40}", language) else "")
 
 
-def suggestion(replacement: str) -> str:
+def suggestion_block(replacement: str) -> str:
     """A block that replaces lines by a click: to the letter, or not at all.
 
     :returns: an empty text where a secret or one of Forge's markers would be in it, or where it is too long to be
         posted as a whole.
     """
-    safe = _without_markers(outgoing(replacement)) == replacement and "\0" not in replacement
-    return _fenced(replacement, "suggestion") if safe and len(replacement) <= MOST_SUGGESTED else ""
+    safe = _defuse_markers(redact_outgoing(replacement)) == replacement and "\0" not in replacement
+    return _fence(replacement, "suggestion") if safe and len(replacement) <= MAX_SUGGESTION else ""
 
 
 def link(text: str, address: str | None) -> str:
@@ -102,40 +102,40 @@ def link(text: str, address: str | None) -> str:
 
     :param address: only https, without anything that could end the link.
     """
-    shown = code(text)
+    shown = inline_code(text)
     return f"[{shown}]({address})" if address and _ADDRESS.fullmatch(address) else shown
 
 
-MOST_SUGGESTED = 20_000
+MAX_SUGGESTION = 20_000
 """Characters of the longest suggestion; GitHub takes 65,000 for the whole comment."""
 
 _ADDRESS = re.compile(r"https://[A-Za-z0-9.-]{1,200}(?:/[\w./~%+=&?#,;:-]{0,1000})?", re.ASCII)
 _FORGED = re.compile(r"<!--(?=\s*forge:)", re.IGNORECASE)
 
 
-def _bounded(text: str, limit: int) -> str:
+def _truncate(text: str, limit: int) -> str:
     """One redacted line of at most ``limit`` characters, cut between two of them."""
-    flat = _redacted(text, limit)
+    flat = _redact_line(text, limit)
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
-def _redacted(text: str, limit: int) -> str:
+def _redact_line(text: str, limit: int) -> str:
     """One line of what may leave; of a text beyond measure only what ``limit`` characters can be taken from."""
-    return _without_markers(outgoing(" ".join(visible(text[: 8 * limit + 4000]).split())))
+    return _defuse_markers(redact_outgoing(" ".join(strip_invisible(text[: 8 * limit + 4000]).split())))
 
 
-def _without_markers(text: str) -> str:
+def _defuse_markers(text: str) -> str:
     """Nothing Forge quotes may look like the hidden markers by which it knows its own comments."""
     return _FORGED.sub("<! --", text)
 
 
-def _parts(text: str) -> Iterator[tuple[bool, str]]:
+def _split(text: str) -> Iterator[tuple[bool, str]]:
     """(whether it is shown as code, text), with every text that GitHub would act upon as code."""
     for is_code, part in _code_spans(text):
         if is_code:
-            yield from _cells(part)
+            yield from _split_cells(part)
         else:
-            yield from _inert(part)
+            yield from _split_active(part)
 
 
 def _code_spans(text: str) -> Iterator[tuple[bool, str]]:
@@ -159,22 +159,22 @@ def _code_spans(text: str) -> Iterator[tuple[bool, str]]:
     yield False, text[reached:]
 
 
-def _cells(content: str) -> Iterator[tuple[bool, str]]:
+def _split_cells(content: str) -> Iterator[tuple[bool, str]]:
     """Inline code without pipes: whether those need a backslash depends on what stands around."""
     for part in re.split(r"(\s*\|\s*)", content):
         yield not part.strip().startswith("|"), part
 
 
-def _inert(text: str) -> Iterator[tuple[bool, str]]:
+def _split_active(text: str) -> Iterator[tuple[bool, str]]:
     reached = 0
-    for start, end in _acting(text):
+    for start, end in _find_active(text):
         yield False, text[reached:start]
         yield True, text[start:end]
         reached = end
     yield False, text[reached:]
 
 
-def _acting(text: str) -> Iterator[tuple[int, int]]:
+def _find_active(text: str) -> Iterator[tuple[int, int]]:
     """Where GitHub would make something of a text without code."""
     places = [(match.start(), match.start() + len(match[0].rstrip(_TRAILING))) for match in _ACTS.finditer(text)]
     places = [(start, end) if text[start] != ":" else (start, end + 1) for start, end in places]
@@ -187,7 +187,7 @@ def _acting(text: str) -> Iterator[tuple[int, int]]:
             reached = end
 
 
-def _merged(parts: Iterator[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
+def _merge_neighbours(parts: Iterator[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
     """Neighbours of one kind as one: two pieces of inline code side by side would not be read as two."""
     last: tuple[bool, str] | None = None
     for is_code, part in parts:
@@ -201,14 +201,14 @@ def _merged(parts: Iterator[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
         yield last
 
 
-def _span(content: str) -> str:
+def _code_span(content: str) -> str:
     """Inline code with any content."""
     fence = "`" * (_longest_run(content) + 1)
     space = " " if content[:1] in "` " or content[-1:] in "` " else ""
     return f"{fence}{space}{content}{space}{fence}"
 
 
-def _fenced(content: str, language: str) -> str:
+def _fence(content: str, language: str) -> str:
     fence = "`" * max(3, _longest_run(content) + 1)
     return f"{fence}{language}\n{content}\n{fence}" if content else f"{fence}{language}\n{fence}"
 
@@ -222,11 +222,11 @@ _MARKUP = re.compile(r"[\\*~\[\]]|(?<![^\W_])_|_(?![^\W_])")
 _OPENS_A_BLOCK = re.compile(r"(?:(\d{1,9})(?=[.)])|(?=[#+=/:-]))")
 
 
-def _escaped(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Text as it was written: no emphasis, link, image, HTML, entity or end of a cell."""
     return _MARKUP.sub(r"\\\g<0>", text).translate(_ENTITIES)
 
 
-def _at_line_start(text: str) -> str:
+def _escape_line_start(text: str) -> str:
     """No heading, list, rule, underline of a heading, or command of another App."""
     return _OPENS_A_BLOCK.sub(r"\1\\", text, count=1) if _OPENS_A_BLOCK.match(text) else text

@@ -22,11 +22,11 @@ from domain.text.credential_shapes import (
     NAMED_HINTS,
     PRIVATE_KEY,
     SHAPES,
-    Shape,
-    credential_name,
+    CredentialShape,
+    find_credential_name,
+    find_key_end,
     is_assigned_value,
     is_named_value,
-    key_end,
 )
 
 SHORTEST = 8
@@ -59,7 +59,7 @@ class Redactor:
             self._known |= dict.fromkeys(_forms(secret))
         self._arrange()
 
-    def learn_passing(self, secret: str) -> None:
+    def learn_temporary(self, secret: str) -> None:
         """Hide a value that is soon void, as a token minted for an hour; the latest 200 are kept."""
         self._passing[secret] = tuple(_forms(secret))
         self._passing.move_to_end(secret)
@@ -73,14 +73,14 @@ class Redactor:
             return text
         return _without_shapes(_without_known(text, self._forms))
 
-    def values(self, value: JsonValue) -> JsonValue:
+    def redact_values(self, value: JsonValue) -> JsonValue:
         """The value with every text in it redacted, names of fields included."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, Mapping):
-            return {self(key): self.values(item) for key, item in value.items()}
+            return {self(key): self.redact_values(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.values(item) for item in value]
+            return [self.redact_values(item) for item in value]
         return value
 
     def _arrange(self) -> None:
@@ -89,7 +89,7 @@ class Redactor:
         self._forms = tuple(sorted(every, key=len, reverse=True))
 
 
-OWN = Redactor()
+PROCESS_REDACTOR = Redactor()
 """Holds the secrets of this process. It is one for all, because a process has one set of secrets, and neither a log
 handler nor an exception can be handed another."""
 
@@ -99,28 +99,28 @@ def redact(text: str, known: Collection[str] = ()) -> str:
     return Redactor(known)(text)
 
 
-def outgoing(text: str) -> str:
+def redact_outgoing(text: str) -> str:
     """The text as it may leave this process: into a comment, a check, a prompt, a log line or the journal."""
-    return OWN(text)
+    return PROCESS_REDACTOR(text)
 
 
 def holds_secret(text: str) -> bool:
     """Whether there is a credential in a text, or was before it was masked."""
-    return _MARK in text or outgoing(text) != text
+    return _MARK in text or redact_outgoing(text) != text
 
 
-def unquoted(finding: AnyFinding) -> AnyFinding:
+def redact_finding(finding: AnyFinding) -> AnyFinding:
     """The finding as it may be kept and shown: its message without secrets, and no fix that would hold one."""
     fix = finding.fix
-    if fix is not None and outgoing(fix.replacement) != fix.replacement:
+    if fix is not None and redact_outgoing(fix.replacement) != fix.replacement:
         fix = None
-    return finding.model_copy(update={"message": outgoing(finding.message), "fix": fix})
+    return finding.model_copy(update={"message": redact_outgoing(finding.message), "fix": fix})
 
 
 _MARK = "[redacted: "
 
 
-def marker(kind: str) -> str:
+def make_mask(kind: str) -> str:
     """What stands for a secret, e.g. ``[redacted: GitHub token]``."""
     return f"{_MARK}{kind}]"
 
@@ -162,7 +162,7 @@ def _without_known(text: str, forms: Iterable[str]) -> str:
         return text
     for form in forms:
         if form in text:
-            text = text.replace(form, marker(_KNOWN) + "\n" * form.count("\n"))
+            text = text.replace(form, make_mask(_KNOWN) + "\n" * form.count("\n"))
     squeezed = "".join(text.split())
     if len(squeezed) == len(text):
         return text
@@ -183,7 +183,7 @@ def _without_wrapped(text: str, squeezed: str, forms: Iterable[str]) -> str:
     reached = 0
     for start, end in found:
         if start >= reached:
-            parts += [text[reached:start], marker(_KNOWN), "\n" * text.count("\n", start, end)]
+            parts += [text[reached:start], make_mask(_KNOWN), "\n" * text.count("\n", start, end)]
             reached = end
     return "".join(parts) + text[reached:]
 
@@ -201,12 +201,12 @@ def _occurrences(form: str, text: str) -> Iterator[int]:
 def _without_shapes(text: str) -> str:
     low = text.lower()
     if "private key" in low:
-        text = PRIVATE_KEY.sub(_key_masked, text)
+        text = PRIVATE_KEY.sub(_mask_key, text)
     for shape in SHAPES:
         if any(hint in low for hint in shape.hints):
-            text = shape.expression.sub(_Masked(shape), text)
+            text = shape.expression.sub(_ShapeMask(shape), text)
     if any(hint in low for hint in ASSIGNED.hints):
-        text = ASSIGNED.expression.sub(_assigned_masked, text)
+        text = ASSIGNED.expression.sub(_mask_assigned, text)
     if any(hint in low for hint in NAMED_HINTS):
         text = "\n".join(_without_named(line) for line in text.split("\n"))
     return text
@@ -214,42 +214,42 @@ def _without_shapes(text: str) -> str:
 
 def _without_named(line: str) -> str:
     low = line.lower()
-    if any(hint in low for hint in NAMED_HINTS) and credential_name(line):
+    if any(hint in low for hint in NAMED_HINTS) and find_credential_name(line):
         for expression in NAMED:
-            line = expression.sub(_named_masked, line)
+            line = expression.sub(_mask_named, line)
     return line
 
 
 @dataclass(frozen=True)
-class _Masked:
+class _ShapeMask:
     """Replaces what a shape matched; the group ``secret``, if it has one, else all of it."""
 
-    shape: Shape
+    shape: CredentialShape
 
     def __call__(self, match: re.Match[str]) -> str:
         group: str | int = "secret" if "secret" in self.shape.expression.groupindex else 0
-        if not self.shape.of(match):
+        if not self.shape.extract(match):
             return match[0]
-        return _replaced(match, group, self.shape.kind)
+        return _replace_group(match, group, self.shape.kind)
 
 
-def _assigned_masked(match: re.Match[str]) -> str:
+def _mask_assigned(match: re.Match[str]) -> str:
     if not is_assigned_value(match):
         return match[0]
-    return _replaced(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
+    return _replace_group(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
 
 
-def _named_masked(match: re.Match[str]) -> str:
-    return _replaced(match, "secret", ASSIGNED.kind) if is_named_value(match) else match[0]
+def _mask_named(match: re.Match[str]) -> str:
+    return _replace_group(match, "secret", ASSIGNED.kind) if is_named_value(match) else match[0]
 
 
-def _replaced(match: re.Match[str], group: str | int, kind: str) -> str:
+def _replace_group(match: re.Match[str], group: str | int, kind: str) -> str:
     start, end = (place - match.start() for place in match.span(group))
     whole = match[0]
-    return whole[:start] + marker(kind) + whole[end:]
+    return whole[:start] + make_mask(kind) + whole[end:]
 
 
-def _key_masked(match: re.Match[str]) -> str:
+def _mask_key(match: re.Match[str]) -> str:
     whole = match[0]
-    end = key_end(match)
-    return marker("private key") + "\n" * whole.count("\n", 0, end) + whole[end:] if end else whole
+    end = find_key_end(match)
+    return make_mask("private key") + "\n" * whole.count("\n", 0, end) + whole[end:] if end else whole

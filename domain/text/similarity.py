@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-ALIKE = 0.6
+SAME_THRESHOLD = 0.6
 """From this likeness on, two texts that name the same things say the same."""
-OPPOSED = 0.8
+OPPOSITE_THRESHOLD = 0.8
 """From this likeness on, two texts of which one denies something contradict each other."""
 
 _TOKEN = re.compile(r"[\w./@:+#*'’-]*\w")
@@ -31,7 +31,7 @@ _STOP = frozenset(
 _SILENT = _STOP | _NEGATIONS | _AFFIRMATIONS
 
 
-def names(text: str) -> frozenset[str]:
+def extract_names(text: str) -> frozenset[str]:
     """The paths, identifiers, rules and commands a text names, in lower case.
 
     What is quoted as code is one, and a word that no language has: with a slash, an underscore, a dot, a capital or a
@@ -39,10 +39,10 @@ def names(text: str) -> frozenset[str]:
     """
     quoted = [word for part in _QUOTED.findall(text) for word in part.split()]
     plain = [token for token in _tokens(text) if _is_name(token)]
-    return frozenset(stripped for word in (*quoted, *plain) if len(stripped := _stripped(word)) >= _SHORTEST)
+    return frozenset(stripped for word in (*quoted, *plain) if len(stripped := _strip_punctuation(word)) >= _SHORTEST)
 
 
-def stems(text: str) -> frozenset[str]:
+def extract_stems(text: str) -> frozenset[str]:
     """The words of a text without their ends, without those that say nothing or only whether it is so."""
     return frozenset(_stems(text))
 
@@ -53,7 +53,7 @@ def is_negative(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Saying:
+class Statement:
     """A text as it is compared: its stems, the things it names, and whether it denies."""
 
     stems: frozenset[str]
@@ -62,27 +62,33 @@ class Saying:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        return cls(stems(text), names(text), is_negative(text))
+        return cls(extract_stems(text), extract_names(text), is_negative(text))
 
-    def likeness(self, other: "Saying") -> float:
+    def similarity(self, other: "Statement") -> float:
         """The share of all the words of both that both have, from 0 to 1."""
         together = self.stems | other.stems
         return len(self.stems & other.stems) / len(together) if together else 0.0
 
-    def says_what(self, other: "Saying") -> bool:
+    def agrees_with(self, other: "Statement") -> bool:
         """Whether both say the same."""
-        return self.is_negative == other.is_negative and self.is_about(other) and self.likeness(other) >= ALIKE
+        return (
+            self.is_negative == other.is_negative and self.is_about(other) and self.similarity(other) >= SAME_THRESHOLD
+        )
 
-    def contradicts(self, other: "Saying") -> bool:
+    def contradicts(self, other: "Statement") -> bool:
         """Whether both say the same but for a negation: always and never, do and do not."""
-        return self.is_negative != other.is_negative and self.is_about(other) and self.likeness(other) >= OPPOSED
+        return (
+            self.is_negative != other.is_negative
+            and self.is_about(other)
+            and self.similarity(other) >= OPPOSITE_THRESHOLD
+        )
 
-    def is_about(self, other: "Saying") -> bool:
+    def is_about(self, other: "Statement") -> bool:
         """Whether the things of one are among those of the other: ``a.py`` and ``b.py`` are two things to know."""
         return self.names <= other.names or other.names <= self.names
 
 
-def copied(text: str, source: str, length: int = 4) -> float:
+def measure_copying(text: str, source: str, length: int = 4) -> float:
     """The share of the runs of words of a text that are runs of words of its source, too.
 
     :param length: words in a run; a shorter text is one run.
@@ -103,7 +109,7 @@ def _is_name(token: str) -> bool:
     return any(shape.search(token) is not None for shape in (_CAMEL, _MIXED, _DOTTED))
 
 
-def _stripped(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     return word.strip(".,:;!?()[]{}'\"*’").casefold()
 
 
@@ -115,7 +121,7 @@ def _stems(text: str) -> Iterator[str]:
     for token in _tokens(text):
         word = _bare(token).strip(".:-+#*@/")
         if _is_name(token):
-            yield _stripped(token)
+            yield _strip_punctuation(token)
         elif word and word not in _SILENT:
             yield _stem(word)
 
@@ -129,7 +135,7 @@ def _stem(word: str) -> str:
 
 
 def _words(text: str) -> Sequence[str]:
-    return [_stripped(token) for token in _tokens(text)]
+    return [_strip_punctuation(token) for token in _tokens(text)]
 
 
 def _runs(words: Sequence[str], length: int) -> Iterable[tuple[str, ...]]:

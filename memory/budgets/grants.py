@@ -6,7 +6,7 @@ from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.money import Slice
+from domain.money import BudgetExtension
 from domain.runs.run import Phase, Run
 from memory.budgets import totals
 from memory.db.engine import Database, insert_new
@@ -14,7 +14,9 @@ from memory.db.tables import BudgetRow
 from memory.ledger import ledger
 
 
-async def grant(database: Database, run: Run, phase: Phase, slice_: Slice, now: datetime, cause: str) -> None:
+async def extend_budget(
+    database: Database, run: Run, phase: Phase, slice_: BudgetExtension, now: datetime, cause: str
+) -> None:
     """Let a phase of a run use more than its limits say, because a person granted it, once per cause and slice.
 
     :param cause: the delivery. Lines of one comment are told apart by what they grant, so equal ones count once.
@@ -24,12 +26,14 @@ async def grant(database: Database, run: Run, phase: Phase, slice_: Slice, now: 
         taken = insert_new(database.dialect, BudgetRow, {"scope": scope, "granted": slice_.amount})
         if (await session.execute(taken.returning(BudgetRow.scope))).first() is None:
             return
-        await give(session, database.dialect, run.id, phase, slice_, now)
+        await extend_within(session, database.dialect, run.id, phase, slice_, now)
 
 
-async def give(session: AsyncSession, dialect: str, run_id: str, phase: Phase, slice_: Slice, now: datetime) -> None:
+async def extend_within(
+    session: AsyncSession, dialect: str, run_id: str, phase: Phase, slice_: BudgetExtension, now: datetime
+) -> None:
     """Grant a slice within a transaction."""
-    granted = {totals.slice_of(run_id, phase): slice_.amount, totals.calls_of(run_id, phase): slice_.calls}
+    granted = {totals.amount_scope(run_id, phase): slice_.amount, totals.calls_scope(run_id, phase): slice_.calls}
     for scope, amount in granted.items():
         if amount:
             await session.execute(insert_new(dialect, BudgetRow, {"scope": scope, "granted": 0}))
@@ -37,4 +41,4 @@ async def give(session: AsyncSession, dialect: str, run_id: str, phase: Phase, s
                 update(BudgetRow).where(BudgetRow.scope == scope).values(granted=BudgetRow.granted + amount)
             )
     facts = {"amount": slice_.amount, "calls": slice_.calls}
-    ledger.tell(session, run_id, EventType.budget_granted, now, source="purse", phase=phase, payload=facts)
+    ledger.record(session, run_id, EventType.budget_granted, now, source="purse", phase=phase, payload=facts)

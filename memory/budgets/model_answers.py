@@ -14,7 +14,7 @@ from domain.runs.run import Phase, Run
 from memory.db.engine import Connection, Database, upsert
 from memory.db.tables import AnswerRow, EventRow, RunRow
 from memory.ledger import ledger
-from messages.history import Tried
+from messages.history import AgentTurn
 from safety import loop_detection
 from safety.loop_detection import Iteration, Step
 
@@ -23,7 +23,7 @@ ISSUE = "what was asked for"
 
 
 @dataclass(frozen=True)
-class Turn:
+class ModelTurn:
     """What guards see of one answer, the digest of its question, and when it came.
 
     :param key: of the step that asked.
@@ -37,16 +37,16 @@ class Turn:
 
 async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
     """Keep an answer; a later one to the same question takes its place."""
-    seen = await asyncio.to_thread(_seen, question, value)
+    seen = await asyncio.to_thread(_extract_turn, question, value)
     async with database.transaction() as session:
         await _keep(session, database.dialect, run.id, question, value, seen, now)
 
 
-async def keep_with(
+async def keep_within(
     session: AsyncSession, dialect: str, run_id: str, question: str, value: dict[str, Any], now: datetime
 ) -> None:
     """The same as :func:`keep`, within a transaction."""
-    await _keep(session, dialect, run_id, question, value, _seen(question, value), now)
+    await _keep(session, dialect, run_id, question, value, _extract_turn(question, value), now)
 
 
 async def _keep(
@@ -71,7 +71,7 @@ async def note_iteration(
     async with database.transaction() as session:
         if await session.scalar(same.limit(1)) is None:
             payload = {"step": key, "question": question}
-            ledger.tell(
+            ledger.record(
                 session,
                 run.id,
                 EventType.agent_iterated,
@@ -89,7 +89,7 @@ _FIELDS = {field.name for field in fields(Step)}
 
 
 @dataclass(frozen=True)
-class Used:
+class RecordedToolUse:
     """What one use of a tool came to.
 
     :param reason: of an error: the same for every use that was refused for the same; empty: the text.
@@ -109,19 +109,19 @@ class Used:
 
 
 @dataclass(frozen=True)
-class Acted:
+class AnswerOutcome:
     """An answer that was acted on, and what each tool it used answered: a text, and whether that is an error."""
 
     value: dict[str, Any]
     results: Sequence[tuple[str, bool]]
 
 
-async def acted(
+async def record_outcome(
     database: Database,
     run: Run,
     phase: Phase,
     question: str,
-    used: Sequence[Used],
+    used: Sequence[RecordedToolUse],
     now: datetime,
 ) -> None:
     """Keep with an answer what came of it; a repeated call changes nothing but the ledger.
@@ -137,13 +137,13 @@ async def acted(
         _ERRORS: [each.is_error for each in used],
         _WRONG: [each.wrong for each in used if each.is_error],
     }
-    seen = await asyncio.to_thread(_seen, question, value)
+    seen = await asyncio.to_thread(_extract_turn, question, value)
     mine = (AnswerRow.run_id == run.id) & (AnswerRow.question == question)
     async with database.transaction() as session:
         await session.execute(update(AnswerRow).where(mine).values(value=value, turn=seen))
         for each in used:
             payload = {"problem": "the call was refused" if each.is_error else None}
-            ledger.tell(
+            ledger.record(
                 session,
                 run.id,
                 EventType.tool_executed,
@@ -155,16 +155,16 @@ async def acted(
             )
 
 
-async def acted_on(database: Database, run: Run) -> dict[str, Acted]:
+async def load_outcomes(database: Database, run: Run) -> dict[str, AnswerOutcome]:
     """The answers of a run of which it is known what came of them, by their questions."""
     kept = select(AnswerRow.question, AnswerRow.value).where(AnswerRow.run_id == run.id)
     async with database.transaction() as session:
         rows = (await session.execute(kept)).all()
-    return {question: _acted(value) for question, value in rows if _ERRORS in value}
+    return {question: _parse_outcome(value) for question, value in rows if _ERRORS in value}
 
 
-def _acted(value: dict[str, Any]) -> Acted:
-    return Acted(value, list(zip(value[_RESULTS], value[_ERRORS], strict=True)))
+def _parse_outcome(value: dict[str, Any]) -> AnswerOutcome:
+    return AnswerOutcome(value, list(zip(value[_RESULTS], value[_ERRORS], strict=True)))
 
 
 async def find(database: Database, run: Run, question: str) -> dict[str, Any] | None:
@@ -174,8 +174,8 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
         return None if row is None else row.value
 
 
-_SEEN = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
-TURNS = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), _SEEN.label("value")).where(
+_TURN_FACTS = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
+SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), _TURN_FACTS.label("value")).where(
     AnswerRow.run_id == bindparam("run")
 )
 """What guards see of a ``run``, in no order; :func:`turns` understands the rows.
@@ -184,25 +184,25 @@ That is the whole answer where a version of Forge kept it that kept nothing besi
 """
 
 
-def turns(rows: Iterable[Sequence[Any]]) -> Sequence[Turn]:
+def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
     """Turns in order, by the rows of :data:`TURNS`."""
-    return list(_turns(sorted(rows, key=lambda row: (row[1], row[0]))))
+    return list(_parse_turns(sorted(rows, key=lambda row: (row[1], row[0]))))
 
 
-def _turns(rows: Iterable[Sequence[Any]]) -> Iterator[Turn]:
+def _parse_turns(rows: Iterable[Sequence[Any]]) -> Iterator[ModelTurn]:
     for question, at, _, kept in rows:
-        seen = kept if _STEP in kept else _seen(question, kept)
+        seen = kept if _STEP in kept else _extract_turn(question, kept)
         if seen is not None:
             step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # of any version
-            yield Turn(question, seen[_KEY], Step(**step), at)
+            yield ModelTurn(question, seen[_KEY], Step(**step), at)
 
 
-def of_run(connection: Connection, run_id: str) -> Sequence[Turn]:
+def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:
     """Every turn of a run in order."""
-    return turns(connection.execute(TURNS, {"run": run_id}))
+    return parse_turns(connection.execute(SELECT_TURNS, {"run": run_id}))
 
 
-def iteration(question: str, value: dict[str, Any]) -> Iteration:
+def to_iteration(question: str, value: dict[str, Any]) -> Iteration:
     """An answer as one turn: what was asked is the action, or the tools an agent used."""
     problem = str(value.get("problem") or "")
     if "uses" not in value:
@@ -212,14 +212,14 @@ def iteration(question: str, value: dict[str, Any]) -> Iteration:
     return Iteration(value["text"], "\n".join(used), "\n".join(value.get(_RESULTS, ())), wrong)
 
 
-def _seen(question: str, value: dict[str, Any]) -> dict[str, Any] | None:
+def _extract_turn(question: str, value: dict[str, Any]) -> dict[str, Any] | None:
     """What is kept of a turn beside its answer; nothing of what no model was asked for in a step."""
     if _KEY not in value:
         return None
-    return {_KEY: value[_KEY], _STEP: asdict(loop_detection.step(iteration(question, value)))}
+    return {_KEY: value[_KEY], _STEP: asdict(loop_detection.to_step(to_iteration(question, value)))}
 
 
-async def tried(database: Database, run_id: str, most: int) -> tuple[Sequence[Tried], int]:
+async def load_newest(database: Database, run_id: str, most: int) -> tuple[Sequence[AgentTurn], int]:
     """The newest turns of a run in order, and how many there are in all.
 
     :param most: turns that are told.
@@ -230,13 +230,13 @@ async def tried(database: Database, run_id: str, most: int) -> tuple[Sequence[Tr
         count = await session.scalar(select(func.count()).select_from(of_run.subquery()))
         newest = of_run.order_by(AnswerRow.time.desc(), AnswerRow.question.desc()).limit(most)
         rows = (await session.execute(newest)).all()
-    return [_tried(value, at) for value, at in reversed(rows)], count or 0
+    return [_parse_history_entry(value, at) for value, at in reversed(rows)], count or 0
 
 
-def _tried(value: dict[str, Any], at: datetime) -> Tried:
+def _parse_history_entry(value: dict[str, Any], at: datetime) -> AgentTurn:
     used = [(str(use["tool"]), str(use["arguments"])) for use in value.get("uses", ())]
     said = str(value.get("text") or value.get("problem") or "")
-    return Tried(str(value[_KEY]), at, said, used, [str(each) for each in value.get(_WRONG, ())])
+    return AgentTurn(str(value[_KEY]), at, said, used, [str(each) for each in value.get(_WRONG, ())])
 
 
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import String, and_, bindparam, func, null, select
 
-from domain.money import Outcome, Slice, Totals
+from domain.money import BudgetExtension, CallOutcome, Totals
 from domain.runs.run import Phase, Run
 from memory.db.engine import Connection
 from memory.db.tables import BudgetRow, CircuitRow, GateRow, SpendRow
-from memory.repositories.permits import STANDING, Standing
-from safety.breakers import Call, Circuit
+from memory.repositories.permits import PERMIT_COLUMNS, RunPermit
+from safety.breakers import CallResult, Circuit
 
 _NEW = Circuit()
 RESERVED = "reserved"
@@ -28,12 +28,12 @@ class Sums(NamedTuple):
     :param gates: how often the run asked people.
     """
 
-    standing: Standing
+    permit: RunPermit
     gates: int
     totals: Totals
     calls: int
     open: int
-    granted: Slice
+    granted: BudgetExtension
     circuit: Circuit
 
 
@@ -51,8 +51,8 @@ _OF_RUN = (
     .where(SpendRow.run_id == bindparam("run"))
     .subquery()
 )
-SUMS = select(
-    *STANDING,
+SELECT_SUMS = select(
+    *PERMIT_COLUMNS,
     select(func.count()).where(GateRow.run_id == bindparam("run")).scalar_subquery(),
     *_OF_RUN.c,
     _AMOUNT.where(_TODAY, SpendRow.repository_id == bindparam("repository")).scalar_subquery(),
@@ -62,11 +62,11 @@ SUMS = select(
     .where(CircuitRow.repository_id == bindparam("repository"), CircuitRow.provider == bindparam("provider"))
     .scalar_subquery(),
 )
-"""What counts before a call, in one row: what :func:`of_call` asks for, which :func:`sums` understands."""
+"""What counts before a call, in one row: what :func:`bind_values` asks for, which :func:`sums` understands."""
 
 _OF_INSTALLATION = _AMOUNT.where(_TODAY)
 _PREFIX = bindparam("prefix", type_=String)
-RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome, null()).where(
+SELECT_RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome, null()).where(
     SpendRow.repository_id == bindparam("repository"),
     SpendRow.day >= bindparam("first_day"),
     SpendRow.settled_at > bindparam("since"),
@@ -75,68 +75,68 @@ RECENT = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome, null()).wher
 """How the calls of a provider ended that a ``repository`` made since a moment: what :func:`since` asks for."""
 
 
-def of_call(run: Run, phase: Phase, now: datetime, step: str = "", provider: str = "") -> dict[str, object]:
-    """What :data:`SUMS` is asked for, before a call of a provider."""
+def bind_values(run: Run, phase: Phase, now: datetime, step: str = "", provider: str = "") -> dict[str, object]:
+    """What :data:`SELECT_SUMS` is asked for, before a call of a provider."""
     asked = {
         "run": run.id,
         "phase": phase.value,
         "repository": run.repository.id,
         "number": run.number,
-        "slice": slice_of(run.id, phase),
-        "calls": calls_of(run.id, phase),
+        "slice": amount_scope(run.id, phase),
+        "calls": calls_scope(run.id, phase),
         "provider": provider,
         "step": step,
     }
-    return asked | _today(run, now)
+    return asked | _bind_today(run, now)
 
 
-def sums(row: Sequence[Any], installation: int) -> Sums:
-    """What counts, by the row of :data:`SUMS`.
+def parse_sums(row: Sequence[Any], installation: int) -> Sums:
+    """What counts, by the row of :data:`SELECT_SUMS`.
 
     :param installation: what all of its repositories spent today, in micro-USD.
     """
     halted, paused, fence, gates, *numbers, circuit = row
     own, whole, calls, unfinished, daily, amount, more = (int(each or 0) for each in numbers)
     return Sums(
-        standing=Standing(bool(halted), bool(paused), fence),
+        permit=RunPermit(bool(halted), bool(paused), fence),
         gates=gates,
         totals=Totals(phase=own, run=whole, day=daily, installation=installation),
         calls=calls,
         open=unfinished,
-        granted=Slice(amount=amount, calls=more),
+        granted=BudgetExtension(amount=amount, calls=more),
         circuit=_NEW if circuit is None else Circuit.model_validate(circuit),
     )
 
 
-def of_installation(connection: Connection, run: Run, now: datetime) -> int:
+def sum_installation(connection: Connection, run: Run, now: datetime) -> int:
     """What all repositories of the run's installation spent today, in micro-USD."""
-    return int(connection.execute(_OF_INSTALLATION, _today(run, now)).scalar_one())
+    return int(connection.execute(_OF_INSTALLATION, _bind_today(run, now)).scalar_one())
 
 
-def _today(run: Run, now: datetime) -> dict[str, object]:
-    return {"installation": run.repository.installation_id, "day": day(now)}
+def _bind_today(run: Run, now: datetime) -> dict[str, object]:
+    return {"installation": run.repository.installation_id, "day": utc_day(now)}
 
 
-def since(moment: datetime, provider: str) -> dict[str, object]:
-    """What :data:`RECENT` is asked for."""
-    return {"first_day": day(moment), "since": moment, "prefix": f"{provider}:"}
+def bind_recent(moment: datetime, provider: str) -> dict[str, object]:
+    """What :data:`SELECT_RECENT` is asked for."""
+    return {"first_day": utc_day(moment), "since": moment, "prefix": f"{provider}:"}
 
 
-def ended(rows: Iterable[Sequence[Any]]) -> Sequence[Call]:
-    """Calls, by the rows of :data:`RECENT`."""
-    return [Call(at, outcome != Outcome.answered.value) for _, at, outcome, _ in rows]
+def parse_calls(rows: Iterable[Sequence[Any]]) -> Sequence[CallResult]:
+    """Calls, by the rows of :data:`SELECT_RECENT`."""
+    return [CallResult(at, outcome != CallOutcome.answered.value) for _, at, outcome, _ in rows]
 
 
-def slice_of(run_id: str, phase: Phase) -> str:
+def amount_scope(run_id: str, phase: Phase) -> str:
     """The scope under which the money is kept that people granted a phase."""
     return f"run:{run_id}/{phase.value}"
 
 
-def calls_of(run_id: str, phase: Phase) -> str:
+def calls_scope(run_id: str, phase: Phase) -> str:
     """The scope under which the calls are kept that people granted a phase."""
     return f"calls:{run_id}/{phase.value}"
 
 
-def day(moment: datetime) -> str:
+def utc_day(moment: datetime) -> str:
     """The UTC day of a moment."""
     return moment.astimezone(UTC).date().isoformat()

@@ -10,10 +10,10 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
-_Converted = Callable[[Any], Any]
+_Converter = Callable[[Any], Any]
 
 
-class Rendered:
+class CompiledQuery:
     """A query whose text is put together once: to find it in SQLAlchemy's cache takes as long as to ask it.
 
     :param query: with parameters that are bound by name.
@@ -28,13 +28,13 @@ class Rendered:
 
         :param values: of its parameters; others are left out.
         """
-        text = self._known.get(connection.dialect.name) or self._render(connection.dialect)
+        text = self._known.get(connection.dialect.name) or self._compile(connection.dialect)
         asked = {name: write(values[name]) for name, write in text.writers} | text.fixed
         bound = asked if text.order is None else tuple(asked[name] for name in text.order)
         for row in connection.exec_driver_sql(text.statement, bound):
             yield [read(value) for read, value in zip(text.readers, row, strict=True)]
 
-    def _render(self, dialect: Dialect) -> "_Text":
+    def _compile(self, dialect: Dialect) -> "_Text":
         compiled = self._query.compile(dialect=dialect)
         writers = {name: _writer(each.type, dialect) for name, each in compiled.binds.items()}
         fixed = {name: each.value for name, each in compiled.binds.items() if not each.required}
@@ -58,21 +58,21 @@ class _Text:
     """
 
     statement: str
-    writers: Sequence[tuple[str, _Converted]]
+    writers: Sequence[tuple[str, _Converter]]
     fixed: dict[str, Any]
     order: Sequence[str] | None
-    readers: Sequence[_Converted]
+    readers: Sequence[_Converter]
 
 
-def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Converted:
-    return kind.dialect_impl(dialect).bind_processor(dialect) or _as_it_is
+def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Converter:
+    return kind.dialect_impl(dialect).bind_processor(dialect) or _return_unchanged
 
 
-def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Converted:
-    return kind.dialect_impl(dialect).result_processor(dialect, None) or _as_it_is
+def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Converter:
+    return kind.dialect_impl(dialect).result_processor(dialect, None) or _return_unchanged
 
 
-def _as_it_is(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
 
 

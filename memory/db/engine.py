@@ -33,17 +33,17 @@ from sqlalchemy.orm import DeclarativeBase
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.events import Event
 from memory.db.bus import Bus
-from memory.db.sqlite_writers import Turns, TurnTaking
+from memory.db.sqlite_writers import QueuedConnection, WriterQueue
 
 BUSY_SECONDS = 30.0  # how long a worker waits for the database
-TOLD = "told"  # key of a session's or connection's info: the events to publish after the commit
+PENDING_EVENTS = "told"  # key of a session's or connection's info: the events to publish after the commit
 _POOL, _OVERFLOW = 5, 20  # connections that are kept, and those beyond them while there is much to do
 
 T = TypeVar("T")
 
 __all__ = [
+    "PENDING_EVENTS",
     "PLANNED_ONCE",
-    "TOLD",
     "Connection",
     "Database",
     "Engine",
@@ -150,11 +150,11 @@ def _postgresql_arguments(seconds: float) -> dict[str, Any]:
 
 
 def _sqlite_arguments(url: URL, busy_seconds: float, urgent: bool) -> dict[str, Any]:
-    turns = Turns.of(url.database or "")
+    turns = WriterQueue.of(url.database or "")
 
-    def connect(*arguments: Any, factory: object = None, **options: Any) -> TurnTaking:
-        connection = TurnTaking(*arguments, **options)
-        connection.turns, connection.urgent, connection.patience = turns, urgent, busy_seconds
+    def connect(*arguments: Any, factory: object = None, **options: Any) -> QueuedConnection:
+        connection = QueuedConnection(*arguments, **options)
+        connection.queue, connection.urgent, connection.patience = turns, urgent, busy_seconds
         return connection
 
     return {"factory": connect}
@@ -223,10 +223,10 @@ class Database:
             async with self._sessions.begin() as session:
                 yield session
         except (DBAPIError, PoolTimeout) as error:
-            raise _translated(error) from error
-        self._publish(session.info.get(TOLD, ()))
+            raise _translate(error) from error
+        self._publish(session.info.get(PENDING_EVENTS, ()))
 
-    async def at_once(self, work: Callable[[Connection], T]) -> T:
+    async def run_in_transaction(self, work: Callable[[Connection], T]) -> T:
         """What work returns, done as one transaction in a thread: several statements cost one way off the loop.
 
         Cancelled before its commit, it is rolled back.
@@ -239,7 +239,7 @@ class Database:
         def transact() -> tuple[T, list[Event]]:
             with begin(self._sync) as connection:
                 told: list[Event] = []
-                connection.info[TOLD] = told
+                connection.info[PENDING_EVENTS] = told
                 done = work(connection)
                 if cancelled.is_set():
                     raise asyncio.CancelledError
@@ -278,7 +278,7 @@ def begin(engine: Engine) -> Generator[Connection]:
         with engine.begin() as connection:
             yield connection
     except (DBAPIError, PoolTimeout) as error:
-        raise _translated(error) from error
+        raise _translate(error) from error
 
 
 PLANNED_ONCE = "set_config('plan_cache_mode', 'force_generic_plan', true)"
@@ -312,7 +312,7 @@ def is_outage(error: BaseException) -> bool:
     return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError | InternalError)
 
 
-def _translated(error: DBAPIError | PoolTimeout) -> Exception:
+def _translate(error: DBAPIError | PoolTimeout) -> Exception:
     """Failures of the database become ours; mistakes in our own statements stay what they are."""
     if not is_outage(error):
         return error

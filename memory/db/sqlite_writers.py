@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Self
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "BEGIN", "CREATE", "DROP", "ALTER")
 
 
-class Turns:
+class WriterQueue:
     """The line before one database file. Who holds the turn may write."""
 
-    _of_file: ClassVar[dict[str, "Turns"]] = {}
+    _of_file: ClassVar[dict[str, "WriterQueue"]] = {}
     _lock_of_files = threading.Lock()
 
     def __init__(self) -> None:
@@ -28,17 +28,17 @@ class Turns:
         self._ordinary: deque[threading.Event] = deque()
 
     @classmethod
-    def of(cls, path: str) -> "Turns":
+    def of(cls, path: str) -> "WriterQueue":
         """The line of this file in this process."""
         with cls._lock_of_files:
             return cls._of_file.setdefault(str(Path(path).resolve()), cls())
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """How many stand in line."""
         return len(self._urgent) + len(self._ordinary)
 
-    def take(self, seconds: float, *, urgent: bool) -> bool:
+    def acquire(self, seconds: float, *, urgent: bool) -> bool:
         """Wait for the turn, in the order of coming but behind the urgent ones; whether it came in time."""
         with self._lock:
             if not self._taken:
@@ -55,7 +55,7 @@ class Turns:
             line.remove(mine)
             return False
 
-    def give(self) -> None:
+    def release(self) -> None:
         """Hand the turn to the next in line."""
         with self._lock:
             line = self._urgent or self._ordinary
@@ -65,10 +65,10 @@ class Turns:
                 self._taken = False
 
 
-class TurnTaking(sqlite3.Connection):
+class QueuedConnection(sqlite3.Connection):
     """A connection that waits for its turn before a transaction that writes, and gives it back at its end."""
 
-    turns: Turns
+    queue: WriterQueue
     urgent: bool
     patience: float
     _mine = False
@@ -83,59 +83,59 @@ class TurnTaking(sqlite3.Connection):
         try:
             super().commit()
         finally:
-            self.settle()
+            self.end_statement()
 
     def rollback(self) -> None:
         try:
             super().rollback()
         finally:
-            self.settle()
+            self.end_statement()
 
     def close(self) -> None:
         try:
             super().close()
         finally:
-            self._give()
+            self._release()
 
     def __del__(self) -> None:
-        self._give()  # where it was dropped without being closed
+        self._release()  # where it was dropped without being closed
 
-    def before(self, statement: str) -> None:
+    def begin_statement(self, statement: str) -> None:
         """Take the turn if the statement may open a transaction that writes."""
         if self._mine or self.in_transaction or not statement.lstrip()[:8].upper().startswith(_WRITES):
             return
-        if not self.turns.take(self.patience, urgent=self.urgent):
+        if not self.queue.acquire(self.patience, urgent=self.urgent):
             locked = sqlite3.OperationalError("database is locked")
             locked.sqlite_errorcode, locked.sqlite_errorname = sqlite3.SQLITE_BUSY, "SQLITE_BUSY"
             raise locked
         self._mine = True
 
-    def settle(self) -> None:
+    def end_statement(self) -> None:
         """Give the turn back unless the transaction is still open."""
         if self._mine and not self.in_transaction:
-            self._give()
+            self._release()
 
-    def _give(self) -> None:
+    def _release(self) -> None:
         if self._mine:
             self._mine = False
-            self.turns.give()
+            self.queue.release()
 
 
 class _Cursor(sqlite3.Cursor):
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        with _turn(self.connection, sql):
+        with _take_turn(self.connection, sql):
             return super().execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> Self:
-        with _turn(self.connection, sql):
+        with _take_turn(self.connection, sql):
             return super().executemany(sql, parameters)
 
 
 @contextmanager
-def _turn(connection: sqlite3.Connection, statement: str) -> Generator[None]:
-    assert isinstance(connection, TurnTaking)
-    connection.before(statement)
+def _take_turn(connection: sqlite3.Connection, statement: str) -> Generator[None]:
+    assert isinstance(connection, QueuedConnection)
+    connection.begin_statement(statement)
     try:
         yield
     finally:
-        connection.settle()
+        connection.end_statement()

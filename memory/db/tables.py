@@ -229,7 +229,7 @@ class LimitRow(Base):
     streak: Mapped[int]
 
 
-class CommandedRow(Base):
+class CommandCountRow(Base):
     """A comment with commands of the last hour, so that one account cannot have any number of them answered."""
 
     __tablename__ = "commanded"
@@ -505,7 +505,7 @@ class LadderRow(Base):
     by_login: Mapped[str]  # who set it; empty: earned
 
 
-class MissedRow(Base):
+class MissedBugRow(Base):
     """A critical bug that Forge did not see, as a person reported it or a revert shows."""
 
     __tablename__ = "missed"

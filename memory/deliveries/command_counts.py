@@ -5,37 +5,39 @@ from datetime import datetime
 from sqlalchemy import case, delete, func, select, update
 
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables import CommandedRow
-from safety.review_quota import WINDOW, Commented
+from memory.db.tables import CommandCountRow
+from safety.review_quota import WINDOW, CommentCounts
 
 
-async def note(database: Database, guid: str, repository_id: int, account_id: int, now: datetime) -> Commented:
+async def count_comment(
+    database: Database, guid: str, repository_id: int, account_id: int, now: datetime
+) -> CommentCounts:
     """Count one comment; a repeated call changes nothing. What is older than an hour is forgotten.
 
     :param guid: of its delivery.
     """
-    row = CommandedRow
+    row = CommandCountRow
     values = {"guid": guid, "repository_id": repository_id, "account_id": account_id, "at": now, "told": ""}
     here = row.repository_id == repository_id
     counted = select(func.count(), func.sum(case((row.account_id == account_id, 1), else_=0))).where(here)
 
-    def count(connection: Connection) -> Commented:
+    def count(connection: Connection) -> CommentCounts:
         connection.execute(insert_new(database.dialect, row, values))
         connection.execute(delete(row).where(row.at < now - WINDOW, row.guid != guid))
         everybody, own = connection.execute(counted).one()
-        return Commented(by_account=own, in_repository=everybody)
+        return CommentCounts(by_account=own, in_repository=everybody)
 
-    return await database.at_once(count)
+    return await database.run_in_transaction(count)
 
 
-async def tell_once(database: Database, guid: str, what: str) -> bool:
+async def claim_notice(database: Database, guid: str, what: str) -> bool:
     """Whether whoever wrote a comment is told this; not if another comment of theirs here was within the last hour.
 
     The comment that is answered stays the one, however often the answer has to be tried.
 
     :param guid: of its delivery.
     """
-    row = CommandedRow
+    row = CommandCountRow
     here = row.guid == guid
     # An update that changes nothing: it takes the row's lock, on SQLite that of the file, before anything is decided.
     held = update(row).where(here).values(told=row.told).returning(row.repository_id, row.account_id, row.told)
@@ -50,4 +52,4 @@ async def tell_once(database: Database, guid: str, what: str) -> bool:
         connection.execute(update(row).where(here).values(told=what))
         return True
 
-    return await database.at_once(mark)
+    return await database.run_in_transaction(mark)

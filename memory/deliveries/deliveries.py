@@ -10,7 +10,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, func, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.text.redaction import OWN, outgoing
+from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables import DeliveryRow
 
@@ -34,14 +34,14 @@ class Delivery:
 UNDER_WAY = "under way"
 FAILED = "failed"
 _FAILED = f"{FAILED}: "  # how the reason of a failed delivery begins
-_AGAIN = "/"  # between a delivery's GUID and what makes the GUID of its replay a new one; GitHub's have none
+_REPLAY_MARK = "/"  # between a delivery's GUID and what makes the GUID of its replay a new one; GitHub's have none
 _FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
 _ULID_OR_NUMBER = re.compile(r"\b(?:[0-9A-HJKMNP-TV-Z]{26}|\d+)\b")
 _IDENTIFIERS = frozenset(
     {"kind", "owner", "name", "login", "node_id", "head_sha", "base_sha", "updated_at", "written_at"}
 )
 """Fields of commands that nobody writes a credential into: the door has no time to look at them, too."""
-_LOOKED_UP = 500  # in one statement
+_BATCH = 500  # in one statement
 _INSERTS = {
     dialect: insert_new(dialect, DeliveryRow).returning(DeliveryRow.guid) for dialect in ("sqlite", "postgresql")
 }
@@ -66,26 +66,26 @@ def _values(delivery: Delivery) -> dict[str, Any]:
         "received_at": delivery.received_at,
         "outcome": "ignored" if delivery.command is None else "accepted",
         "reason": delivery.reason,
-        "command": _masked(delivery.command),
+        "command": _mask(delivery.command),
         "finished_at": delivery.received_at if delivery.command is None else None,
         "acts_once": delivery.acts_once,
     }
 
 
-async def may_come_again(database: Database, guid: str) -> None:
+async def allow_repeat(database: Database, guid: str) -> None:
     """Let what a delivery asked for in vain be asked for once more, by the same act of the same person."""
     async with database.transaction() as session:
         await session.execute(update(DeliveryRow).where(DeliveryRow.guid == guid).values(acts_once=None))
 
 
-def _masked(value: Any) -> Any:
+def _mask(value: Any) -> Any:
     """A command without credentials in what people wrote, and without NUL, which PostgreSQL cannot keep."""
     if isinstance(value, str):
-        return OWN(value.replace("\0", ""))
+        return PROCESS_REDACTOR(value.replace("\0", ""))
     if isinstance(value, dict):
         fields = cast(dict[str, Any], value)
-        return {name: each if name in _IDENTIFIERS else _masked(each) for name, each in fields.items()}
-    return [_masked(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
+        return {name: each if name in _IDENTIFIERS else _mask(each) for name, each in fields.items()}
+    return [_mask(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
 
 
 async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:
@@ -94,7 +94,7 @@ async def finish(database: Database, guid: str, reason: str, now: datetime) -> N
         await session.execute(
             update(DeliveryRow)
             .where(DeliveryRow.guid == guid, DeliveryRow.finished_at.is_(None))
-            .values(reason=outgoing(reason), finished_at=now)
+            .values(reason=redact_outgoing(reason), finished_at=now)
         )
 
 
@@ -104,27 +104,27 @@ async def find(database: Database, guid: str) -> DeliveryRow | None:
         return await session.get(DeliveryRow, guid)
 
 
-async def known(database: Database, guids: Sequence[str]) -> set[str]:
+async def find_stored(database: Database, guids: Sequence[str]) -> set[str]:
     """Which of these deliveries are stored."""
     found: set[str] = set()
-    for start in range(0, len(guids), _LOOKED_UP):
+    for start in range(0, len(guids), _BATCH):
         async with database.transaction() as session:
-            part = guids[start : start + _LOOKED_UP]
+            part = guids[start : start + _BATCH]
             found.update(await session.scalars(select(DeliveryRow.guid).where(DeliveryRow.guid.in_(part))))
     return found
 
 
-def again(guid: str, new_id: str) -> str:
+def build_replay_guid(guid: str, new_id: str) -> str:
     """The GUID of a replay of this delivery, or of the one it is a replay of itself."""
-    return f"{original(guid)}{_AGAIN}{new_id}"
+    return f"{strip_replay_mark(guid)}{_REPLAY_MARK}{new_id}"
 
 
-def original(guid: str) -> str:
+def strip_replay_mark(guid: str) -> str:
     """The GUID that GitHub gave."""
-    return guid.split(_AGAIN, 1)[0]
+    return guid.split(_REPLAY_MARK, 1)[0]
 
 
-def kind(reason: str) -> str:
+def classify_reason(reason: str) -> str:
     """The kind of outcome a reason tells of, of which there are few: without details, ids and numbers.
 
     >>> kind("failed: GitHub did not answer."), kind("2 runs ended, 1 purged"), kind("F-ABC234 is dismissed")
@@ -135,14 +135,14 @@ def kind(reason: str) -> str:
     return " ".join("run" if word == "runs" else word for word in outline.split()) or UNDER_WAY
 
 
-async def counts(database: Database) -> dict[tuple[str, str, str], int]:
+async def count_outcomes(database: Database) -> dict[tuple[str, str, str], int]:
     """How many deliveries there are by (event, outcome, kind of reason)."""
     found: Counter[tuple[str, str, str]] = Counter()
     columns = (DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason)
     async with database.transaction() as session:
         rows = await session.stream(select(*columns, func.count()).group_by(*columns))
         async for event, outcome, reason, number in rows:  # one row per run, so they are not collected
-            found[event, outcome, kind(reason)] += number
+            found[event, outcome, classify_reason(reason)] += number
     return dict(found)
 
 
@@ -157,14 +157,14 @@ class Failure:
     reason: str
 
 
-async def failures(database: Database, limit: int) -> Sequence[Failure]:
+async def list_failures(database: Database, limit: int) -> Sequence[Failure]:
     """The deliveries that failed and that no replay has made good since, newest first."""
     failed: dict[str, Failure] = {}
     async with database.transaction() as session:
-        made_good = await _made_good(session)
+        made_good = await _load_good_replays(session)
         query = select(DeliveryRow).where(_has_failed()).order_by(DeliveryRow.received_at.desc(), DeliveryRow.guid)
         async for row in await session.stream_scalars(query):
-            guid = original(row.guid)
+            guid = strip_replay_mark(row.guid)
             if guid not in failed and not (guid in made_good and made_good[guid] >= row.received_at):
                 what = row.reason.removeprefix(_FAILED)
                 failed[guid] = Failure(guid, row.received_at, row.event, row.action, what)
@@ -173,13 +173,13 @@ async def failures(database: Database, limit: int) -> Sequence[Failure]:
     return list(failed.values())
 
 
-async def _made_good(session: AsyncSession) -> dict[str, datetime]:
+async def _load_good_replays(session: AsyncSession) -> dict[str, datetime]:
     """By the GUID GitHub gave: when the last replay of it was asked for that did not fail."""
     replays = select(DeliveryRow.guid, DeliveryRow.received_at).where(
-        DeliveryRow.guid.contains(_AGAIN), DeliveryRow.finished_at.is_not(None), not_(_has_failed())
+        DeliveryRow.guid.contains(_REPLAY_MARK), DeliveryRow.finished_at.is_not(None), not_(_has_failed())
     )
     rows = await session.execute(replays.order_by(DeliveryRow.received_at))
-    return {original(guid): at for guid, at in rows}
+    return {strip_replay_mark(guid): at for guid, at in rows}
 
 
 def _has_failed() -> ColumnElement[bool]:

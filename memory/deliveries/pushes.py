@@ -11,7 +11,7 @@ from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, upsert
 from memory.db.tables import PushRow
 from memory.gates import gates
-from safety.authorization import Accepted, Authorship, Push
+from safety.authorization import Authorship, HeadApproval, Push
 
 
 async def note(
@@ -37,7 +37,7 @@ async def note(
             await session.execute(upsert(database.dialect, PushRow, values, {"at": at}))
 
 
-async def authorship(
+async def load_authorship(
     database: Database, repository: RepositoryRef, number: int, opener: int, accepting: Collection[str]
 ) -> Authorship:
     """Who wrote a pull request, as far as nobody else accepted that.
@@ -50,9 +50,9 @@ async def authorship(
         pushed = [Push(row.head_sha, row.by_id, row.at) for row in await session.scalars(query.order_by(PushRow.at))]
     if not pushed:
         return Authorship(opener)
-    asked = await gates.of_pull_request(database, repository.id, number)
+    asked = await gates.list_for_pull_request(database, repository.id, number)
     accepted = [
-        Accepted(gate.head_sha, gate.decision.by_id)
+        HeadApproval(gate.head_sha, gate.decision.by_id)
         for gate in asked
         if gate.name in accepting and gate.state is GateState.approved
         if gate.decision is not None and gate.decision.by_id is not None and not gate.decision.waived

@@ -9,21 +9,21 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from memory.db.engine import Database, insert_new
 from memory.db.tables import DeliveryLogRow, DoubtfulDeliveryRow
-from safety.redelivery import Doubtful
+from safety.redelivery import DoubtfulDelivery
 
 LEASE = timedelta(minutes=2)  # a request to GitHub hardly ever takes longer; whose does finds the turn taken
-_AT_ONCE = 200  # rows per transaction: the door must not wait for a long one
+_BATCH = 200  # rows per transaction: the door must not wait for a long one
 
 
 @dataclass(frozen=True)
-class Turn:
+class LogLease:
     """A process's turn at the log of an App; ``holder`` is made anew at each start."""
 
     app_id: int
     holder: str
 
 
-async def take(database: Database, turn: Turn, now: datetime, due: datetime) -> bool:
+async def acquire(database: Database, turn: LogLease, now: datetime, due: datetime) -> bool:
     """Take the turn, unless another process has it or the log was read after ``due``."""
     async with database.transaction() as session:  # most often there is nothing to take, and so nothing to write
         row = await session.get(DeliveryLogRow, turn.app_id)
@@ -35,46 +35,47 @@ async def take(database: Database, turn: Turn, now: datetime, due: datetime) -> 
         is_free = DeliveryLogRow.lease_until <= now
         is_due = or_(DeliveryLogRow.read_at.is_(None), DeliveryLogRow.read_at <= due)
         taken = update(DeliveryLogRow).where(DeliveryLogRow.app_id == turn.app_id, is_free, is_due)
-        return await _hits(session, taken.values(holder=turn.holder, lease_until=now + LEASE))
+        return await _changes_row(session, taken.values(holder=turn.holder, lease_until=now + LEASE))
 
 
-async def keep(database: Database, turn: Turn, now: datetime) -> bool:
+async def renew(database: Database, turn: LogLease, now: datetime) -> bool:
     """Make the turn last longer; whether it was still ours."""
     async with database.transaction() as session:
-        return await _hits(session, _ours(turn).values(lease_until=now + LEASE))
+        return await _changes_row(session, _update_own(turn).values(lease_until=now + LEASE))
 
 
-async def give_back(database: Database, turn: Turn, now: datetime) -> None:
+async def release(database: Database, turn: LogLease, now: datetime) -> None:
     """The log was read, or could not be: the next turn is due later."""
     async with database.transaction() as session:
-        await session.execute(_ours(turn).values(holder="", lease_until=now, read_at=now))
+        await session.execute(_update_own(turn).values(holder="", lease_until=now, read_at=now))
 
 
-async def read_to(database: Database, app_id: int) -> datetime | None:
+async def get_read_to(database: Database, app_id: int) -> datetime | None:
     """Up to which moment attempts were read; None if none ever were."""
     async with database.transaction() as session:
         row = await session.get(DeliveryLogRow, app_id)
         return None if row is None else row.read_to
 
 
-async def set_read_to(database: Database, turn: Turn, moment: datetime) -> None:
+async def set_read_to(database: Database, turn: LogLease, moment: datetime) -> None:
     """All attempts up to this moment were read, and what is doubtful among them is remembered."""
     async with database.transaction() as session:
-        await session.execute(_ours(turn).values(read_to=moment))
+        await session.execute(_update_own(turn).values(read_to=moment))
 
 
-async def remembered(database: Database) -> Sequence[Doubtful]:
+async def list_doubtful(database: Database) -> Sequence[DoubtfulDelivery]:
     """The deliveries that are doubtful."""
     async with database.transaction() as session:
         rows = await session.scalars(select(DoubtfulDeliveryRow))
         return [
-            Doubtful(each.guid, each.attempt_id, each.event, each.first_at, each.last_at, each.asked) for each in rows
+            DoubtfulDelivery(each.guid, each.attempt_id, each.event, each.first_at, each.last_at, each.asked)
+            for each in rows
         ]
 
 
-async def remember(database: Database, deliveries: Sequence[Doubtful]) -> None:
+async def save_doubtful(database: Database, deliveries: Sequence[DoubtfulDelivery]) -> None:
     """Remember deliveries as they are described now."""
-    for part in _parts(deliveries):
+    for part in _split(deliveries):
         rows = [
             {
                 "guid": each.guid,
@@ -91,17 +92,17 @@ async def remember(database: Database, deliveries: Sequence[Doubtful]) -> None:
             await session.execute(insert_new(database.dialect, DoubtfulDeliveryRow).values(rows))
 
 
-async def forget(database: Database, deliveries: Sequence[Doubtful]) -> None:
+async def remove_doubtful(database: Database, deliveries: Sequence[DoubtfulDelivery]) -> None:
     """Remember deliveries no longer."""
-    for part in _parts(deliveries):
+    for part in _split(deliveries):
         async with database.transaction() as session:
             await session.execute(delete(DoubtfulDeliveryRow).where(DoubtfulDeliveryRow.guid.in_(_guids(part))))
 
 
-async def claim(database: Database, turn: Turn, delivery: Doubtful, now: datetime) -> bool:
+async def claim(database: Database, turn: LogLease, delivery: DoubtfulDelivery, now: datetime) -> bool:
     """Count a delivery as asked for, before it is; False if the turn is another process's by now."""
     async with database.transaction() as session:
-        if not await _hits(session, _ours(turn).values(lease_until=now + LEASE)):
+        if not await _changes_row(session, _update_own(turn).values(lease_until=now + LEASE)):
             return False
         await session.execute(
             update(DoubtfulDeliveryRow)
@@ -111,18 +112,18 @@ async def claim(database: Database, turn: Turn, delivery: Doubtful, now: datetim
         return True
 
 
-def _ours(turn: Turn) -> Update:
+def _update_own(turn: LogLease) -> Update:
     return update(DeliveryLogRow).where(DeliveryLogRow.app_id == turn.app_id, DeliveryLogRow.holder == turn.holder)
 
 
-async def _hits(session: AsyncSession, statement: Update) -> bool:
+async def _changes_row(session: AsyncSession, statement: Update) -> bool:
     result = await session.execute(statement)
     return isinstance(result, CursorResult) and result.rowcount == 1
 
 
-def _parts(deliveries: Sequence[Doubtful]) -> Sequence[Sequence[Doubtful]]:
-    return [deliveries[start : start + _AT_ONCE] for start in range(0, len(deliveries), _AT_ONCE)]
+def _split(deliveries: Sequence[DoubtfulDelivery]) -> Sequence[Sequence[DoubtfulDelivery]]:
+    return [deliveries[start : start + _BATCH] for start in range(0, len(deliveries), _BATCH)]
 
 
-def _guids(deliveries: Sequence[Doubtful]) -> list[str]:
+def _guids(deliveries: Sequence[DoubtfulDelivery]) -> list[str]:
     return [each.guid for each in deliveries]

@@ -10,12 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.commands import Sender
 from domain.events import EventType
 from domain.ids import new_id
-from domain.memories.memory import Archived, Kind, Memory, Origin, Use, learned
-from domain.review.anchors import Spot
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Use, create_memory
+from domain.review.anchors import Anchor
 from domain.review.findings import Finding, Layer, Severity
-from domain.review.suppression import Past, folder
+from domain.review.suppression import PriorDismissal, parent_folder
 from domain.runs.run import RepositoryRef, Run
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.db.tables import DismissalRow, FindingRow, RunRow
 from memory.learned import capacity, memories
@@ -47,31 +47,33 @@ async def add(
     :param learns: whether anything may be learned here.
     :param most: memories that may live here.
     """
-    reason = outgoing(reason)
+    reason = redact_outgoing(reason)
     async with database.transaction() as session:
-        await capacity.take_turn(session, database.dialect, repository.id)
-        standing = await _standing(session, repository, number, found)
+        await capacity.lock_repository(session, database.dialect, repository.id)
+        standing = await _find_active(session, repository, number, found)
         new = [finding for finding in found if finding.fingerprint not in standing]
         memory_of: dict[tuple[str, str], Memory] = {}
         for finding in new if learns else ():
-            if _lesson(finding) not in memory_of:
-                memory_of[_lesson(finding)] = _taught(repository, number, finding, sender, reason, now)
-        trace = await ledger.newest_run(session, repository, number)
+            if _lesson_key(finding) not in memory_of:
+                memory_of[_lesson_key(finding)] = _build_memory(repository, number, finding, sender, reason, now)
+        trace = await ledger.find_trace(session, repository, number)
         kept = await capacity.keep(session, repository.id, [*memory_of.values()], most, trace, now)
         taught = {lesson: memory.id for lesson, memory in memory_of.items() if memory in kept}
         for finding in new:
-            memory_id = taught.get(_lesson(finding), "")
+            memory_id = taught.get(_lesson_key(finding), "")
             session.add(_row(repository, number, finding, sender, role, reason, memory_id, now))
             if learns:
                 cause = _cause(finding.fingerprint)
-                await memories.use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
+                await memories.record_use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
             facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
-            await ledger.tell_of(session, repository, number, EventType.feedback_dismissed, sender, now, **facts)
-    of = {each.fingerprint: standing.get(each.fingerprint, taught.get(_lesson(each), "")) for each in found}
+            await ledger.record_person_action(
+                session, repository, number, EventType.feedback_dismissed, sender, now, **facts
+            )
+    of = {each.fingerprint: standing.get(each.fingerprint, taught.get(_lesson_key(each), "")) for each in found}
     return {of[each.fingerprint]: each for each in reversed(found) if of[each.fingerprint]}
 
 
-async def _standing(
+async def _find_active(
     session: AsyncSession, repository: RepositoryRef, number: int, found: Sequence[Finding]
 ) -> Mapping[str, str]:
     """Which of these findings are dismissed in their pull request: fingerprint → what that taught."""
@@ -86,8 +88,8 @@ async def _standing(
     return {row.fingerprint: row.memory_id for row in known}
 
 
-def _lesson(finding: Finding) -> tuple[str, str]:
-    return finding.rule, folder(finding.path)
+def _lesson_key(finding: Finding) -> tuple[str, str]:
+    return finding.rule, parent_folder(finding.path)
 
 
 async def undo(
@@ -100,19 +102,19 @@ async def undo(
 
 async def undo_all(
     database: Database, repository: RepositoryRef, number: int, ids: Collection[str], sender: Sender, now: datetime
-) -> Sequence[Past]:
+) -> Sequence[PriorDismissal]:
     """Take these dismissals back, with the memories they taught; those that stood until now."""
     return await _undo(database, repository, number, DismissalRow.id.in_(ids), sender, now)
 
 
-async def undo_taught(
+async def undo_by_memory(
     database: Database, repository: RepositoryRef, number: int, memory_id: str, sender: Sender, now: datetime
-) -> Sequence[Past]:
+) -> Sequence[PriorDismissal]:
     """Take the dismissal back that taught a memory, with the memory; none if it was not a dismissal that taught it."""
     return await _undo(database, repository, number, DismissalRow.memory_id == memory_id, sender, now)
 
 
-async def taught_in(database: Database, repository: RepositoryRef, memory_id: str) -> Collection[int]:
+async def find_pull_requests(database: Database, repository: RepositoryRef, memory_id: str) -> Collection[int]:
     """The pull requests in which a dismissal taught a memory, also one that was taken back since."""
     async with database.transaction() as session:
         numbers = await session.scalars(
@@ -130,7 +132,7 @@ async def _undo(
     which: ColumnElement[bool],
     sender: Sender,
     now: datetime,
-) -> Sequence[Past]:
+) -> Sequence[PriorDismissal]:
     async with database.transaction() as session:
         rows = await session.scalars(
             update(DismissalRow)
@@ -138,7 +140,7 @@ async def _undo(
             .values(undone_at=now)
             .returning(DismissalRow)
         )
-        undone = [_past(row) for row in rows]
+        undone = [_from_row(row) for row in rows]
         taught = {past.memory_id for past in undone}
         others = select(DismissalRow.memory_id).where(
             DismissalRow.repository_id == repository.id,
@@ -148,9 +150,11 @@ async def _undo(
         taught -= set(await session.scalars(others))  # what was dismissed together and still is goes on teaching it
         await memories.archive_within(session, taught, Archived.forgotten, now)
         for past in undone:
-            await memories.take_back_within(session, Use.dismissed, _cause(past.fingerprint), now)
+            await memories.undo_use_within(session, Use.dismissed, _cause(past.fingerprint), now)
             facts = {"finding": past.name, "rule": past.rule}
-            await ledger.tell_of(session, repository, number, EventType.feedback_undismissed, sender, now, **facts)
+            await ledger.record_person_action(
+                session, repository, number, EventType.feedback_undismissed, sender, now, **facts
+            )
         return undone
 
 
@@ -159,7 +163,7 @@ def _cause(fingerprint: str) -> str:
     return f"dismissal of {fingerprint}"
 
 
-async def judged_during(database: Database, run: Run) -> bool:
+async def has_changed_during(database: Database, run: Run) -> bool:
     """Whether a finding of its pull request was dismissed, or a dismissal taken back, since the run was admitted."""
     began = select(RunRow.created_at).where(RunRow.id == run.id).scalar_subquery()
     query = select(DismissalRow.id).where(
@@ -171,7 +175,9 @@ async def judged_during(database: Database, run: Run) -> bool:
         return await session.scalar(query.limit(1)) is not None
 
 
-async def among(database: Database, repository: RepositoryRef, fingerprints: Collection[str]) -> dict[str, Dismissal]:
+async def find_by_fingerprint(
+    database: Database, repository: RepositoryRef, fingerprints: Collection[str]
+) -> dict[str, Dismissal]:
     """Which of these findings were dismissed in this repository, in this pull request or an earlier one."""
     async with database.transaction() as session:
         rows = await session.scalars(
@@ -186,13 +192,13 @@ async def among(database: Database, repository: RepositoryRef, fingerprints: Col
         return {row.fingerprint: Dismissal(row.by_login, row.created_at, row.reason) for row in rows}
 
 
-async def like(
+async def find_related(
     database: Database,
     repository: RepositoryRef,
     rules: Collection[str],
     places: Collection[str] = (),
     paths: Collection[str] = (),
-) -> Sequence[Past]:
+) -> Sequence[PriorDismissal]:
     """The dismissals that stand in this repository; oldest first.
 
     :param rules: of findings of these rules,
@@ -219,17 +225,17 @@ async def like(
         .order_by(DismissalRow.id)
     )
     async with database.transaction() as session:
-        return [_past(row, content) for row, content in await session.execute(query)]
+        return [_from_row(row, content) for row, content in await session.execute(query)]
 
 
-def _past(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Past:
+def _from_row(row: DismissalRow, content: Mapping[str, Any] | None = None) -> PriorDismissal:
     """The dismissal.
 
     :param content: of the finding, if it is known.
     """
     finding = content or {}
     spot = finding.get("spot")
-    return Past(
+    return PriorDismissal(
         id=row.id,
         number=row.number,
         name=row.name,
@@ -244,18 +250,18 @@ def _past(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Past:
         at=row.created_at,
         role=row.by_role,
         severity=Severity(finding.get("severity", Severity.warning)),
-        spot=None if spot is None else Spot.model_validate(spot),
+        spot=None if spot is None else Anchor.model_validate(spot),
     )
 
 
-def _taught(
+def _build_memory(
     repository: RepositoryRef, number: int, finding: Finding, sender: Sender, reason: str, now: datetime
 ) -> Memory:
     """What a dismissal teaches. A path and a message are a stranger's words: outside of all frames none is told."""
-    return learned(
+    return create_memory(
         repository,
         Origin.person,
-        Kind.semantic,
+        MemoryKind.semantic,
         f"{finding.rule} was dismissed in #{number}: {reason or 'no reason given'}",
         f"dismissal of {finding.id} in #{number} by {sender.login}",
         now,

@@ -9,10 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.events import EventType
-from domain.ids import finding_id, new_id
+from domain.ids import make_finding_id, new_id
 from domain.review.findings import CREDENTIAL, Finding
 from domain.review.inline_comments import Remark
-from domain.review.suppression import TakenUp
+from domain.review.suppression import UptakeRecord
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
 from memory.db.tables import DismissalRow, FindingRow, RunRow
@@ -33,7 +33,7 @@ async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding],
     new: list[dict[str, Any]] = []
     for finding in findings:
         row = known.get(finding.fingerprint)
-        name = row.name if row else finding_id(finding.fingerprint, taken)
+        name = row.name if row else make_finding_id(finding.fingerprint, taken)
         named.append(finding.model_copy(update={"id": name}))
         content = named[-1].model_dump(mode="json")
         if row is not None:
@@ -41,7 +41,7 @@ async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding],
             continue
         taken.add(name)
         new.append(_row(run, named[-1], content, now))
-        ledger.tell(
+        ledger.record(
             session,
             run.id,
             EventType.finding_detected,
@@ -56,7 +56,7 @@ async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding],
     return tuple(named)
 
 
-async def posted_before(database: Database, run: Run) -> set[str]:
+async def load_posted_before(database: Database, run: Run) -> set[str]:
     """Fingerprints of findings that a review of an *earlier* run of this pull request carries."""
     async with database.transaction() as session:
         found = await session.scalars(
@@ -85,48 +85,48 @@ async def mark_posted(database: Database, run: Run, fingerprints: Collection[str
         )
 
 
-async def credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
+async def load_credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
     """The credentials that were found in a pull request so far, the first found first."""
     rule = FindingRow.content["rule"].as_string()
-    query = _of_pull_request(repository_id, number).where(rule.startswith(CREDENTIAL)).order_by(FindingRow.id)
+    query = _select_in(repository_id, number).where(rule.startswith(CREDENTIAL)).order_by(FindingRow.id)
     async with database.transaction() as session:
         return [Finding.model_validate(row.content) for row in await session.scalars(query)]
 
 
-async def by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
+async def find_by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
     """The finding people call by this name in this pull request."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_pull_request(repository_id, number).where(FindingRow.name == name.upper()))
+        row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name.upper()))
         return None if row is None else Finding.model_validate(row.content)
 
 
-async def names(database: Database, repository_id: int, number: int) -> Sequence[str]:
+async def list_names(database: Database, repository_id: int, number: int) -> Sequence[str]:
     """What the findings of a pull request are called."""
     async with database.transaction() as session:
-        query = _of_pull_request(repository_id, number).with_only_columns(FindingRow.name)
+        query = _select_in(repository_id, number).with_only_columns(FindingRow.name)
         return list(await session.scalars(query))
 
 
-async def posted(database: Database, repository_id: int, number: int) -> set[str]:
+async def load_posted(database: Database, repository_id: int, number: int) -> set[str]:
     """Fingerprints of the findings that a review of this pull request carries."""
-    query = _of_pull_request(repository_id, number).where(FindingRow.posted_by.is_not(None))
+    query = _select_in(repository_id, number).where(FindingRow.posted_by.is_not(None))
     async with database.transaction() as session:
         return {row.fingerprint for row in await session.scalars(query)}
 
 
-async def by_comment(database: Database, repository_id: int, number: int) -> dict[int, Remark]:
+async def load_by_comment(database: Database, repository_id: int, number: int) -> dict[int, Remark]:
     """The findings that a comment carries: id of the first comment of its thread → findings, the gravest first."""
-    query = _of_pull_request(repository_id, number).where(FindingRow.comment_id.is_not(None))
+    query = _select_in(repository_id, number).where(FindingRow.comment_id.is_not(None))
     carried: dict[int, list[Finding]] = {}
     async with database.transaction() as session:
         for row in await session.scalars(query):
             carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
-    return {comment: tuple(sorted(found, key=lambda each: each.weight)) for comment, found in carried.items()}
+    return {comment: tuple(sorted(found, key=lambda each: each.sort_key)) for comment, found in carried.items()}
 
 
-async def are_being_placed(database: Database, repository_id: int, number: int) -> bool:
+async def has_unplaced(database: Database, repository_id: int, number: int) -> bool:
     """Whether a finding was posted of which no comment is known: GitHub may not show it yet."""
-    query = _of_pull_request(repository_id, number).with_only_columns(FindingRow.id)
+    query = _select_in(repository_id, number).with_only_columns(FindingRow.id)
     query = query.where(FindingRow.posted_by.is_not(None), FindingRow.comment_id.is_(None))
     async with database.transaction() as session:
         return await session.scalar(query.limit(1)) is not None
@@ -149,7 +149,7 @@ async def note_comments(database: Database, run: Run, comments: Mapping[str, int
             )
 
 
-DISMISSED = (
+IS_DISMISSED = (
     select(DismissalRow.id)
     .where(
         DismissalRow.repository_id == FindingRow.repository_id,
@@ -162,7 +162,7 @@ DISMISSED = (
 """That a finding was dismissed in its own pull request, and still is; for queries about findings."""
 
 
-async def taken_up(database: Database, repository_id: int, rules: Collection[str]) -> Sequence[TakenUp]:
+async def find_resolved(database: Database, repository_id: int, rules: Collection[str]) -> Sequence[UptakeRecord]:
     """Findings of these rules that a comment carried and that a later, reviewed head does not have any more.
 
     Who changed the line, and whether because of the comment, is not known. A finding that was ever dismissed does not
@@ -201,17 +201,17 @@ async def taken_up(database: Database, repository_id: int, rules: Collection[str
         )
     )
     async with database.transaction() as session:
-        return [TakenUp(rule, path) for rule, path in await session.execute(query)]
+        return [UptakeRecord(rule, path) for rule, path in await session.execute(query)]
 
 
-async def runs_of(database: Database, repository_id: int, number: int, name: str) -> tuple[str, str] | None:
+async def find_runs(database: Database, repository_id: int, number: int, name: str) -> tuple[str, str] | None:
     """The ids of the first and the last run that found it."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_pull_request(repository_id, number).where(FindingRow.name == name))
+        row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name))
         return None if row is None else (row.first_run, row.last_run)
 
 
-def _of_pull_request(repository_id: int, number: int) -> Select[FindingRow]:
+def _select_in(repository_id: int, number: int) -> Select[FindingRow]:
     return select(FindingRow).where(FindingRow.repository_id == repository_id, FindingRow.number == number)
 
 

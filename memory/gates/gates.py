@@ -9,11 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Superseded
 from domain.events import EventType
-from domain.gates import Deciding, Gate, GateDecision, GateRequest, GateState
+from domain.gates import DecisionAttempt, Gate, GateDecision, GateRequest, GateState
 from domain.ids import new_id
-from domain.money import NO_SLICE
+from domain.money import NO_EXTENSION
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
-from domain.text.redaction import OWN
+from domain.text.redaction import PROCESS_REDACTOR
 from memory.budgets import grants
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables import EventRow, GateRow, PullRequestRow, RunRow
@@ -43,43 +43,45 @@ async def ask(database: Database, run: Run, request: GateRequest, now: datetime)
         await session.execute(insert_new(database.dialect, GateRow, values))
         row = (
             await session.scalars(
-                _of_run(run.id).where(GateRow.name == request.name, GateRow.subject == request.subject)
+                _select_for_run(run.id).where(GateRow.name == request.name, GateRow.subject == request.subject)
             )
         ).one()
         if not await _is_current(session, row):
             raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
         if row.id == gate_id:
-            row.comment_id = None if request.shows else await _vacant_comment(session, row)
+            row.comment_id = None if request.shows else await _find_vacant_comment(session, row)
             facts = {"gate": row.id, "name": row.name, "until": request.seconds, "reasons": _texts(request)}
-            ledger.tell(session, run.id, EventType.gate_requested, now, phase=request.phase, payload=facts)
+            ledger.record(session, run.id, EventType.gate_requested, now, phase=request.phase, payload=facts)
         return _gate(row)
 
 
-async def decide(database: Database, gate_id: str, state: GateState, decision: GateDecision) -> Deciding:
+async def decide(database: Database, gate_id: str, state: GateState, decision: GateDecision) -> DecisionAttempt:
     """Decide a gate and grant what goes with that, unless it is decided, its time is over, or its object is gone."""
     async with database.transaction() as session:
-        row = await _held(session, gate_id)
+        row = await _lock(session, gate_id)
         if row.state != GateState.waiting.value:
-            _tell(session, row, EventType.gate_contested, decision, said=state.value)
-            return Deciding(_gate(row), counted=False)
+            _record(session, row, EventType.gate_contested, decision, said=state.value)
+            return DecisionAttempt(_gate(row), counted=False)
         if row.until <= decision.at:
             _close(session, row, GateState.expired, GateDecision(at=decision.at, via="timeout"))
-            return Deciding(_gate(row), counted=False)
+            return DecisionAttempt(_gate(row), counted=False)
         if not await _is_current(session, row):
-            return Deciding(_gate(row), counted=False)
+            return DecisionAttempt(_gate(row), counted=False)
         _close(session, row, state, decision)
         gate = _gate(row)
-        if decision.grants != NO_SLICE:
-            await grants.give(session, database.dialect, gate.run_id, gate.request.phase, decision.grants, decision.at)
-        return Deciding(gate, counted=True)
+        if decision.grants != NO_EXTENSION:
+            await grants.extend_within(
+                session, database.dialect, gate.run_id, gate.request.phase, decision.grants, decision.at
+            )
+        return DecisionAttempt(gate, counted=True)
 
 
 async def delegate(database: Database, gate_id: str, to_login: str, by: GateDecision) -> Gate:
     """Note whom a person passed a gate on to."""
     async with database.transaction() as session:
-        row = await _held(session, gate_id)
+        row = await _lock(session, gate_id)
         row.delegate = to_login
-        _tell(session, row, EventType.gate_delegated, by, to=to_login)
+        _record(session, row, EventType.gate_delegated, by, to=to_login)
         return _gate(row)
 
 
@@ -89,7 +91,7 @@ async def expire(database: Database, now: datetime) -> int:
     async with database.transaction() as session:
         if await session.scalar(due.limit(1)) is None:
             return 0
-        rows = [await _held(session, gate_id) for gate_id in (await session.scalars(due)).all()]
+        rows = [await _lock(session, gate_id) for gate_id in (await session.scalars(due)).all()]
         for row in rows:
             if row.state == GateState.waiting.value:
                 _close(session, row, GateState.expired, GateDecision(at=now, via="timeout"))
@@ -114,7 +116,7 @@ async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why:
     return [_gate(row) for row in rows]
 
 
-async def escalated(database: Database, gate: Gate, to: Sequence[str], now: datetime) -> None:
+async def record_escalation(database: Database, gate: Gate, to: Sequence[str], now: datetime) -> None:
     """Record, once, that somebody was told that nobody answered."""
     facts = {"gate": gate.id, "name": gate.name, "to": [*to]}
     told = select(func.count()).where(
@@ -124,10 +126,10 @@ async def escalated(database: Database, gate: Gate, to: Sequence[str], now: date
     )
     async with database.transaction() as session:
         if not await session.scalar(told):
-            ledger.tell(session, gate.run_id, EventType.gate_escalated, now, phase=gate.request.phase, payload=facts)
+            ledger.record(session, gate.run_id, EventType.gate_escalated, now, phase=gate.request.phase, payload=facts)
 
 
-async def shown(
+async def save_location(
     database: Database, gate_id: str, *, check_id: int | None = None, comment_id: int | None = None
 ) -> None:
     """Note where a gate is shown on GitHub."""
@@ -147,40 +149,40 @@ async def get(database: Database, gate_id: str) -> Gate | None:
         return None if row is None else _gate(row)
 
 
-async def of_run(database: Database, run_id: str) -> Sequence[Gate]:
+async def list_for_run(database: Database, run_id: str) -> Sequence[Gate]:
     """Everything a run asked, in order."""
-    return await database.at_once(lambda connection: asked_by(connection, run_id))
+    return await database.run_in_transaction(lambda connection: list_within(connection, run_id))
 
 
-_OF_RUN = select(*inspect(GateRow).columns).where(GateRow.run_id == bindparam("run")).order_by(GateRow.id)
+_SELECT_FOR_RUN = select(*inspect(GateRow).columns).where(GateRow.run_id == bindparam("run")).order_by(GateRow.id)
 
 
-def asked_by(connection: Connection, run_id: str) -> Sequence[Gate]:
+def list_within(connection: Connection, run_id: str) -> Sequence[Gate]:
     """The same as :func:`of_run`, within a transaction."""
-    return [_gate(row) for row in connection.execute(_OF_RUN, {"run": run_id})]
+    return [_gate(row) for row in connection.execute(_SELECT_FOR_RUN, {"run": run_id})]
 
 
-async def of_pull_request(
+async def list_for_pull_request(
     database: Database, repository_id: int, number: int, *, waiting: bool = False
 ) -> Sequence[Gate]:
     """Everything that was asked on a pull request, in order, or what waits there."""
     query = select(GateRow).where(GateRow.repository_id == repository_id, GateRow.number == number).order_by(GateRow.id)
-    return await _found(database, query.where(GateRow.state == GateState.waiting.value) if waiting else query)
+    return await _load(database, query.where(GateRow.state == GateState.waiting.value) if waiting else query)
 
 
-async def latest(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
+async def list_latest(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
     """The newest gates of all repositories first."""
     query = select(GateRow).order_by(GateRow.id.desc()).limit(limit)
-    return await _found(database, query if state is None else query.where(GateRow.state == state.value))
+    return await _load(database, query if state is None else query.where(GateRow.state == state.value))
 
 
-async def named(database: Database, shown_id: str) -> Sequence[Gate]:
+async def find_by_short_id(database: Database, shown_id: str) -> Sequence[Gate]:
     """The gates whose id ends like this: ``G-`` and six characters, or a whole id."""
     ends = GateRow.id.endswith(shown_id.removeprefix("G-"), autoescape=True)
-    return await _found(database, select(GateRow).where(ends).limit(5))
+    return await _load(database, select(GateRow).where(ends).limit(5))
 
 
-async def answered(database: Database) -> Sequence[tuple[Gate, Run]]:
+async def list_answered(database: Database) -> Sequence[tuple[Gate, Run]]:
     """The decided gates whose run still waits, with that run: somebody has to let it go on."""
     query = (
         select(GateRow, RunRow)
@@ -195,12 +197,12 @@ async def answered(database: Database) -> Sequence[tuple[Gate, Run]]:
         return [(_gate(gate), run.as_run()) for gate, run in (await session.execute(query))]
 
 
-async def _found(database: Database, query: Select[GateRow]) -> Sequence[Gate]:
+async def _load(database: Database, query: Select[GateRow]) -> Sequence[Gate]:
     async with database.transaction() as session:
         return [_gate(row) for row in await session.scalars(query)]
 
 
-def _of_run(run_id: str) -> Select[GateRow]:
+def _select_for_run(run_id: str) -> Select[GateRow]:
     return select(GateRow).where(GateRow.run_id == run_id).order_by(GateRow.id)
 
 
@@ -215,7 +217,7 @@ async def _set_aside(session: AsyncSession, run_id: str, request: GateRequest) -
     await session.execute(void.values(subject=GateRow.subject + " until " + GateRow.id))
 
 
-async def _held(session: AsyncSession, gate_id: str) -> GateRow:
+async def _lock(session: AsyncSession, gate_id: str) -> GateRow:
     """The gate's row, held until the end of the transaction."""
     held = update(GateRow).where(GateRow.id == gate_id).values(state=GateRow.state).returning(GateRow)
     return (await session.scalars(held, execution_options={"populate_existing": True})).one()
@@ -232,7 +234,7 @@ async def _is_current(session: AsyncSession, row: GateRow) -> bool:
     return bool(await session.scalar(query))
 
 
-async def _vacant_comment(session: AsyncSession, row: GateRow) -> int | None:
+async def _find_vacant_comment(session: AsyncSession, row: GateRow) -> int | None:
     """The comment of the last gate of this name here, if that gate lost its object and nobody else uses it."""
     last = await session.scalar(
         select(GateRow)
@@ -249,12 +251,12 @@ async def _vacant_comment(session: AsyncSession, row: GateRow) -> int | None:
 
 
 def _close(session: AsyncSession, row: GateRow, state: GateState, decision: GateDecision) -> None:
-    told = cast(dict[str, Any], OWN.values(decision.model_dump(mode="json")))
+    told = cast(dict[str, Any], PROCESS_REDACTOR.redact_values(decision.model_dump(mode="json")))
     row.state, row.decision, row.decided_at = state.value, told, decision.at
-    _tell(session, row, _EVENTS[state], decision)
+    _record(session, row, _EVENTS[state], decision)
 
 
-def _tell(session: AsyncSession, row: GateRow, kind: EventType, decision: GateDecision, **more: str) -> None:
+def _record(session: AsyncSession, row: GateRow, kind: EventType, decision: GateDecision, **more: str) -> None:
     """A decision is part of the audit: who, how, with which words, and how long people took."""
     facts = {
         "gate": row.id,
@@ -264,7 +266,7 @@ def _tell(session: AsyncSession, row: GateRow, kind: EventType, decision: GateDe
         **more,
     }
     seconds = max(0.0, (decision.at - row.asked_at).total_seconds())
-    ledger.tell(session, row.run_id, kind, decision.at, source="gate", payload=facts, duration=seconds)
+    ledger.record(session, row.run_id, kind, decision.at, source="gate", payload=facts, duration=seconds)
 
 
 def _texts(request: GateRequest) -> list[str]:
@@ -283,7 +285,7 @@ def _values(gate_id: str, run: Run, request: GateRequest, now: datetime) -> dict
         "head_sha": run.head_sha,
         "name": request.name,
         "subject": request.subject,
-        "request": OWN.values(request.model_dump(mode="json")),
+        "request": PROCESS_REDACTOR.redact_values(request.model_dump(mode="json")),
         "state": GateState.waiting.value,
         "asked_at": now,
         "until": now + request.timeout,

@@ -16,7 +16,7 @@ _ANSWERED = {GateState.approved.value, GateState.rejected.value}
 
 
 @dataclass(frozen=True)
-class Record:
+class GateStatistics:
     """How the gates of one name were answered.
 
     :param median_seconds: from question to answer, of those that people answered; None if nobody did.
@@ -27,20 +27,20 @@ class Record:
     median_seconds: float | None
 
     @property
-    def asked(self) -> int:
+    def total(self) -> int:
         return self.counts.total()
 
 
-async def listed(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
+async def list_waiting_first(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
     """The newest gates, those that wait before all others."""
     if state is not None:
-        return await gates.latest(database, limit, state)
-    waiting = await gates.latest(database, limit, GateState.waiting)
-    rest = [gate for gate in await gates.latest(database, limit) if not gate.is_waiting]
+        return await gates.list_latest(database, limit, state)
+    waiting = await gates.list_latest(database, limit, GateState.waiting)
+    rest = [gate for gate in await gates.list_latest(database, limit) if not gate.is_waiting]
     return [*waiting, *rest][:limit]
 
 
-async def records(database: Database) -> Sequence[Record]:
+async def load_statistics(database: Database) -> Sequence[GateStatistics]:
     """The records of all gates, by name."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
@@ -50,4 +50,6 @@ async def records(database: Database) -> Sequence[Record]:
             counts[name][state] += 1
             if state in _ANSWERED and decided_at is not None:
                 seconds[name].append(max(0.0, (decided_at - asked_at).total_seconds()))
-    return [Record(name, counts[name], median(seconds[name]) if seconds[name] else None) for name in sorted(counts)]
+    return [
+        GateStatistics(name, counts[name], median(seconds[name]) if seconds[name] else None) for name in sorted(counts)
+    ]

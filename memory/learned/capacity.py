@@ -14,7 +14,7 @@ from memory.ledger import ledger
 from safety import memory_eviction
 
 
-async def take_turn(session: AsyncSession, dialect: str, repository_id: int) -> None:
+async def lock_repository(session: AsyncSession, dialect: str, repository_id: int) -> None:
     """Have who adds memories to a repository take turns until the end of the transaction: so that none counts wrong."""
     if dialect == "postgresql":
         name = func.hashtextextended(f"memories of {repository_id}", 0)
@@ -37,11 +37,11 @@ async def keep(
     count = await session.scalar(select(func.count()).where(*is_live)) or 0
     kept = new
     if count + len(new) > most:
-        live = [memories.of_row(row) for row in await session.scalars(select(MemoryRow).where(*is_live))]
-        found = memory_eviction.room(live, new, most, now)
+        live = [memories.from_row(row) for row in await session.scalars(select(MemoryRow).where(*is_live))]
+        found = memory_eviction.plan_eviction(live, new, most, now)
         kept = found.kept
         await _archive(session, repository_id, [each.id for each in found.gone], trace, now)
-    session.add_all(map(memories.row_of, kept))
+    session.add_all(map(memories.to_row, kept))
     await session.flush()
     return kept
 
@@ -49,4 +49,4 @@ async def keep(
 async def _archive(session: AsyncSession, repository_id: int, ids: Sequence[str], trace: str, now: datetime) -> None:
     for memory_id in await memories.archive_within(session, ids, Archived.crowded, now):
         facts = {"memory": memory_id, "repository": repository_id, "why": Archived.crowded.value}
-        ledger.tell(session, trace, EventType.memory_archived, now, source="capacity", payload=facts)
+        ledger.record(session, trace, EventType.memory_archived, now, source="capacity", payload=facts)

@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, String, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
-from domain.memories.memory import Archived, Kind, Memory
-from domain.memories.validation import key
+from domain.memories.memory import Archived, Memory, MemoryKind
+from domain.memories.validation import make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
@@ -30,7 +30,7 @@ _EVENTS = (
 
 
 @dataclass(frozen=True)
-class Shelved:
+class CatalogueEntry:
     """A memory with how often it was recalled.
 
     :param recalled_at: None if it never was.
@@ -60,7 +60,7 @@ class Recall:
 
 
 @dataclass(frozen=True)
-class Dismissed:
+class SourceDismissal:
     """The dismissal that taught a memory."""
 
     finding: str
@@ -70,29 +70,29 @@ class Dismissed:
 
 
 @dataclass(frozen=True)
-class Story:
+class MemoryHistory:
     """All that is known of a memory, oldest first.
 
     :param uses: (moment, what became of it, its cause).
     :param events: who stored, edited or archived it, as far as the ledger goes back.
     """
 
-    shelved: Shelved
+    entry: CatalogueEntry
     uses: Sequence[tuple[datetime, str, str]]
     recalls: Sequence[Recall]
     events: Sequence[Event]
-    dismissals: Sequence[Dismissed]
+    dismissals: Sequence[SourceDismissal]
 
 
-async def listed(
+async def list_memories(
     database: Database,
     repository_ids: Sequence[int] | None,
-    kind: Kind | None = None,
+    kind: MemoryKind | None = None,
     *,
     patterns: bool = False,
     archived: bool = False,
     limit: int | None = None,
-) -> Sequence[Shelved]:
+) -> Sequence[CatalogueEntry]:
     """What is remembered, newest first.
 
     :param repository_ids: None: everywhere.
@@ -110,20 +110,20 @@ async def listed(
         query = query.where(MemoryRow.archived_at.is_(None))
     async with database.transaction() as session:
         rows = (await session.scalars(query.limit(limit))).all()
-        return await _shelved(session, rows)
+        return await _build_entries(session, rows)
 
 
-async def named(database: Database, shown: str) -> Sequence[Memory]:
+async def find_by_short_id(database: Database, shown: str) -> Sequence[Memory]:
     """The memories of any repository whose id ends like this."""
     ends = MemoryRow.id.endswith(shown.upper().removeprefix("M-"), autoescape=True)
     async with database.transaction() as session:
-        return [memories.of_row(row) for row in await session.scalars(select(MemoryRow).where(ends).limit(5))]
+        return [memories.from_row(row) for row in await session.scalars(select(MemoryRow).where(ends).limit(5))]
 
 
-async def story(database: Database, memory: Memory) -> Story:
+async def load_history(database: Database, memory: Memory) -> MemoryHistory:
     """All that is known of a memory."""
     async with database.transaction() as session:
-        [shelved] = await _shelved(session, [await session.get_one(MemoryRow, memory.id)])
+        [shelved] = await _build_entries(session, [await session.get_one(MemoryRow, memory.id)])
         used = select(MemoryUseRow).where(MemoryUseRow.memory_id == memory.id).order_by(MemoryUseRow.at)
         told = (
             select(RecallRow, RunRow.number)
@@ -140,19 +140,19 @@ async def story(database: Database, memory: Memory) -> Story:
             .order_by(EventRow.id)
         )
         taught = select(DismissalRow).where(DismissalRow.memory_id == memory.id).order_by(DismissalRow.id)
-        return Story(
+        return MemoryHistory(
             shelved,
             [(row.at, row.use, row.cause) for row in await session.scalars(used)],
             [_recall(*row) for row in await session.execute(told)],
             [Event.model_validate(row, from_attributes=True) for row in await session.scalars(happened)],
             [
-                Dismissed(row.name, row.number, row.by_login, row.undone_at is not None)
+                SourceDismissal(row.name, row.number, row.by_login, row.undone_at is not None)
                 for row in await session.scalars(taught)
             ],
         )
 
 
-async def repository(database: Database, full_name: str) -> RepositoryRef | None:
+async def find_repository(database: Database, full_name: str) -> RepositoryRef | None:
     """The repository that had this name at the newest run; GitHub does not tell upper from lower case."""
     is_named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
     async with database.transaction() as session:
@@ -167,13 +167,13 @@ async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE
     """
     where, now = memory.repository_id, memory.created_at
     async with database.transaction() as session:
-        await capacity.take_turn(session, database.dialect, where)
-        known = await _known(session, where)
+        await capacity.lock_repository(session, database.dialect, where)
+        known = await _load_by_key(session, where)
         if (same := known.get(_key(memory))) is not None:
             return same
         if not await capacity.keep(session, where, [memory], most, OPERATOR, now):
             return None
-        _tell(session, memory, EventType.memory_stored, by, now)
+        _record(session, memory, EventType.memory_stored, by, now)
         return memory
 
 
@@ -183,10 +183,10 @@ async def edit(database: Database, memory: Memory, changed: Memory, by: str, now
         row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
         if row.archived_at is not None:
             return False
-        before, after = _words(memories.of_row(row)), _words(changed)
+        before, after = _describe(memories.from_row(row)), _describe(changed)
         row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
         await vectors.drop(session, memory)
-        _tell(session, memory, EventType.memory_edited, by, now, before=before, after=after)
+        _record(session, memory, EventType.memory_edited, by, now, before=before, after=after)
         return True
 
 
@@ -195,12 +195,12 @@ async def archive(database: Database, memory: Memory, by: str, now: datetime) ->
     async with database.transaction() as session:
         if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
             return False
-        _tell(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
+        _record(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
         return True
 
 
 @dataclass(frozen=True)
-class TakenIn:
+class ImportResult:
     """What came of an import.
 
     :param added: memories that were not known before; None if there was no room for them, so that none was kept.
@@ -211,7 +211,7 @@ class TakenIn:
     live: int
 
 
-async def take_in(
+async def import_memories(
     database: Database,
     repository: RepositoryRef,
     new: Sequence[Memory],
@@ -219,26 +219,26 @@ async def take_in(
     by: str,
     now: datetime,
     most: int = MOST_LIVE,
-) -> TakenIn:
+) -> ImportResult:
     """Keep memories of a file, all of them or none: nothing gives way to what nobody looked at one by one.
 
     :param most: memories that may live in the repository.
     """
     async with database.transaction() as session:
-        await capacity.take_turn(session, database.dialect, repository.id)
-        known = await _known(session, repository.id)
+        await capacity.lock_repository(session, database.dialect, repository.id)
+        known = await _load_by_key(session, repository.id)
         added = [memory for memory in new if known.setdefault(_key(memory), memory) is memory]
         live = await session.scalar(select(func.count()).where(*_live_in(repository.id))) or 0
         if added and live + len(added) > most:
-            return TakenIn(None, live)
-        session.add_all(map(memories.row_of, added))
+            return ImportResult(None, live)
+        session.add_all(map(memories.to_row, added))
         if added:
             payload = {"repository": repository.id, "by": by, "file": file, "added": len(added)}
-            ledger.tell(session, OPERATOR, EventType.memory_imported, now, source=OPERATOR, payload=payload)
-        return TakenIn(len(added), live)
+            ledger.record(session, OPERATOR, EventType.memory_imported, now, source=OPERATOR, payload=payload)
+        return ImportResult(len(added), live)
 
 
-async def _shelved(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[Shelved]:
+async def _build_entries(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[CatalogueEntry]:
     uses: dict[str, Counter[str]] = {}
     ids = [row.id for row in rows]
     query = select(MemoryUseRow.memory_id, MemoryUseRow.use, func.count())
@@ -247,8 +247,8 @@ async def _shelved(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence
         for memory_id, use, count in await session.execute(batch.group_by(MemoryUseRow.memory_id, MemoryUseRow.use)):
             uses.setdefault(memory_id, Counter())[use] = count
     return [
-        Shelved(
-            memories.of_row(row),
+        CatalogueEntry(
+            memories.from_row(row),
             row.access_count,
             row.last_accessed if row.access_count else None,
             uses.get(row.id, Counter()),
@@ -260,9 +260,9 @@ async def _shelved(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence
 _BATCH = 500  # parameters of a statement
 
 
-async def _known(session: AsyncSession, repository_id: int) -> dict[str, Memory]:
+async def _load_by_key(session: AsyncSession, repository_id: int) -> dict[str, Memory]:
     live = select(MemoryRow).where(*_live_in(repository_id)).order_by(MemoryRow.id.desc())
-    found = [memories.of_row(row) for row in await session.scalars(live)]
+    found = [memories.from_row(row) for row in await session.scalars(live)]
     return {_key(memory): memory for memory in found}
 
 
@@ -271,10 +271,10 @@ def _live_in(repository_id: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def _key(memory: Memory) -> str:
-    return key(memory.content, memory.context)
+    return make_content_key(memory.content, memory.context)
 
 
-def _words(memory: Memory) -> Mapping[str, Any]:
+def _describe(memory: Memory) -> Mapping[str, Any]:
     return {"content": memory.content, "context": memory.context, "tags": [*memory.tags]}
 
 
@@ -282,6 +282,6 @@ def _recall(row: RecallRow, number: int | None) -> Recall:
     return Recall(row.at, row.run_id, number, row.task, row.rank, row.outcome)
 
 
-def _tell(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:
+def _record(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:
     payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
-    ledger.tell(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)
+    ledger.record(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)

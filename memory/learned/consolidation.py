@@ -14,19 +14,19 @@ from memory.db.engine import Database, insert_new
 from memory.db.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RunRow
 from memory.learned import memories
 from memory.ledger import ledger
-from safety.memory_consolidation import Change, Known, Plan
+from safety.memory_consolidation import ArchivedMemory, ConsolidationPlan, LiveMemory
 
 MOST_TAGS = 16
 
 
-async def repositories(database: Database) -> Sequence[int]:
+async def list_repositories(database: Database) -> Sequence[int]:
     """The ids of the repositories of which something is remembered."""
     query = select(MemoryRow.repository_id).where(MemoryRow.archived_at.is_(None)).distinct()
     async with database.transaction() as session:
         return sorted(await session.scalars(query))
 
 
-async def address(database: Database, repository_id: int) -> RepositoryRef | None:
+async def find_address(database: Database, repository_id: int) -> RepositoryRef | None:
     """Where a repository was when something last ran there."""
     newest = select(RunRow).where(RunRow.repository_id == repository_id).order_by(RunRow.id.desc()).limit(1)
     async with database.transaction() as session:
@@ -34,7 +34,7 @@ async def address(database: Database, repository_id: int) -> RepositoryRef | Non
         return None if row is None else row.as_run().repository
 
 
-async def known(database: Database, repository_id: int) -> Sequence[Known]:
+async def load_memories(database: Database, repository_id: int) -> Sequence[LiveMemory]:
     """The live memories of a repository with what else taught the same."""
     of_repository = select(MemoryRow.id).where(
         MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
@@ -46,11 +46,11 @@ async def known(database: Database, repository_id: int) -> Sequence[Known]:
     async with database.transaction() as session:
         for memory_id, cause in await session.execute(query):
             recurred[memory_id].add(cause)
-    live = await memories.live(database, repository_id)
-    return [Known(memory, frozenset(recurred[memory.id])) for memory in live]
+    live = await memories.list_live(database, repository_id)
+    return [LiveMemory(memory, frozenset(recurred[memory.id])) for memory in live]
 
 
-async def held(database: Database, repository_id: int) -> Sequence[str]:
+async def list_protected(database: Database, repository_id: int) -> Sequence[str]:
     """The memories that dismissals taught which stand: whoever takes one back takes its memory back, and no other."""
     query = select(DismissalRow.memory_id).where(
         DismissalRow.repository_id == repository_id, DismissalRow.undone_at.is_(None)
@@ -59,14 +59,14 @@ async def held(database: Database, repository_id: int) -> Sequence[str]:
         return (await session.scalars(query)).all()
 
 
-async def carry_out(database: Database, changes: Sequence[Change], now: datetime) -> None:
+async def apply_changes(database: Database, changes: Sequence[ArchivedMemory], now: datetime) -> None:
     """Change memories as planned, in one transaction. What was changed before, or used since, stays as it is."""
     async with database.transaction() as session:
         for change in changes:
-            await _carry_out(session, database.dialect, change, now)
+            await _apply_change(session, database.dialect, change, now)
 
 
-async def _carry_out(session: AsyncSession, dialect: str, change: Change, now: datetime) -> None:
+async def _apply_change(session: AsyncSession, dialect: str, change: ArchivedMemory, now: datetime) -> None:
     used_at = func.coalesce(MemoryRow.used_at, MemoryRow.created_at)
     archived = (
         update(MemoryRow)
@@ -77,13 +77,13 @@ async def _carry_out(session: AsyncSession, dialect: str, change: Change, now: d
     if (await session.execute(archived)).first() is None:
         return
     if change.made is not None:
-        session.add(memories.row_of(change.made))
+        session.add(memories.to_row(change.made))
         await session.flush()
     if change.into is not None and change.why is Archived.merged:
-        await _unite(session, dialect, change, change.into, now)
+        await _merge(session, dialect, change, change.into, now)
 
 
-async def _unite(session: AsyncSession, dialect: str, change: Change, into: str, now: datetime) -> None:
+async def _merge(session: AsyncSession, dialect: str, change: ArchivedMemory, into: str, now: datetime) -> None:
     """What became of the one became of the other, each thing once; that there was one counts as once more."""
     uses = [
         {"memory_id": into, "use": row.use, "cause": row.cause, "at": row.at}
@@ -98,7 +98,7 @@ async def _unite(session: AsyncSession, dialect: str, change: Change, into: str,
         one.tags = list(dict.fromkeys([*one.tags, *other.tags]))[:MOST_TAGS]
 
 
-async def report(database: Database, repository_id: int, night: str, plan: Plan, now: datetime) -> None:
+async def report(database: Database, repository_id: int, night: str, plan: ConsolidationPlan, now: datetime) -> None:
     """Tell what a night came to, once.
 
     :param night: names it.
@@ -107,4 +107,4 @@ async def report(database: Database, repository_id: int, night: str, plan: Plan,
     same = select(EventRow.id).where(EventRow.trace == night, EventRow.type == EventType.consolidated.value)
     async with database.transaction() as session:
         if await session.scalar(same) is None:
-            ledger.tell(session, night, EventType.consolidated, now, source="consolidation", payload=told)
+            ledger.record(session, night, EventType.consolidated, now, source="consolidation", payload=told)

@@ -33,7 +33,7 @@ _IN_POSTGRESQL = text("""
 """).columns(numbers=JSON)
 
 
-def places(
+def rank_by_text(
     connection: Connection, repository: RepositoryRef, words: Sequence[str], tags: Sequence[str], *, organisation: bool
 ) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """The places of live memories, by their ids: for the words they hold, and for the tags.
@@ -49,7 +49,7 @@ def places(
         scope.append(f"i{repository.installation_id}")
     marks = [f"t{tag[:_TAG].encode(errors='replace').hex().upper()}0" for tag in tags]
     holders = _holders(connection, scope, words, marks)
-    rankings = ranking.by_words(holders[: len(words)]), ranking.by_words(holders[len(words) :])
+    rankings = ranking.rank_by_words(holders[: len(words)]), ranking.rank_by_words(holders[len(words) :])
     ids = _ids(connection, {number for each in rankings for number in each})
     by_words, by_tags = (
         {ids[number]: place for number, place in each.items() if number in ids} for each in rankings

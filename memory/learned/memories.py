@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, delete, or_, select, up
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.memories import memory
-from domain.memories.memory import Archived, Kind, Memory, Origin, Scope, Use
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables import MemoryRow, MemoryUseRow
@@ -17,10 +17,10 @@ from memory.db.tables import MemoryRow, MemoryUseRow
 async def add(database: Database, memory: Memory) -> None:
     """Keep a new memory."""
     async with database.transaction() as session:
-        session.add(row_of(memory))
+        session.add(to_row(memory))
 
 
-def row_of(memory: Memory) -> MemoryRow:
+def to_row(memory: Memory) -> MemoryRow:
     """A memory as it is stored, for transactions that do more."""
     values: dict[str, Any] = memory.model_dump(mode="json", exclude={"created_at", "used_at", "archived_at"})
     values["archived_why"] = values["archived_why"] or ""
@@ -28,14 +28,14 @@ def row_of(memory: Memory) -> MemoryRow:
     return MemoryRow(**values, **moments, last_accessed=memory.created_at, access_count=0)
 
 
-def of_row(row: MemoryRow | Row[Any]) -> Memory:
+def from_row(row: MemoryRow | Row[Any]) -> Memory:
     """A memory as it was stored; a row of its columns is read in half the time that an object of a session takes."""
     return Memory(
         id=row.id,
         installation_id=row.installation_id,
         repository_id=row.repository_id,
         scope=Scope(row.scope),
-        kind=Kind(row.kind),
+        kind=MemoryKind(row.kind),
         content=row.content,
         context=row.context,
         tags=tuple(row.tags),
@@ -50,13 +50,13 @@ def of_row(row: MemoryRow | Row[Any]) -> Memory:
     )
 
 
-def within(repository: RepositoryRef, *, organisation: bool) -> ColumnElement[bool]:
+def is_visible_to(repository: RepositoryRef, *, organisation: bool) -> ColumnElement[bool]:
     """Which memories a repository may see: its own, and those of its organisation if it takes part in them."""
     own = MemoryRow.repository_id == repository.id
-    return or_(own, shared_with(repository)) if organisation else own
+    return or_(own, is_shared_with(repository)) if organisation else own
 
 
-def shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
+def is_shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
     """Which memories other repositories of its organisation taught for all that take part."""
     return and_(
         MemoryRow.installation_id == repository.installation_id,
@@ -69,49 +69,53 @@ async def find(database: Database, memory_id: str) -> Memory | None:
     """The memory of this id."""
     async with database.transaction() as session:
         row = await session.get(MemoryRow, memory_id)
-        return None if row is None else of_row(row)
+        return None if row is None else from_row(row)
 
 
-async def named(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
+async def find_by_short_id(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
     """The memories of a repository whose id ends like this: ``M-`` and six characters, or a whole id."""
-    return await _found(database, _ending(shown).where(MemoryRow.repository_id == repository.id))
+    return await _load(database, _select_by_short_id(shown).where(MemoryRow.repository_id == repository.id))
 
 
-async def shared(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
+async def find_shared(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
     """The live memories of this name that other repositories of the organisation taught for all that take part."""
-    return await _found(database, _ending(shown).where(shared_with(repository), MemoryRow.archived_at.is_(None)))
-
-
-def _ending(shown: str) -> Select[MemoryRow]:
-    return select(MemoryRow).where(MemoryRow.id.endswith(shown.removeprefix("M-"), autoescape=True)).limit(5)
-
-
-async def live(database: Database, repository_id: int) -> Sequence[Memory]:
-    """What is remembered of a repository, oldest first."""
-    return await _found(
-        database, _of_repository(repository_id).where(MemoryRow.archived_at.is_(None)).order_by(MemoryRow.id)
+    return await _load(
+        database, _select_by_short_id(shown).where(is_shared_with(repository), MemoryRow.archived_at.is_(None))
     )
 
 
-async def every(database: Database, repository_id: int) -> Sequence[Memory]:
+def _select_by_short_id(shown: str) -> Select[MemoryRow]:
+    return select(MemoryRow).where(MemoryRow.id.endswith(shown.removeprefix("M-"), autoescape=True)).limit(5)
+
+
+async def list_live(database: Database, repository_id: int) -> Sequence[Memory]:
+    """What is remembered of a repository, oldest first."""
+    return await _load(
+        database, _select_in(repository_id).where(MemoryRow.archived_at.is_(None)).order_by(MemoryRow.id)
+    )
+
+
+async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
     """What was ever remembered of a repository, oldest first."""
-    return await _found(database, _of_repository(repository_id).order_by(MemoryRow.id))
+    return await _load(database, _select_in(repository_id).order_by(MemoryRow.id))
 
 
-def _of_repository(repository_id: int) -> Select[MemoryRow]:
+def _select_in(repository_id: int) -> Select[MemoryRow]:
     return select(MemoryRow).where(MemoryRow.repository_id == repository_id)
 
 
-async def use(database: Database, ids: Collection[str], what: Use, cause: str, now: datetime) -> Sequence[Memory]:
+async def record_use(
+    database: Database, ids: Collection[str], what: Use, cause: str, now: datetime
+) -> Sequence[Memory]:
     """Note what became of memories, once per cause; the memories whose confidence that changed, as they are now.
 
     :param cause: what happened, e.g. the id of a run or of a delivery.
     """
     async with database.transaction() as session:
-        return await use_within(session, database.dialect, ids, what, cause, now)
+        return await record_use_within(session, database.dialect, ids, what, cause, now)
 
 
-async def use_within(
+async def record_use_within(
     session: AsyncSession, dialect: str, ids: Collection[str], what: Use, cause: str, now: datetime
 ) -> Sequence[Memory]:
     """The same as :func:`use`, within a transaction."""
@@ -124,23 +128,23 @@ async def use_within(
         row = await session.get(MemoryRow, memory_id, with_for_update=True)
         if row is None:
             continue
-        after = memory.used(of_row(row), what, now)
+        after = memory.apply_use(from_row(row), what, now)
         row.confidence, row.used_at = after.confidence, after.used_at
         changed.append(after)
     return changed
 
 
-async def take_back_within(session: AsyncSession, what: Use, cause: str, now: datetime) -> None:
+async def undo_use_within(session: AsyncSession, what: Use, cause: str, now: datetime) -> None:
     """Undo what became of memories by a cause, within a transaction: their confidence is given back."""
     gone = delete(MemoryUseRow).where(MemoryUseRow.use == what.value, MemoryUseRow.cause == cause)
     for memory_id in (await session.scalars(gone.returning(MemoryUseRow.memory_id))).all():
         row = await session.get(MemoryRow, memory_id, with_for_update=True)
         if row is not None:
-            after = memory.taken_back(of_row(row), what, now)
+            after = memory.revert_use(from_row(row), what, now)
             row.confidence, row.used_at = after.confidence, after.used_at
 
 
-async def repositories(database: Database, installation_id: int) -> Sequence[int]:
+async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
     """The ids of the repositories of an installation of which something is remembered."""
     query = select(MemoryRow.repository_id).where(MemoryRow.installation_id == installation_id).distinct()
     async with database.transaction() as session:
@@ -164,6 +168,6 @@ async def archive_within(session: AsyncSession, ids: Collection[str], why: Archi
     return (await session.scalars(archived)).all()
 
 
-async def _found(database: Database, query: Select[MemoryRow]) -> Sequence[Memory]:
+async def _load(database: Database, query: Select[MemoryRow]) -> Sequence[Memory]:
     async with database.transaction() as session:
-        return [of_row(row) for row in await session.scalars(query)]
+        return [from_row(row) for row in await session.scalars(query)]

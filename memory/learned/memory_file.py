@@ -9,9 +9,9 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Kind, Memory, Origin, learned
-from domain.memories.memory_file import PATH, Entry
-from domain.memories.validation import key
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, create_memory
+from domain.memories.memory_file import PATH, MemoryFileEntry
+from domain.memories.validation import make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables import ConfigurationRow, MemoryRow
@@ -22,7 +22,7 @@ from safety.memory_eviction import MOST_LIVE
 
 
 @dataclass(frozen=True)
-class Taken:
+class FileState:
     """What was taken over of the file last.
 
     :param revision: grows with each look at the file, so that an older look never replaces a newer one.
@@ -39,7 +39,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Changed:
+class FileChanges:
     """What a version of the file changed.
 
     :param left_out: entries for which there was no room; they are tried again when the file changes.
@@ -51,29 +51,29 @@ class Changed:
     left_out: int = 0
 
 
-async def taken(database: Database, repository: RepositoryRef) -> Taken | None:
+async def load_state(database: Database, repository: RepositoryRef) -> FileState | None:
     """What was taken over last; None if nobody looked at the file yet."""
     async with database.transaction() as session:
         row = await session.get(ConfigurationRow, _name(repository.id))
-        return None if row is None else _taken(row.content)
+        return None if row is None else _parse_state(row.content)
 
 
-async def said(database: Database, repository_id: int) -> Sequence[Memory]:
+async def list_memories(database: Database, repository_id: int) -> Sequence[Memory]:
     """What is remembered because the file says so."""
     async with database.transaction() as session:
-        return await _said(session, repository_id)
+        return await _load_memories(session, repository_id)
 
 
-async def take_over(
+async def import_entries(
     database: Database,
     repository: RepositoryRef,
-    entries: Sequence[Entry],
+    entries: Sequence[MemoryFileEntry],
     commit: str,
     revision: int,
     cause: str,
     now: datetime,
     most: int = MOST_LIVE,
-) -> Changed | None:
+) -> FileChanges | None:
     """Remember what the file says and archive what it does not say any more; None if somebody looked meanwhile.
 
     What people took away although the file still says it stays away; what is remembered already is not stored twice.
@@ -84,34 +84,34 @@ async def take_over(
     :param most: memories that may live in the repository.
     """
     async with database.transaction() as session:
-        await capacity.take_turn(session, database.dialect, repository.id)
-        before = await _held(session, database.dialect, repository)
+        await capacity.lock_repository(session, database.dialect, repository.id)
+        before = await _lock_state(session, database.dialect, repository)
         if before.revision != revision:
             return None
-        old = {key_of(each): each for each in await _said(session, repository.id)}
-        known, elsewhere = old.keys() | before.keys, await _said_elsewhere(session, repository.id)
-        new = [each for each in entries if each.key not in known and key(each.content) not in elsewhere]
+        old = {entry_key(each): each for each in await _load_memories(session, repository.id)}
+        known, elsewhere = old.keys() | before.keys, await _load_other_keys(session, repository.id)
+        new = [each for each in entries if each.key not in known and make_content_key(each.content) not in elsewhere]
         keys = frozenset(entry.key for entry in entries)
         gone = [memory.id for name, memory in old.items() if name not in keys]
         archived = await memories.archive_within(session, gone, Archived.forgotten, now)
         made = [_memory(repository, entry, commit, now) for entry in new]
         added = await capacity.keep(session, repository.id, made, most, cause, now)
-        left_out = frozenset(map(key_of, made)) - frozenset(map(key_of, added))
+        left_out = frozenset(map(entry_key, made)) - frozenset(map(entry_key, added))
         problem = texts.no_room(len(left_out), most) if left_out else ""
-        await _keep(session, repository, Taken(revision + 1, commit, keys - left_out, problem))
+        await _save_state(session, repository, FileState(revision + 1, commit, keys - left_out, problem))
         if added or archived:
             facts = {"repository": repository.id, "commit": commit, "added": len(added), "archived": [*archived]}
-            ledger.tell(session, cause, EventType.memory_imported, now, source=PATH, payload=facts)
-        return Changed(added, archived, len(old) - len(gone), len(left_out))
+            ledger.record(session, cause, EventType.memory_imported, now, source=PATH, payload=facts)
+        return FileChanges(added, archived, len(old) - len(gone), len(left_out))
 
 
-async def put_aside(database: Database, repository: RepositoryRef, problem: str, revision: int) -> bool:
+async def mark_broken(database: Database, repository: RepositoryRef, problem: str, revision: int) -> bool:
     """Note that the file is broken: what was taken over before stays. False if somebody looked meanwhile."""
     async with database.transaction() as session:
-        before = await _held(session, database.dialect, repository)
+        before = await _lock_state(session, database.dialect, repository)
         if before.revision != revision:
             return False
-        await _keep(session, repository, Taken(revision + 1, before.commit, before.keys, problem))
+        await _save_state(session, repository, FileState(revision + 1, before.commit, before.keys, problem))
         return True
 
 
@@ -133,21 +133,21 @@ def _name(repository_id: int) -> str:
     return f"{_PREFIX}{repository_id}"
 
 
-def is_of_file(memory: Memory) -> bool:
+def is_from_file(memory: Memory) -> bool:
     """Whether the file says it."""
     return memory.source.startswith(f"{PATH} ")
 
 
-async def _held(session: AsyncSession, dialect: str, repository: RepositoryRef) -> Taken:
+async def _lock_state(session: AsyncSession, dialect: str, repository: RepositoryRef) -> FileState:
     """What was taken over last, held until the end of the transaction. A write comes first, so that two take turns."""
     name = _name(repository.id)
     new: dict[str, Any] = {"scope": name, "installation_id": repository.installation_id, "sha": "", "content": {}}
     await session.execute(insert_new(dialect, ConfigurationRow, new))
     row = await session.get_one(ConfigurationRow, name, with_for_update=True)
-    return _taken(row.content)
+    return _parse_state(row.content)
 
 
-async def _keep(session: AsyncSession, repository: RepositoryRef, now: Taken) -> None:
+async def _save_state(session: AsyncSession, repository: RepositoryRef, now: FileState) -> None:
     row = await session.get_one(ConfigurationRow, _name(repository.id))
     row.sha = now.commit
     row.content = {
@@ -158,8 +158,8 @@ async def _keep(session: AsyncSession, repository: RepositoryRef, now: Taken) ->
     }
 
 
-def _taken(content: Mapping[str, Any]) -> Taken:
-    return Taken(
+def _parse_state(content: Mapping[str, Any]) -> FileState:
+    return FileState(
         int(content.get("revision", 0)),
         str(content.get("commit", "")),
         frozenset(content.get("keys", ())),
@@ -167,7 +167,7 @@ def _taken(content: Mapping[str, Any]) -> Taken:
     )
 
 
-async def _said(session: AsyncSession, repository_id: int) -> Sequence[Memory]:
+async def _load_memories(session: AsyncSession, repository_id: int) -> Sequence[Memory]:
     rows = await session.scalars(
         select(MemoryRow)
         .where(
@@ -177,10 +177,10 @@ async def _said(session: AsyncSession, repository_id: int) -> Sequence[Memory]:
         )
         .order_by(MemoryRow.id)
     )
-    return [memories.of_row(row) for row in rows]
+    return [memories.from_row(row) for row in rows]
 
 
-async def _said_elsewhere(session: AsyncSession, repository_id: int) -> frozenset[str]:
+async def _load_other_keys(session: AsyncSession, repository_id: int) -> frozenset[str]:
     """Keys of the texts that are remembered already because a person said them, but not in the file."""
     rows = await session.scalars(
         select(MemoryRow.content).where(
@@ -190,20 +190,20 @@ async def _said_elsewhere(session: AsyncSession, repository_id: int) -> frozense
             MemoryRow.source.not_like(f"{PATH} %"),
         )
     )
-    return frozenset(map(key, rows))
+    return frozenset(map(make_content_key, rows))
 
 
-def key_of(memory: Memory) -> str:
+def entry_key(memory: Memory) -> str:
     """By which an entry of the file is known again."""
-    return key(memory.content, memory.context, memory.tags)
+    return make_content_key(memory.content, memory.context, memory.tags)
 
 
-def _memory(repository: RepositoryRef, entry: Entry, commit: str, now: datetime) -> Memory:
+def _memory(repository: RepositoryRef, entry: MemoryFileEntry, commit: str, now: datetime) -> Memory:
     source = f"{PATH} at {commit[:7]}, line {entry.line}"
-    return learned(
+    return create_memory(
         repository,
         Origin.person,
-        Kind.semantic,
+        MemoryKind.semantic,
         entry.content,
         source,
         now,

@@ -9,23 +9,23 @@ from sqlalchemy import select, update
 from domain.events import EventType
 from domain.memories import ranking
 from domain.memories.memory import Archived, Memory
-from domain.memories.ranking import Recalled
+from domain.memories.ranking import RecalledMemory
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables import MemoryRow, RecallRow
-from memory.learned.fulltext import places
-from memory.learned.memories import of_row, within
-from memory.learned.vectors import Vector, nearness
+from memory.learned.fulltext import rank_by_text
+from memory.learned.memories import from_row, is_visible_to
+from memory.learned.vectors import Vector, compute_similarity
 from memory.ledger import ledger
 
-__all__ = ["Asked", "Recalled", "helped", "note", "recall", "settle", "told"]
+__all__ = ["RecallQuery", "RecalledMemory", "list_recalled", "mark_helped", "note", "recall", "settle"]
 
 _MOST_TAGS = 32
 HELPED, IGNORED = "helped", "ignored"
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecallQuery:
     """What is looked up. Text and tags may come from anyone.
 
     :param tags: rules and paths; a memory that has one of them is found by it, whatever it says.
@@ -39,31 +39,33 @@ class Asked:
     limit: int = 10
 
 
-async def recall(database: Database, asked: Asked, now: datetime, vector: Vector | None = None) -> Sequence[Recalled]:
+async def recall(
+    database: Database, asked: RecallQuery, now: datetime, vector: Vector | None = None
+) -> Sequence[RecalledMemory]:
     """The live memories that fit, best first. Nothing is written: see :func:`note`.
 
     :param vector: of what is asked, if a model makes some of memories, too.
     """
-    words = ranking.terms(" ".join((*asked.tags, asked.text)))
+    words = ranking.extract_terms(" ".join((*asked.tags, asked.text)))
     tags = tuple(dict.fromkeys(asked.tags))[:_MOST_TAGS]
     # Here the scope is held; that words and vectors are looked up within it only makes that quick.
-    seen = within(asked.repository, organisation=asked.organisation)
+    seen = is_visible_to(asked.repository, organisation=asked.organisation)
 
-    def find(connection: Connection) -> Sequence[Recalled]:
-        rankings = [*places(connection, asked.repository, words, tags, organisation=asked.organisation)]
+    def find(connection: Connection) -> Sequence[RecalledMemory]:
+        rankings = [*rank_by_text(connection, asked.repository, words, tags, organisation=asked.organisation)]
         if vector is not None:
-            near = nearness(connection, asked.repository, vector, organisation=asked.organisation)
-            rankings.append(ranking.places(near))
-        scores = ranking.fused(rankings)
+            near = compute_similarity(connection, asked.repository, vector, organisation=asked.organisation)
+            rankings.append(ranking.rank_by_worth(near))
+        scores = ranking.fuse_rankings(rankings)
         query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
-        found = [Recalled(of_row(row), scores[row.id]) for row in connection.execute(query)]
-        return ranking.best(found, now, asked.limit)
+        found = [RecalledMemory(from_row(row), scores[row.id]) for row in connection.execute(query)]
+        return ranking.select_best(found, now, asked.limit)
 
-    return await database.at_once(find) if words or tags or vector is not None else ()
+    return await database.run_in_transaction(find) if words or tags or vector is not None else ()
 
 
 async def note(
-    database: Database, run_id: str, phase: Phase, task: str, recalled: Sequence[Recalled], now: datetime
+    database: Database, run_id: str, phase: Phase, task: str, recalled: Sequence[RecalledMemory], now: datetime
 ) -> None:
     """Keep that an agent was told these memories, best first; once for each task of a run. It makes none more sure."""
     if not recalled:
@@ -80,12 +82,14 @@ async def note(
         connection.execute(update(MemoryRow).where(MemoryRow.id.in_(new)).values(accessed))
         if new:
             told = {"task": task, "memories": [each.memory.id for each in recalled if each.memory.id in new]}
-            ledger.tell(connection, run_id, EventType.memory_recalled, now, source="memory", phase=phase, payload=told)
+            ledger.record(
+                connection, run_id, EventType.memory_recalled, now, source="memory", phase=phase, payload=told
+            )
 
-    await database.at_once(keep)
+    await database.run_in_transaction(keep)
 
 
-async def told(database: Database, run_id: str, task: str) -> Sequence[Memory]:
+async def list_recalled(database: Database, run_id: str, task: str) -> Sequence[Memory]:
     """The memories that a task of a run was told, best first; those that people made Forge forget are told no more."""
     query = (
         select(MemoryRow)
@@ -94,10 +98,10 @@ async def told(database: Database, run_id: str, task: str) -> Sequence[Memory]:
         .order_by(RecallRow.rank)
     )
     async with database.transaction() as session:
-        return [of_row(row) for row in await session.scalars(query)]
+        return [from_row(row) for row in await session.scalars(query)]
 
 
-async def helped(database: Database, run_id: str, task: str, ids: Collection[str], now: datetime) -> None:
+async def mark_helped(database: Database, run_id: str, task: str, ids: Collection[str], now: datetime) -> None:
     """Keep which of the memories a task was told helped it.
 
     It changes the confidence of none: that follows from uses (:func:`memory.learned.memories.use`).

@@ -9,15 +9,15 @@ from sqlalchemy import and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.ids import earliest
-from domain.memories.memory import Memory, Origin, Use, learned
+from domain.ids import lowest_id_at
+from domain.memories.memory import Memory, Origin, Use, create_memory
 from domain.runs.run import Run
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.db.tables import EventRow, MemoryRow, RunRow
 from memory.learned import capacity, memories
 from memory.ledger import ledger
-from safety.learning_screening import CROWDED, Admission, Learning
+from safety.learning_screening import CROWDED, Learning, LearningDecision
 from safety.memory_eviction import MOST_LIVE
 
 
@@ -25,7 +25,7 @@ async def keep(
     database: Database,
     run: Run,
     moment: str,
-    decided: Sequence[Admission],
+    decided: Sequence[LearningDecision],
     note: str,
     now: datetime,
     most: int = MOST_LIVE,
@@ -38,9 +38,9 @@ async def keep(
     async with database.transaction() as session:
         # A write comes first, so that two executions take turns.
         await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
-        if (before := await _told(session, run, moment)) is not None:
+        if (before := await _find_recorded(session, run, moment)) is not None:
             return int(before["stored"])
-        await capacity.take_turn(session, database.dialect, run.repository.id)
+        await capacity.lock_repository(session, database.dialect, run.repository.id)
         became = Counter([await _keep(session, database.dialect, run, each, most, now) for each in decided])
         told = {
             "moment": moment,
@@ -49,11 +49,11 @@ async def keep(
             "refused": became[EventType.learning_refused],
             "note": note,
         }
-        ledger.tell(session, run.id, EventType.reflected, now, source="reflection", payload=told)
+        ledger.record(session, run.id, EventType.reflected, now, source="reflection", payload=told)
         return became[EventType.learning_stored]
 
 
-async def _told(session: AsyncSession, run: Run, moment: str) -> Mapping[str, Any] | None:
+async def _find_recorded(session: AsyncSession, run: Run, moment: str) -> Mapping[str, Any] | None:
     """What was told of this reflection, if it was kept before."""
     same = select(EventRow.payload).where(
         EventRow.trace == run.id,
@@ -64,7 +64,7 @@ async def _told(session: AsyncSession, run: Run, moment: str) -> Mapping[str, An
 
 
 async def _keep(
-    session: AsyncSession, dialect: str, run: Run, decided: Admission, most: int, now: datetime
+    session: AsyncSession, dialect: str, run: Run, decided: LearningDecision, most: int, now: datetime
 ) -> EventType:
     """Keep one learning, if it is to be; what became of it."""
     learning, refused = decided.learning, decided.refused
@@ -74,28 +74,28 @@ async def _keep(
     told: dict[str, object] = {"event": learning.event, "kind": learning.kind.value}
     if refused is not None:
         kind = EventType.learning_refused
-        told |= refused.model_dump(include={"code", "text"}) | {"content": outgoing(learning.content)[:200]}
+        told |= refused.model_dump(include={"code", "text"}) | {"content": redact_outgoing(learning.content)[:200]}
     elif decided.into is not None:
         kind = EventType.learning_merged
         told |= {"memory": decided.into}
-        await _recur(session, dialect, run, decided.into, now)
+        await _count_recurrence(session, dialect, run, decided.into, now)
     else:
         kind = EventType.learning_stored
         told |= {"memory": memory.id}
-    ledger.tell(session, run.id, kind, now, source="reflection", payload=told)
+    ledger.record(session, run.id, kind, now, source="reflection", payload=told)
     return kind
 
 
-async def _recur(session: AsyncSession, dialect: str, run: Run, memory_id: str, now: datetime) -> None:
+async def _count_recurrence(session: AsyncSession, dialect: str, run: Run, memory_id: str, now: datetime) -> None:
     """Count another run that teaches the same; the one that taught it first counts already."""
     row = await session.get(MemoryRow, memory_id)
     if row is not None and run.id not in row.source:
-        await memories.use_within(session, dialect, [memory_id], Use.recurred, run.id, now)
+        await memories.record_use_within(session, dialect, [memory_id], Use.recurred, run.id, now)
 
 
 def _memory(run: Run, learning: Learning, now: datetime) -> Memory:
     source = f"event {learning.event} of run {run.id} on #{run.number}"
-    return learned(
+    return create_memory(
         run.repository,
         Origin.model,
         learning.kind,
@@ -107,7 +107,7 @@ def _memory(run: Run, learning: Learning, now: datetime) -> Memory:
     )
 
 
-_TELLING = (
+_NEWSWORTHY = (
     EventType.phase_bounced,
     EventType.budget_half,
     EventType.gate_rejected,
@@ -118,13 +118,13 @@ _TELLING = (
 )
 
 
-async def runs_with_news(database: Database, since: datetime) -> Sequence[str]:
+async def list_newsworthy_runs(database: Database, since: datetime) -> Sequence[str]:
     """The runs of which something was told since a moment that may be worth a reflection.
 
     :param since: by the clock of this machine, by which events get their ids.
     """
     failed = and_(EventRow.type == EventType.tool_executed.value, EventRow.payload["problem"].as_string().is_not(None))
-    telling = or_(EventRow.type.in_([kind.value for kind in _TELLING]), failed)
+    telling = or_(EventRow.type.in_([kind.value for kind in _NEWSWORTHY]), failed)
     async with database.transaction() as session:
-        found = await session.scalars(select(EventRow.trace).where(EventRow.id > earliest(since), telling))
+        found = await session.scalars(select(EventRow.trace).where(EventRow.id > lowest_id_at(since), telling))
         return list(dict.fromkeys(found))

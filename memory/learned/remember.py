@@ -40,17 +40,19 @@ async def learn(
     )
     now = memory.created_at
     async with database.transaction() as session:
-        await capacity.take_turn(session, database.dialect, repository.id)
+        await capacity.lock_repository(session, database.dialect, repository.id)
         for row in await session.scalars(said.order_by(MemoryRow.id)):
-            if deciding.is_same(row.content, memory.content):
+            if deciding.is_same_text(row.content, memory.content):
                 if row.source == memory.source:
-                    return memories.of_row(row), True
-                await memories.use_within(session, database.dialect, [row.id], Use.confirmed, cause, now)
-                return memories.of_row(row), False
-        trace = await ledger.newest_run(session, repository, number)
+                    return memories.from_row(row), True
+                await memories.record_use_within(session, database.dialect, [row.id], Use.confirmed, cause, now)
+                return memories.from_row(row), False
+        trace = await ledger.find_trace(session, repository, number)
         if not await capacity.keep(session, repository.id, [memory], most, trace, now):
             return None
-        await ledger.tell_of(session, repository, number, EventType.memory_stored, by, now, memory=memory.id)
+        await ledger.record_person_action(
+            session, repository, number, EventType.memory_stored, by, now, memory=memory.id
+        )
         return memory, True
 
 
@@ -62,5 +64,5 @@ async def forget(
         if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
             return False
         facts = {"memory": memory.id, "why": Archived.forgotten.value}
-        await ledger.tell_of(session, repository, number, EventType.memory_archived, by, now, **facts)
+        await ledger.record_person_action(session, repository, number, EventType.memory_archived, by, now, **facts)
         return True

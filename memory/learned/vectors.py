@@ -17,7 +17,7 @@ from domain.memories.ranking import CANDIDATES
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables import MemoryRow, MemoryVectorRow
-from memory.learned.memories import of_row, shared_with
+from memory.learned.memories import from_row, is_shared_with
 
 # Both columns: without the repository, each memory's vector would be looked for among all there are.
 _OF_MEMORY = and_(MemoryVectorRow.repository_id == MemoryRow.repository_id, MemoryVectorRow.memory_id == MemoryRow.id)
@@ -44,7 +44,7 @@ async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence
 
     :raises ValueError: if one has no direction: nothing but zeros, or a number that is none.
     """
-    pairs = [(memory, vector, _stored(vector.values)) for memory, vector in zip(memories, vectors, strict=True)]
+    pairs = [(memory, vector, _encode(vector.values)) for memory, vector in zip(memories, vectors, strict=True)]
     ids, repositories = [each.id for each in memories], {each.repository_id for each in memories}
     unsigned = delete(MemoryVectorRow).where(
         MemoryVectorRow.repository_id.in_(repositories),
@@ -62,7 +62,7 @@ async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence
                 "model": vector.model,
                 "vector": stored,
                 "dimensions": len(vector.values),
-                "signs": _signs(stored, database.dialect),
+                "signs": _compute_signs(stored, database.dialect),
             }
             for memory, vector, stored in pairs
             if known.get(memory.id) == (memory.content, memory.context)
@@ -77,7 +77,7 @@ async def drop(session: AsyncSession, memory: Memory) -> None:
     await session.execute(delete(MemoryVectorRow).where(*mine))
 
 
-async def missing(database: Database, repository_id: int, model: str, most: int = 100) -> Sequence[Memory]:
+async def list_missing(database: Database, repository_id: int, model: str, most: int = 100) -> Sequence[Memory]:
     """Live memories of a repository of which there is no vector by this model, or one without signs; newest first."""
     query = (
         select(MemoryRow)
@@ -88,10 +88,10 @@ async def missing(database: Database, repository_id: int, model: str, most: int 
         .limit(most)
     )
     async with database.transaction() as session:
-        return [of_row(row) for row in await session.scalars(query)]
+        return [from_row(row) for row in await session.scalars(query)]
 
 
-def nearness(
+def compute_similarity(
     connection: Connection, repository: RepositoryRef, vector: Vector, *, organisation: bool
 ) -> Mapping[str, float]:
     """How near the likely ones of the live memories that a repository may see are to a question, by their ids.
@@ -101,16 +101,16 @@ def nearness(
     """
     import numpy  # a tenth of a second that commands without vectors need not wait
 
-    asked, is_sqlite = _stored(vector.values), connection.dialect.name == "sqlite"
-    signs, question = _signs(asked, connection.dialect.name), numpy.frombuffer(asked, "<f4")
+    asked, is_sqlite = _encode(vector.values), connection.dialect.name == "sqlite"
+    signs, question = _compute_signs(asked, connection.dialect.name), numpy.frombuffer(asked, "<f4")
     comparable = MemoryVectorRow.model == vector.model, MemoryVectorRow.dimensions == len(question)
     every = select().select_from(MemoryVectorRow).where(*comparable)
     scopes = [every.where(MemoryVectorRow.repository_id == repository.id)]
     if organisation:
-        scopes.append(every.join(MemoryRow, _OF_MEMORY).where(shared_with(repository)))
+        scopes.append(every.join(MemoryRow, _OF_MEMORY).where(is_shared_with(repository)))
     near: dict[str, float] = {}
     for scope in scopes:
-        ids = _likely_in_sqlite(connection, scope, signs) if is_sqlite else _likely(scope, signs)
+        ids = _find_likely_sqlite(connection, scope, signs) if is_sqlite else _select_likely(scope, signs)
         stored = scope.with_only_columns(MemoryVectorRow.memory_id, MemoryVectorRow.vector)
         rows = connection.execute(stored.where(MemoryVectorRow.memory_id.in_(ids))).all()
         numbers = numpy.frombuffer(b"".join(each for _, each in rows), "<f4").reshape(-1, len(question))
@@ -118,14 +118,14 @@ def nearness(
     return near
 
 
-def _likely(scope: Select[()], signs: str) -> Select[str]:
+def _select_likely(scope: Select[()], signs: str) -> Select[str]:
     """The ids of those of a scope whose signs agree in the most numbers; of those that agree in as many, the newest."""
     differing = func.bit_count(type_coerce(MemoryVectorRow.signs, BIT(varying=True)).bitwise_xor(signs))
     ids = scope.with_only_columns(MemoryVectorRow.memory_id)
     return ids.order_by(differing, MemoryVectorRow.memory_id.desc()).limit(_COMPARED)
 
 
-def _likely_in_sqlite(connection: Connection, scope: Select[()], signs: str) -> Sequence[str]:
+def _find_likely_sqlite(connection: Connection, scope: Select[()], signs: str) -> Sequence[str]:
     """The same on SQLite, counted here: it counts no bits, and a row for each would take longer than all in one."""
     import numpy
 
@@ -141,7 +141,7 @@ def _likely_in_sqlite(connection: Connection, scope: Select[()], signs: str) -> 
     return [ids[place] for place in order[:_COMPARED]]
 
 
-def _stored(values: Sequence[float]) -> bytes:
+def _encode(values: Sequence[float]) -> bytes:
     """A vector of length one, as little-endian floats of four bytes."""
     import numpy
 
@@ -152,7 +152,7 @@ def _stored(values: Sequence[float]) -> bytes:
     return (given / length).astype("<f4").tobytes()
 
 
-def _signs(stored: bytes, dialect: str) -> str:
+def _compute_signs(stored: bytes, dialect: str) -> str:
     """A bit for each of a vector's first numbers, set if it is above their mean: zero would tell nothing of a vector
     whose numbers are all above it.
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from domain.events import Event, EventType
 from memory.db.engine import Database, number_in
 from memory.db.tables import DeliveryRow, EventRow, GateRow, RunRow
-from messages.audit import MOVES, SAFETY, Entry
+from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry
 
 _PAGE = 500  # events
 _IN_ORDER = (EventRow.time, EventRow.id)
@@ -21,7 +21,7 @@ _Rows = Select[
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventFilter:
     """What to look for; None: everything.
 
     :param run: its whole id; what moved it is part of its story.
@@ -38,48 +38,48 @@ class Wanted:
     repositories: Sequence[int] | None = None
     since: datetime | None = None
     until: datetime | None = None
-    types: Sequence[EventType] = field(default=SAFETY)
+    types: Sequence[EventType] = field(default=SAFETY_EVENTS)
 
 
-async def newest(database: Database, wanted: Wanted, limit: int) -> Sequence[Entry]:
+async def list_newest(database: Database, wanted: EventFilter, limit: int) -> Sequence[AuditEntry]:
     """The newest events, in the order in which they happened."""
-    query = (await _query(database, wanted)).order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit)
-    return [*reversed(await _page(database, query))]
+    query = (await _build_query(database, wanted)).order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit)
+    return [*reversed(await _load_page(database, query))]
 
 
-async def every(database: Database, wanted: Wanted, size: int = _PAGE) -> AsyncGenerator[Entry]:
+async def stream_all(database: Database, wanted: EventFilter, size: int = _PAGE) -> AsyncGenerator[AuditEntry]:
     """All events, oldest first; read in pages of this size, so that a long export holds no transaction."""
-    query = (await _query(database, wanted)).order_by(*_IN_ORDER).limit(size)
-    page = await _page(database, query)
+    query = (await _build_query(database, wanted)).order_by(*_IN_ORDER).limit(size)
+    page = await _load_page(database, query)
     while page:
         for entry in page:
             yield entry
         last = page[-1].event
-        page = await _page(database, query.where(tuple_(*_IN_ORDER) > tuple_(last.time, last.id)))
+        page = await _load_page(database, query.where(tuple_(*_IN_ORDER) > tuple_(last.time, last.id)))
 
 
-async def runs(database: Database, ending: str) -> Sequence[str]:
+async def find_runs(database: Database, ending: str) -> Sequence[str]:
     """The ids of runs that end like this, the newest first; five are enough to say that it is not one."""
     query = select(RunRow.id).where(RunRow.id.endswith(ending.upper(), autoescape=True))
     async with database.transaction() as session:
         return (await session.scalars(query.order_by(RunRow.id.desc()).limit(5))).all()
 
 
-async def repositories(database: Database, full_name: str) -> Sequence[int]:
+async def find_repositories(database: Database, full_name: str) -> Sequence[int]:
     """The ids of the repositories that had this name at a run; GitHub does not tell upper from lower case."""
     named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
     async with database.transaction() as session:
         return (await session.scalars(select(RunRow.repository_id).where(named).distinct())).all()
 
 
-async def gate_names(database: Database) -> Sequence[str]:
+async def list_gate_names(database: Database) -> Sequence[str]:
     """The names of the gates that were ever asked."""
     async with database.transaction() as session:
         return (await session.scalars(select(GateRow.name).distinct().order_by(GateRow.name))).all()
 
 
-async def _query(database: Database, wanted: Wanted) -> _Rows:
-    conditions = [_is_of(wanted, await _run_of(database, wanted.gate_id))]
+async def _build_query(database: Database, wanted: EventFilter) -> _Rows:
+    conditions = [_matches(wanted, await _find_run(database, wanted.gate_id))]
     if wanted.repositories is not None:
         conditions.append(_is_in(wanted.repositories))
     if wanted.since is not None:
@@ -94,16 +94,16 @@ async def _query(database: Database, wanted: Wanted) -> _Rows:
     )
 
 
-async def _run_of(database: Database, gate_id: str | None) -> str | None:
+async def _find_run(database: Database, gate_id: str | None) -> str | None:
     if gate_id is None:
         return None
     async with database.transaction() as session:
         return await session.scalar(select(GateRow.run_id).where(GateRow.id == gate_id))
 
 
-def _is_of(wanted: Wanted, run_of_gate: str | None) -> ColumnElement[bool]:
+def _matches(wanted: EventFilter, run_of_gate: str | None) -> ColumnElement[bool]:
     safety = EventRow.type.in_([kind.value for kind in wanted.types])
-    moves = EventRow.type.in_([kind.value for kind in MOVES])
+    moves = EventRow.type.in_([kind.value for kind in RUN_EVENTS])
     if wanted.gate_id is not None:
         return or_(safety & (_text("gate") == wanted.gate_id), moves & (EventRow.trace == run_of_gate))
     if wanted.gate is not None:
@@ -134,18 +134,18 @@ def _text(*path: str) -> ColumnElement[str]:
     return column.as_string()
 
 
-async def _page(database: Database, query: _Rows) -> Sequence[Entry]:
+async def _load_page(database: Database, query: _Rows) -> Sequence[AuditEntry]:
     async with database.transaction() as session:
         return [_entry(*row) for row in await session.execute(query)]
 
 
 def _entry(
     row: EventRow, owner: str | None, name: str | None, number: int | None, command: dict[str, Any] | None
-) -> Entry:
+) -> AuditEntry:
     event = Event.model_validate({field_: getattr(row, field_) for field_ in Event.model_fields})
     if owner is not None:
-        return Entry(event, event.trace, f"{owner}/{name}", number)
+        return AuditEntry(event, event.trace, f"{owner}/{name}", number)
     asked = command or {}
     there: dict[str, Any] = asked.get("repository") or {}
     full_name = f"{there['owner']}/{there['name']}" if there else ""
-    return Entry(event, "", full_name, asked.get("number") or event.payload.get("number"))
+    return AuditEntry(event, "", full_name, asked.get("number") or event.payload.get("number"))

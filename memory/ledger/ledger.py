@@ -12,16 +12,16 @@ from domain.commands import Sender
 from domain.events import Event, EventType
 from domain.ids import new_id
 from domain.runs.run import Phase, RepositoryRef, Run
-from domain.text.redaction import OWN
+from domain.text.redaction import PROCESS_REDACTOR
 from domain.verdicts import Check
-from memory.db.engine import TOLD, Connection, Database, number_in
+from memory.db.engine import PENDING_EVENTS, Connection, Database, number_in
 from memory.db.tables import IS_MOVE, EventRow, RunRow
-from safety.breakers import Move
+from safety.breakers import RunTransition
 
 _INSERT = insert(EventRow)
 
 
-def tell(
+def record(
     session: AsyncSession | Connection,
     trace: str,
     kind: EventType,
@@ -47,7 +47,7 @@ def tell(
         source=source,
         type=kind,
         phase=phase,
-        payload=cast(dict[str, Any], OWN.values(payload or {})),
+        payload=cast(dict[str, Any], PROCESS_REDACTOR.redact_values(payload or {})),
         duration=duration,
         tokens=tokens,
         cost=cost,
@@ -56,10 +56,10 @@ def tell(
         session.execute(_INSERT, event.model_dump())
     else:
         session.add(EventRow(**event.model_dump()))
-    session.info.setdefault(TOLD, []).append(event)
+    session.info.setdefault(PENDING_EVENTS, []).append(event)
 
 
-async def replay(database: Database, trace: str) -> Sequence[Event]:
+async def load_events(database: Database, trace: str) -> Sequence[Event]:
     """The events of a run, in the order in which they happened."""
     async with database.transaction() as session:
         rows = await session.scalars(select(EventRow).where(EventRow.trace == trace).order_by(EventRow.id))
@@ -77,21 +77,21 @@ _MOVES: dict[str, bool] = {
 
 
 _WHAT = EventRow.type + " " + func.coalesce(EventRow.phase, "")
-MOVES = select(EventRow.id, EventRow.time, _WHAT, null()).where(EventRow.trace == bindparam("run"), IS_MOVE)
+SELECT_MOVES = select(EventRow.id, EventRow.time, _WHAT, null()).where(EventRow.trace == bindparam("run"), IS_MOVE)
 """When a ``run`` worked and when it waited, and its phases, in no order; :func:`moved` understands the rows."""
 
 
-def moves(connection: Connection, trace: str) -> Sequence[Move]:
+def load_moves(connection: Connection, trace: str) -> Sequence[RunTransition]:
     """When a run worked and when it waited, and in which phases."""
-    return moved(connection.execute(MOVES, {"run": trace}))
+    return parse_moves(connection.execute(SELECT_MOVES, {"run": trace}))
 
 
-def moved(rows: Iterable[Sequence[Any]]) -> Sequence[Move]:
+def parse_moves(rows: Iterable[Sequence[Any]]) -> Sequence[RunTransition]:
     """Moves in order, by the rows of :data:`MOVES`."""
-    return list(_moved(sorted(rows, key=itemgetter(0))))
+    return list(_parse_moves(sorted(rows, key=itemgetter(0))))
 
 
-def _moved(rows: Iterable[Sequence[Any]]) -> Iterator[Move]:
+def _parse_moves(rows: Iterable[Sequence[Any]]) -> Iterator[RunTransition]:
     running, phase = False, None
     for _, at, what, _ in rows:
         kind, _, named = what.partition(" ")
@@ -104,10 +104,10 @@ def _moved(rows: Iterable[Sequence[Any]]) -> Iterator[Move]:
                 running = _MOVES[kind]
             case _:
                 continue
-        yield Move(at, running, phase)
+        yield RunTransition(at, running, phase)
 
 
-async def snapshot(database: Database, trace: str) -> dict[EventType, int]:
+async def count_events(database: Database, trace: str) -> dict[EventType, int]:
     """How often each type of event happened in a run."""
     async with database.transaction() as session:
         rows = await session.execute(
@@ -116,7 +116,7 @@ async def snapshot(database: Database, trace: str) -> dict[EventType, int]:
         return {EventType(kind): count for kind, count in rows}
 
 
-async def tell_of(
+async def record_person_action(
     session: AsyncSession,
     repository: RepositoryRef,
     number: int | None,
@@ -130,11 +130,11 @@ async def tell_of(
     :param number: of the pull request; None: it holds for the whole repository.
     """
     payload = {"by": by.login, "account": by.id, "repository": repository.id, **facts}
-    trace = await newest_run(session, repository, number)
-    tell(session, trace, kind, now, source="person", payload=payload)
+    trace = await find_trace(session, repository, number)
+    record(session, trace, kind, now, source="person", payload=payload)
 
 
-async def newest_run(session: AsyncSession, repository: RepositoryRef, number: int | None) -> str:
+async def find_trace(session: AsyncSession, repository: RepositoryRef, number: int | None) -> str:
     """The trace of what people do in a repository: its newest run, or its id where there was none.
 
     :param number: of the issue or pull request; None: of any.
@@ -144,7 +144,7 @@ async def newest_run(session: AsyncSession, repository: RepositoryRef, number: i
     return found or f"{repository.id}"
 
 
-async def note_feedback(
+async def record_feedback(
     database: Database, trace: str, kind: EventType, payload: dict[str, Any], delivery: str, now: datetime
 ) -> None:
     """Record what a person let Forge know, once per delivery."""
@@ -154,10 +154,10 @@ async def note_feedback(
     async with database.transaction() as session:
         await session.execute(update(RunRow).where(RunRow.id == trace).values(state=RunRow.state))  # one at a time
         if await session.scalar(same.limit(1)) is None:
-            tell(session, trace, kind, now, source="person", payload={**payload, "delivery": delivery})
+            record(session, trace, kind, now, source="person", payload={**payload, "delivery": delivery})
 
 
-async def replies_in(database: Database, trace: str, thread: int) -> int:
+async def count_replies(database: Database, trace: str, thread: int) -> int:
     """How often Forge replied to people's own words in a review thread during a run.
 
     :param thread: id of the comment it began with.
@@ -172,13 +172,13 @@ async def replies_in(database: Database, trace: str, thread: int) -> int:
         return await session.scalar(replied) or 0
 
 
-async def note_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:
+async def record_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:
     """Record that somebody was refused what they asked for."""
     async with database.transaction() as session:
-        tell(session, trace, EventType.permission_refused, now, payload=payload)
+        record(session, trace, EventType.permission_refused, now, payload=payload)
 
 
-async def note_failed_tests(
+async def record_failed_tests(
     database: Database, run: Run, testing: str, failed: Sequence[dict[str, Any]], now: datetime
 ) -> None:
     """Record each test that failed, once for each testing.
@@ -194,27 +194,29 @@ async def note_failed_tests(
         if await session.scalar(same.limit(1)) is None:
             for each in failed:
                 payload = {**each, "testing": testing}
-                tell(session, run.id, EventType.test_failed, now, source="tests", phase=Phase.testing, payload=payload)
+                record(
+                    session, run.id, EventType.test_failed, now, source="tests", phase=Phase.testing, payload=payload
+                )
 
 
-def note_guard(
+def record_guard(
     connection: Connection, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
 ) -> None:
     """Record that a guard stopped a phase before a turn; repeated before the same turn it says nothing new.
 
     :param turn: how many turns the task had; ``after`` names the last of them.
     """
-    _note_before(connection, EventType.guard_tripped, run, phase, check, turn, after, now)
+    _record_before(connection, EventType.guard_tripped, run, phase, check, turn, after, now)
 
 
-def note_warning(
+def record_warning(
     connection: Connection, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
 ) -> None:
-    """Record that a limit is close before a turn, as :func:`note_guard` does."""
-    _note_before(connection, EventType.breaker_warning, run, phase, check, turn, after, now)
+    """Record that a limit is close before a turn, as :func:`record_guard` does."""
+    _record_before(connection, EventType.breaker_warning, run, phase, check, turn, after, now)
 
 
-def _note_before(
+def _record_before(
     connection: Connection, kind: EventType, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
 ) -> None:
     payload = {
@@ -227,4 +229,4 @@ def _note_before(
         EventRow.trace == run.id, EventRow.type == kind.value, EventRow.payload["after"].as_string() == after
     )
     if not connection.scalar(same):
-        tell(connection, run.id, kind, now, source="guard", phase=phase, payload=payload)
+        record(connection, run.id, kind, now, source="guard", phase=phase, payload=payload)

@@ -10,7 +10,7 @@ from memory.db.engine import Database, insert_new
 from memory.db.tables import ExecutorRow
 
 LEASE = timedelta(seconds=30)
-LOOKED_AFTER = timedelta(days=1)
+TAKEOVER_PERIOD = timedelta(days=1)
 """How long the work of an executor is taken over again and again once its lease ran out: a process that was frozen may
 take up something more right before it dies for good."""
 
@@ -59,7 +59,7 @@ async def release(database: Database, holder: Holder, now: datetime) -> None:
         )
 
 
-async def lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
+async def list_lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
     """Executor ids, other than our own, whose lease ran out."""
     async with database.transaction() as session:
         return (
@@ -69,6 +69,6 @@ async def lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
 
 async def forget(database: Database, executor_id: str, now: datetime) -> None:
     """Drop an executor whose lease ran out long ago and whose work was taken over, unless it came back."""
-    given_up = ExecutorRow.lease_until <= now - LOOKED_AFTER
+    given_up = ExecutorRow.lease_until <= now - TAKEOVER_PERIOD
     async with database.transaction() as session:
         await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, given_up))

@@ -13,7 +13,7 @@ from memory.ledger import ledger
 from memory.runs import waits
 
 OPERATOR = "operator"  # the trace of what the operator did: it belongs to no run
-_THE_ONE = 1
+_ROW_ID = 1
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Halt:
     since: datetime
 
 
-async def current(database: Database) -> Halt | None:
+async def get_current(database: Database) -> Halt | None:
     """The order that holds now."""
     async with database.transaction() as session:
-        row = await session.get(HaltRow, _THE_ONE)
+        row = await session.get(HaltRow, _ROW_ID)
         return None if row is None else Halt(row.why, row.since)
 
 
@@ -39,7 +39,7 @@ async def require_none(database: Database) -> None:
 
     :raises Halted: if the operator told Forge to stop.
     """
-    if await current(database) is not None:
+    if await get_current(database) is not None:
         raise Halted
 
 
@@ -48,32 +48,32 @@ async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
 
     :param by: the account on the operator's machine, perhaps empty.
     """
-    values = {"id": _THE_ONE, "why": why, "since": now}
+    values = {"id": _ROW_ID, "why": why, "since": now}
     async with database.transaction() as session:
         taken = insert_new(database.dialect, HaltRow, values).returning(HaltRow.id)
         if (await session.execute(taken)).first() is None:
             return False
-        ledger.tell(session, OPERATOR, EventType.halted, now, source=OPERATOR, payload={"why": why, "by": by})
+        ledger.record(session, OPERATOR, EventType.halted, now, source=OPERATOR, payload={"why": why, "by": by})
         return True
 
 
 async def resume(database: Database, by: str, now: datetime) -> Halt | None:
     """Take the order back and let what waits for that go on; the order that held, if any did."""
     async with database.transaction() as session:
-        row = (await session.scalars(delete(HaltRow).where(HaltRow.id == _THE_ONE).returning(HaltRow))).first()
+        row = (await session.scalars(delete(HaltRow).where(HaltRow.id == _ROW_ID).returning(HaltRow))).first()
         if row is None:
             return None
         seconds = max(0.0, (now - row.since).total_seconds())
         facts = {"why": row.why, "by": by}
-        ledger.tell(session, OPERATOR, EventType.resumed, now, source=OPERATOR, payload=facts, duration=seconds)
-    await waits.end_because(database, HALTED, now)
+        ledger.record(session, OPERATOR, EventType.resumed, now, source=OPERATOR, payload=facts, duration=seconds)
+    await waits.end_for_reason(database, HALTED, now)
     return Halt(row.why, row.since)
 
 
-async def let_go_on(database: Database, now: datetime) -> None:
+async def resume_waiting(database: Database, now: datetime) -> None:
     """Let what began to wait while the order was taken back go on, too; a look costs no write."""
     waiting = select(WaitRow.workflow_id).where(WaitRow.reason == HALTED, WaitRow.until > now).limit(1)
     async with database.transaction() as session:
-        if await session.scalar(waiting) is None or await session.get(HaltRow, _THE_ONE) is not None:
+        if await session.scalar(waiting) is None or await session.get(HaltRow, _ROW_ID) is not None:
             return
-    await waits.end_because(database, HALTED, now)
+    await waits.end_for_reason(database, HALTED, now)

@@ -21,7 +21,7 @@ class Limit:
     streak: int
 
 
-async def last(database: Database, installation_id: int) -> Limit | None:
+async def get_latest(database: Database, installation_id: int) -> Limit | None:
     """The latest order, also when it has passed."""
     async with database.transaction() as session:
         row = await session.get(LimitRow, installation_id)

@@ -7,12 +7,12 @@ from sqlalchemy import update
 from domain.importance import Importance
 from memory.db.engine import Connection, Database, upsert
 from memory.db.tables import WriteBudgetRow
-from safety.write_rates import Rate, Spent, Turn, turn
+from safety.write_rates import Rate, WritesSpent, WriteTurn, take_turn
 
 
-async def take(
+async def reserve_write(
     database: Database, installation_id: int, rate: Rate, importance: Importance, now: datetime, *, creates: bool
-) -> Turn:
+) -> WriteTurn:
     """Ask for one write, and count it if it may be made. One that is not made after all stays counted.
 
     :param creates: it creates content, in GitHub's sense.
@@ -22,12 +22,12 @@ async def take(
     # An update that changes nothing: it takes the row's lock, on SQLite that of the file, before anything is decided.
     held = upsert(database.dialect, row, first, {"writes": row.writes, "content": row.content})
 
-    def ask(connection: Connection) -> Turn:
+    def ask(connection: Connection) -> WriteTurn:
         spent = connection.execute(held.returning(row.writes, row.content)).one()
-        asked = turn(Spent(spent.writes, spent.content), rate, importance, now, creates=creates)
+        asked = take_turn(WritesSpent(spent.writes, spent.content), rate, importance, now, creates=creates)
         if not asked.wait:
             values = {"writes": asked.spent.writes, "content": asked.spent.content}
             connection.execute(update(row).where(row.installation_id == installation_id).values(values))
         return asked
 
-    return await database.at_once(ask)
+    return await database.run_in_transaction(ask)

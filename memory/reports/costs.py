@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, func, select
 
 from memory.db.engine import Database
 from memory.db.tables import RunRow, SpendRow
-from memory.reservations.reservations import SUMS, Spent, spent_of
+from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
 
 
-class By(StrEnum):
+class GroupBy(StrEnum):
     """What a sum is for."""
 
     phase = "phase"
@@ -22,11 +22,11 @@ class By(StrEnum):
     day = "day"
 
 
-_COLUMNS: dict[By, Any] = {
-    By.phase: SpendRow.phase,
-    By.model: SpendRow.model,
-    By.repository: SpendRow.repository_id,
-    By.day: SpendRow.day,
+_COLUMNS: dict[GroupBy, Any] = {
+    GroupBy.phase: SpendRow.phase,
+    GroupBy.model: SpendRow.model,
+    GroupBy.repository: SpendRow.repository_id,
+    GroupBy.day: SpendRow.day,
 }
 
 
@@ -39,7 +39,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Span:
+class CostFilter:
     """Which calls count; None: all. Days are those of the reservation, in UTC."""
 
     since: datetime | None = None
@@ -49,7 +49,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Known:
+class SpendingRepository:
     """A repository in which something was spent, by its newest name."""
 
     id: int
@@ -57,31 +57,31 @@ class Known:
     full_name: str
 
 
-async def costs(database: Database, by: By, span: Span) -> Sequence[Cost]:
+async def sum_costs(database: Database, by: GroupBy, span: CostFilter) -> Sequence[Cost]:
     """The sums: days newest first, everything else the dearest first."""
     column = _COLUMNS[by]
-    query = select(column, *SUMS).where(*_within(span)).group_by(column)
+    query = select(column, *SPENT_COLUMNS).where(*_build_conditions(span)).group_by(column)
     async with database.transaction() as session:
         rows = (await session.execute(query)).all()
-    known = await names(database, [row[0] for row in rows]) if by is By.repository else {}
-    found = [Cost(known.get(row[0], str(row[0])), spent_of(row[1:])) for row in rows]
-    if by is By.day:
+    known = await load_names(database, [row[0] for row in rows]) if by is GroupBy.repository else {}
+    found = [Cost(known.get(row[0], str(row[0])), parse_spent(row[1:])) for row in rows]
+    if by is GroupBy.day:
         return sorted(found, key=lambda cost: cost.name, reverse=True)
     return sorted(found, key=lambda cost: (-cost.spent.amount, cost.name))
 
 
-async def spending_today(database: Database, day: datetime) -> Sequence[tuple[Known, int]]:
+async def sum_today(database: Database, day: datetime) -> Sequence[tuple[SpendingRepository, int]]:
     """What each repository spent or reserved on the UTC day of a moment, in micro-USD."""
     today = SpendRow.day == day.date().isoformat()
     query = select(SpendRow.repository_id, SpendRow.installation_id, func.sum(SpendRow.amount)).where(today)
     async with database.transaction() as session:
         rows = (await session.execute(query.group_by(SpendRow.repository_id, SpendRow.installation_id))).all()
-    known = await names(database, [row[0] for row in rows])
-    found = [(Known(row[0], row[1], known.get(row[0], str(row[0]))), int(row[2])) for row in rows]
+    known = await load_names(database, [row[0] for row in rows])
+    found = [(SpendingRepository(row[0], row[1], known.get(row[0], str(row[0]))), int(row[2])) for row in rows]
     return sorted(found, key=lambda each: (-each[1], each[0].full_name))
 
 
-def _within(span: Span) -> list[ColumnElement[bool]]:
+def _build_conditions(span: CostFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if span.since is not None:
         conditions.append(SpendRow.reserved_at >= span.since)
@@ -94,7 +94,7 @@ def _within(span: Span) -> list[ColumnElement[bool]]:
     return conditions
 
 
-async def names(database: Database, repository_ids: Sequence[int]) -> dict[int, str]:
+async def load_names(database: Database, repository_ids: Sequence[int]) -> dict[int, str]:
     """The newest names of repositories in which Forge ran."""
     newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
     query = select(RunRow.repository_id, RunRow.owner, RunRow.name).where(RunRow.id.in_(newest))

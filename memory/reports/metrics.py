@@ -16,8 +16,8 @@ from sqlalchemy.orm import aliased
 
 from domain.events import EventType
 from domain.gates import GateState
-from domain.ids import earliest
-from domain.metrics import WEEK, Facts, RunFact, Series, Told, series
+from domain.ids import lowest_id_at
+from domain.metrics import WEEK, Facts, RecallFact, RunFact, Series, build_series
 from domain.review.review import Decision
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from memory.db.engine import Database
@@ -32,7 +32,7 @@ from memory.db.tables import (
     RunRow,
     SpendRow,
 )
-from memory.findings.findings import DISMISSED
+from memory.findings.findings import IS_DISMISSED
 from memory.reports import retention
 
 _SLACK = timedelta(days=1)  # between two clocks
@@ -53,72 +53,77 @@ class Window:
     repository_ids: Sequence[int] | None = None
 
 
-async def weekly(
+async def load_weekly(
     database: Database, now: datetime, weeks: int, repository_ids: Sequence[int] | None = None
 ) -> Sequence[Series]:
     """Every metric over the last weeks.
 
     :param repository_ids: None: over all repositories.
     """
-    terms = await retention.terms(database)
-    days = [terms.get(each, retention.USUAL) for each in repository_ids or ()] or [retention.USUAL, *terms.values()]
+    terms = await retention.load_terms(database)
+    days = [terms.get(each, retention.USUAL_DAYS) for each in repository_ids or ()] or [
+        retention.USUAL_DAYS,
+        *terms.values(),
+    ]
     whole = now - timedelta(days=min(days))
     window = Window(max(now - WEEK * weeks, whole), now, repository_ids)
-    return series(await facts(database, window), now, weeks, whole)
+    return build_series(await load_facts(database, window), now, weeks, whole)
 
 
-async def facts(database: Database, window: Window) -> Facts:
+async def load_facts(database: Database, window: Window) -> Facts:
     """What happened in a window."""
     async with database.transaction() as session:
         return Facts(
-            runs=await _runs(session, window),
-            tools=await _tools(session, window),
-            learned=await _learned(session, window),
-            told=await _told(session, window),
-            posted=await _posted(session, window),
-            dismissed=await _dismissed(session, window),
-            merged=await _merged(session, window),
-            answered=await _answered(session, window),
-            first=await _first(session, window),
+            runs=await _load_runs(session, window),
+            tools=await _load_tool_uses(session, window),
+            learned=await _load_learned(session, window),
+            told=await _load_recalls(session, window),
+            posted=await _load_posted(session, window),
+            dismissed=await _load_dismissals(session, window),
+            merged=await _load_merges(session, window),
+            answered=await _load_answers(session, window),
+            first=await _load_first_verdicts(session, window),
         )
 
 
-async def _runs(session: AsyncSession, window: Window) -> Sequence[RunFact]:
+async def _load_runs(session: AsyncSession, window: Window) -> Sequence[RunFact]:
     """Runs that are over, but for those that looked at nothing because the configuration says so."""
     calls: defaultdict[str, Counter[Phase]] = defaultdict(Counter)
     costs: Counter[str] = Counter()
     spent = select(SpendRow.run_id, SpendRow.phase, func.count(), func.sum(SpendRow.amount)).where(
-        SpendRow.run_id.in_(_ids(window))
+        SpendRow.run_id.in_(_select_run_ids(window))
     )
     for run_id, phase, count, amount in await session.execute(spent.group_by(SpendRow.run_id, SpendRow.phase)):
         calls[run_id][Phase(phase)] += count
         costs[run_id] += int(amount)
     bounced = select(EventRow.trace, func.count()).where(
-        EventRow.type == EventType.phase_bounced.value, EventRow.time >= window.since, EventRow.trace.in_(_ids(window))
+        EventRow.type == EventType.phase_bounced.value,
+        EventRow.time >= window.since,
+        EventRow.trace.in_(_select_run_ids(window)),
     )
     counted = await session.execute(bounced.group_by(EventRow.trace))
     bounces = {str(trace): int(count) for trace, count in counted}
     over = select(RunRow.id, RunRow.created_at, RunRow.state, RunRow.trigger).where(
-        *_within(window), RunRow.state.in_(_FINAL), RunRow.reason != ReasonCode.excluded.value
+        *_is_in_window(window), RunRow.state.in_(_FINAL), RunRow.reason != ReasonCode.excluded.value
     )
     return [
-        RunFact(at, RunState(state), calls[run_id], costs[run_id], _bounces(trigger, bounces.get(run_id, 0)))
+        RunFact(at, RunState(state), calls[run_id], costs[run_id], _count_bounces(trigger, bounces.get(run_id, 0)))
         for run_id, at, state, trigger in await session.execute(over)
     ]
 
 
-def _bounces(trigger: str, count: int) -> int | None:
+def _count_bounces(trigger: str, count: int) -> int | None:
     return count if Trigger(trigger) is Trigger.issue else None
 
 
-async def _tools(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, int, int]]:
+async def _load_tool_uses(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, int, int]]:
     """Week by week, each at its latest moment; counted by the database, since there are many."""
     well = case((EventRow.payload["problem"].as_string().is_(None), 1), else_=0)
     ran = select(func.max(EventRow.time), func.sum(well), func.count()).where(
         EventRow.type == EventType.tool_executed.value
     )
     if window.repository_ids is not None:
-        ran = ran.where(EventRow.trace.in_(_ids(window)))
+        ran = ran.where(EventRow.trace.in_(_select_run_ids(window)))
     found: list[tuple[datetime, int, int]] = []
     end = window.now
     while end > window.since:
@@ -130,37 +135,40 @@ async def _tools(session: AsyncSession, window: Window) -> Sequence[tuple[dateti
     return found
 
 
-async def _learned(session: AsyncSession, window: Window) -> Sequence[datetime]:
+async def _load_learned(session: AsyncSession, window: Window) -> Sequence[datetime]:
     """What people said in so many words was not learned."""
     learned = select(MemoryRow.created_at).where(
-        MemoryRow.id >= _from(window), MemoryRow.created_at >= window.since, MemoryRow.pinned.is_(False)
+        MemoryRow.id >= _first_id(window), MemoryRow.created_at >= window.since, MemoryRow.pinned.is_(False)
     )
     if window.repository_ids is not None:
         learned = learned.where(MemoryRow.repository_id.in_(window.repository_ids))
     return (await session.scalars(learned)).all()
 
 
-async def _told(session: AsyncSession, window: Window) -> Sequence[Told]:
+async def _load_recalls(session: AsyncSession, window: Window) -> Sequence[RecallFact]:
     told = (
         select(RunRow.created_at, RecallRow.run_id, RecallRow.task, RecallRow.outcome)
         .join(RunRow, RunRow.id == RecallRow.run_id)
-        .where(*_within(window), RecallRow.run_id >= _from(window))
+        .where(*_is_in_window(window), RecallRow.run_id >= _first_id(window))
     )
-    return [Told(at, run_id, task, _OUTCOMES.get(outcome)) for at, run_id, task, outcome in await session.execute(told)]
+    return [
+        RecallFact(at, run_id, task, _OUTCOMES.get(outcome))
+        for at, run_id, task, outcome in await session.execute(told)
+    ]
 
 
-async def _posted(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, int, int]]:
+async def _load_posted(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, int, int]]:
     """Run by run."""
     posted = (
-        select(RunRow.created_at, func.sum(case((DISMISSED, 1), else_=0)), func.count())
+        select(RunRow.created_at, func.sum(case((IS_DISMISSED, 1), else_=0)), func.count())
         .join(FindingRow, FindingRow.posted_by == RunRow.id)
-        .where(*_within(window), FindingRow.id >= _from(window))
+        .where(*_is_in_window(window), FindingRow.id >= _first_id(window))
         .group_by(RunRow.id, RunRow.created_at)
     )
     return [(at, int(wrong), count) for at, wrong, count in await session.execute(posted)]
 
 
-async def _dismissed(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, float]]:
+async def _load_dismissals(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, float]]:
     """From the moment the review that carries a finding was posted to its dismissal in the same pull request."""
     same = and_(
         FindingRow.repository_id == DismissalRow.repository_id,
@@ -180,7 +188,7 @@ async def _dismissed(session: AsyncSession, window: Window) -> Sequence[tuple[da
     return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if since is not None]
 
 
-async def _merged(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, bool]]:
+async def _load_merges(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, bool]]:
     """What authors merge themselves says nothing of the verdict."""
     decided = (
         select(EventRow.time, EventRow.payload["approved"].as_boolean())
@@ -189,15 +197,15 @@ async def _merged(session: AsyncSession, window: Window) -> Sequence[tuple[datet
             EventRow.type == EventType.feedback_decided.value,
             EventRow.time >= window.since,
             EventRow.payload["own"].as_boolean().is_not(True),
-            *_of(window),
+            *_is_in_repositories(window),
         )
     )
     return [(at, not approved) for at, approved in await session.execute(decided)]
 
 
-async def _answered(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, float]]:
+async def _load_answers(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, float]]:
     asked = select(GateRow.decided_at, GateRow.asked_at).where(
-        GateRow.id >= _from(window), GateRow.decided_at >= window.since, GateRow.state.in_(_ANSWERED)
+        GateRow.id >= _first_id(window), GateRow.decided_at >= window.since, GateRow.state.in_(_ANSWERED)
     )
     if window.repository_ids is not None:
         asked = asked.where(GateRow.repository_id.in_(window.repository_ids))
@@ -205,7 +213,7 @@ async def _answered(session: AsyncSession, window: Window) -> Sequence[tuple[dat
     return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if at is not None]
 
 
-async def _first(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, bool]]:
+async def _load_first_verdicts(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, bool]]:
     """The verdict of the first run of each pull request that came to one. A run that goes on may end twice."""
     earlier = aliased(RunRow)
     went_before = (
@@ -223,7 +231,7 @@ async def _first(session: AsyncSession, window: Window) -> Sequence[tuple[dateti
     ended = (
         select(RunRow.repository_id, RunRow.number, RunRow.created_at, decision)
         .join(EventRow, and_(EventRow.trace == RunRow.id, EventRow.type.in_(_ENDS)))
-        .where(*_within(window), decision.is_not(None), ~went_before)
+        .where(*_is_in_window(window), decision.is_not(None), ~went_before)
         .order_by(EventRow.id)
     )
     first: dict[tuple[int, int], tuple[datetime, bool]] = {}
@@ -235,18 +243,18 @@ async def _first(session: AsyncSession, window: Window) -> Sequence[tuple[dateti
 _ENDS = [EventType.run_completed.value, EventType.run_failed.value]
 
 
-def _from(window: Window) -> str:
-    return earliest(window.since - _SLACK)
+def _first_id(window: Window) -> str:
+    return lowest_id_at(window.since - _SLACK)
 
 
-def _within(window: Window) -> tuple[ColumnElement[bool], ...]:
+def _is_in_window(window: Window) -> tuple[ColumnElement[bool], ...]:
     """The runs that began in the window."""
-    return RunRow.id >= _from(window), RunRow.created_at >= window.since, *_of(window)
+    return RunRow.id >= _first_id(window), RunRow.created_at >= window.since, *_is_in_repositories(window)
 
 
-def _of(window: Window) -> tuple[ColumnElement[bool], ...]:
+def _is_in_repositories(window: Window) -> tuple[ColumnElement[bool], ...]:
     return () if window.repository_ids is None else (RunRow.repository_id.in_(window.repository_ids),)
 
 
-def _ids(window: Window) -> Any:
-    return select(RunRow.id).where(*_within(window))
+def _select_run_ids(window: Window) -> Any:
+    return select(RunRow.id).where(*_is_in_window(window))

@@ -17,7 +17,7 @@ from sqlalchemy.orm import aliased
 from domain.config.configuration import Audit
 from domain.events import EventType
 from domain.gates import GateState
-from domain.ids import earliest
+from domain.ids import lowest_id_at
 from domain.runs.run import RunState
 from memory.db.engine import Base, Database, number_in
 from memory.db.tables import (
@@ -25,7 +25,7 @@ from memory.db.tables import (
     BudgetRow,
     CheckpointRow,
     CircuitRow,
-    CommandedRow,
+    CommandCountRow,
     ConfigurationRow,
     DeliveryRow,
     DismissalRow,
@@ -35,7 +35,7 @@ from memory.db.tables import (
     LadderRow,
     MemoryRow,
     MemoryUseRow,
-    MissedRow,
+    MissedBugRow,
     OkRow,
     OutboxRow,
     PauseRow,
@@ -47,17 +47,17 @@ from memory.db.tables import (
 )
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
-from safety.automatic_actions import Act
+from safety.automatic_actions import Action
 from safety.review_quota import WINDOW
 
-USUAL = Audit().retention_days
-CODE = timedelta(days=14)
+USUAL_DAYS = Audit().retention_days
+CODE_RETENTION = timedelta(days=14)
 """How long what holds code and prompts is kept after its run ended: answers, checkpoints, journals."""
-LEAST = timedelta(days=8)
+DELIVERY_RETENTION = timedelta(days=8)
 """How long deliveries and writes to GitHub are known at least: GitHub repeats a delivery for up to seven days."""
-COPIES = timedelta(days=60)
+PURGE_RETENTION = timedelta(days=60)
 """How long it is known that a repository was purged: copies that nobody uses are gone after half of that anyway."""
-DISPUTED = timedelta(days=365)
+DISPUTE_RETENTION = timedelta(days=365)
 """How long decisions on false positives and on destructive changes are kept at least."""
 BATCH = 200
 
@@ -76,30 +76,30 @@ class _Group:
     ids: Sequence[int] = ()
     others: Sequence[int] = ()
 
-    def holds(self, column: Any) -> ColumnElement[bool]:
+    def matches(self, column: Any) -> ColumnElement[bool]:
         """Whether a column with the id of a repository is in this group."""
         return column.in_(self.ids) if self.ids else or_(column.is_(None), column.not_in(self.others))
 
-    def holds_run(self, column: Any) -> ColumnElement[bool]:
+    def matches_run(self, column: Any) -> ColumnElement[bool]:
         """The same for a column with the id of a run; what is no run's belongs to the usual group."""
         named = select(RunRow.id).where(RunRow.repository_id.in_(self.ids or self.others))
         return column.in_(named) if self.ids else column.not_in(named)
 
 
-async def terms(database: Database) -> dict[int, int]:
+async def load_terms(database: Database) -> dict[int, int]:
     """For how many days each repository keeps its audit, where that is not the usual time."""
     repositories = select(RunRow.repository_id, RunRow.installation_id).distinct()
     async with database.transaction() as session:
-        kept = {row.scope: _days(row.content) for row in await session.scalars(select(ConfigurationRow))}
+        kept = {row.scope: _parse_days(row.content) for row in await session.scalars(select(ConfigurationRow))}
         known = (await session.execute(repositories)).all()
     found = {
-        number: kept.get(f"repository {number}") or kept.get(f"organisation {installation}") or USUAL
+        number: kept.get(f"repository {number}") or kept.get(f"organisation {installation}") or USUAL_DAYS
         for number, installation in known
     }
-    return {number: days for number, days in found.items() if days != USUAL}
+    return {number: days for number, days in found.items() if days != USUAL_DAYS}
 
 
-def _days(content: Mapping[str, Any]) -> int | None:
+def _parse_days(content: Mapping[str, Any]) -> int | None:
     section = content.get("audit")
     return section.get("retention_days") if isinstance(section, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
 
@@ -110,29 +110,29 @@ async def remove(database: Database, days: Mapping[int, int], now: datetime) -> 
     :param days: of repositories that keep their audit for another than the usual time.
     """
     removed: defaultdict[str, int] = defaultdict(int)
-    for group in _groups(days):
-        for table, key, rows in _old(group, now):
+    for group in _group_by_days(days):
+        for table, key, rows in _select_old(group, now):
             removed[table.__tablename__] += await _delete(database, table, key, rows)
-        removed["gates emptied"] += await _empty(database, group, now)
-    for table, key, rows in (*_old_code(now), *_old_budgets(now)):
+        removed["gates emptied"] += await _empty_gates(database, group, now)
+    for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now)):
         removed[table.__tablename__] += await _delete(database, table, key, rows)
     return {name: count for name, count in removed.items() if count}
 
 
-def _groups(days: Mapping[int, int]) -> Sequence[_Group]:
+def _group_by_days(days: Mapping[int, int]) -> Sequence[_Group]:
     by_days: defaultdict[int, list[int]] = defaultdict(list)
     for number, count in days.items():
         by_days[count].append(number)
-    return [*(_Group(count, ids) for count, ids in by_days.items()), _Group(USUAL, others=[*days])]
+    return [*(_Group(count, ids) for count, ids in by_days.items()), _Group(USUAL_DAYS, others=[*days])]
 
 
-_Old = tuple[type[Base], Any, Select[Any]]
+_OldRows = tuple[type[Base], Any, Select[Any]]
 """A table, the column by which its rows are removed, and which values of it are old."""
 
 
-def _old(group: _Group, now: datetime) -> Sequence[_Old]:
+def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
     until = now - timedelta(days=group.days)
-    seen = min(until, now - LEAST)
+    seen = min(until, now - DELIVERY_RETENTION)
     repository = number_in(DeliveryRow.command["repository"]["id"])
     ended = select(RunRow.id).where(RunRow.finished_at < until)
     return [
@@ -140,33 +140,33 @@ def _old(group: _Group, now: datetime) -> Sequence[_Old]:
             EventRow,
             EventRow.id,
             select(EventRow.id).where(
-                EventRow.id < earliest(until),
+                EventRow.id < lowest_id_at(until),
                 EventRow.time < until,
                 ~_is_counted(),
                 _is_over(EventRow.trace),
-                group.holds_run(EventRow.trace),
+                group.matches_run(EventRow.trace),
             ),
         ),
         (
             OutboxRow,
             OutboxRow.id,
             select(OutboxRow.id).where(
-                OutboxRow.id < earliest(seen),
+                OutboxRow.id < lowest_id_at(seen),
                 OutboxRow.created_at < seen,
                 ~_IS_APPROVAL,
                 _is_over(OutboxRow.run_id),
-                group.holds_run(OutboxRow.run_id),
+                group.matches_run(OutboxRow.run_id),
             ),
         ),
         (
             SpendRow,
             SpendRow.id,
             select(SpendRow.id).where(
-                SpendRow.id < earliest(until),
+                SpendRow.id < lowest_id_at(until),
                 SpendRow.reserved_at < until,
                 SpendRow.state != RESERVED,
                 _is_over(SpendRow.run_id),
-                group.holds(SpendRow.repository_id),
+                group.matches(SpendRow.repository_id),
             ),
         ),
         (
@@ -175,19 +175,21 @@ def _old(group: _Group, now: datetime) -> Sequence[_Old]:
             select(DeliveryRow.guid).where(
                 DeliveryRow.received_at < seen,
                 or_(DeliveryRow.finished_at.is_not(None), DeliveryRow.outcome == "ignored"),
-                _began_nothing_open(DeliveryRow.guid),
-                group.holds(repository),
+                _has_no_open_run(DeliveryRow.guid),
+                group.matches(repository),
             ),
         ),
         (
             GateRow,
             GateRow.id,
-            select(GateRow.id).where(*_old_gates(group, now), GateRow.state.not_in(_ANSWERED)),
+            select(GateRow.id).where(*_is_old_gate(group, now), GateRow.state.not_in(_ANSWERED)),
         ),
         (
             CheckpointRow,
             CheckpointRow.run_id,
-            select(CheckpointRow.run_id).where(CheckpointRow.run_id.in_(ended), group.holds_run(CheckpointRow.run_id)),
+            select(CheckpointRow.run_id).where(
+                CheckpointRow.run_id.in_(ended), group.matches_run(CheckpointRow.run_id)
+            ),
         ),
     ]
 
@@ -195,28 +197,28 @@ def _old(group: _Group, now: datetime) -> Sequence[_Old]:
 def _is_counted() -> ColumnElement[bool]:
     """Whether an event says what became of a head: the ladder counts it, and a revert of it may come late."""
     merged = and_(
-        EventRow.type == EventType.ladder_acted.value, EventRow.payload["act"].as_string() == Act.auto_merge.value
+        EventRow.type == EventType.ladder_acted.value, EventRow.payload["act"].as_string() == Action.auto_merge.value
     )
     return or_(EventRow.type == EventType.feedback_decided.value, merged)
 
 
-def _old_gates(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:
+def _is_old_gate(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:
     until = now - timedelta(days=group.days)
-    disputed = min(until, now - DISPUTED)
+    disputed = min(until, now - DISPUTE_RETENTION)
     return (
-        GateRow.id < earliest(until),
+        GateRow.id < lowest_id_at(until),
         or_(GateRow.decided_at < disputed, and_(GateRow.decided_at < until, GateRow.name.not_in(_DISPUTES))),
         _is_over(GateRow.run_id),  # what people said is read again when it goes on
-        group.holds(GateRow.repository_id),
+        group.matches(GateRow.repository_id),
     )
 
 
-def _old_code(now: datetime) -> Sequence[_Old]:
+def _select_old_code(now: datetime) -> Sequence[_OldRows]:
     """Answers of models, checkpoints that a later run's has replaced, and approvals in repositories long lost.
 
     And what was counted of an hour.
     """
-    until = now - CODE
+    until = now - CODE_RETENTION
     newer, output = aliased(RunRow), aliased(CheckpointRow)
     replaced = exists(
         select(output.id)
@@ -224,7 +226,7 @@ def _old_code(now: datetime) -> Sequence[_Old]:
         .where(newer.repository_id == RunRow.repository_id, newer.number == RunRow.number, newer.id > RunRow.id)
     )
     ended = select(RunRow.id).where(RunRow.finished_at < until)
-    lost = select(PurgeRow.repository_id).where(PurgeRow.at < now - COPIES)
+    lost = select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)
     of_lost = select(RunRow.id).where(RunRow.repository_id.in_(lost))
     return [
         (
@@ -232,23 +234,23 @@ def _old_code(now: datetime) -> Sequence[_Old]:
             OutboxRow.id,
             select(OutboxRow.id).where(_IS_APPROVAL, OutboxRow.run_id.in_(of_lost)),
         ),
-        (CommandedRow, CommandedRow.guid, select(CommandedRow.guid).where(CommandedRow.at < now - WINDOW)),
-        (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - COPIES)),
+        (CommandCountRow, CommandCountRow.guid, select(CommandCountRow.guid).where(CommandCountRow.at < now - WINDOW)),
+        (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)),
         (AnswerRow, AnswerRow.run_id, select(AnswerRow.run_id).where(AnswerRow.run_id.in_(ended)).distinct()),
         (
             CheckpointRow,
             CheckpointRow.run_id,
             select(CheckpointRow.run_id)
             .join(RunRow, RunRow.id == CheckpointRow.run_id)
-            .where(CheckpointRow.id < earliest(until), RunRow.finished_at < until, replaced),
+            .where(CheckpointRow.id < lowest_id_at(until), RunRow.finished_at < until, replaced),
         ),
     ]
 
 
-def _old_budgets(now: datetime) -> Sequence[_Old]:
+def _select_old_budgets(now: datetime) -> Sequence[_OldRows]:
     """What people granted to runs that are over, and which deliveries said so."""
-    until = earliest(now - timedelta(days=USUAL))
-    found: list[_Old] = []
+    until = lowest_id_at(now - timedelta(days=USUAL_DAYS))
+    found: list[_OldRows] = []
     for prefix in ("run:", "calls:", "granted by:"):
         run_id = func.substr(BudgetRow.scope, len(prefix) + 1, 26)
         rows = select(BudgetRow.scope).where(BudgetRow.scope.startswith(prefix), run_id < until, _is_over(run_id))
@@ -260,7 +262,7 @@ def _is_over(column: Any) -> ColumnElement[bool]:
     return column.not_in(select(RunRow.id).where(RunRow.state.not_in(_FINAL)))
 
 
-def _began_nothing_open(guid: Any) -> ColumnElement[bool]:
+def _has_no_open_run(guid: Any) -> ColumnElement[bool]:
     """Whether a delivery began no run that is not over: who sent it is asked for until then."""
     number = func.length(cast(RunRow.number, String)) + 1  # a run is admitted by GUID#NUMBER
     began = func.substr(RunRow.admitted_by, 1, func.length(RunRow.admitted_by) - number)
@@ -281,10 +283,10 @@ async def _delete(database: Database, table: type[Base], key: Any, rows: Select[
         await asyncio.sleep(0)
 
 
-async def _empty(database: Database, group: _Group, now: datetime) -> int:
+async def _empty_gates(database: Database, group: _Group, now: datetime) -> int:
     """Take everything from old answered gates but that they were answered, when and how: the ladder counts that."""
     whole = GateRow.request["prompt"].as_string() != ""
-    rows = select(GateRow).where(*_old_gates(group, now), GateRow.state.in_(_ANSWERED), whole).limit(BATCH)
+    rows = select(GateRow).where(*_is_old_gate(group, now), GateRow.state.in_(_ANSWERED), whole).limit(BATCH)
     count = 0
     while True:
         async with database.transaction() as session:
@@ -320,24 +322,24 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (FindingRow, FindingRow.id),
     (DismissalRow, DismissalRow.id),
     (MemoryRow, MemoryRow.id),
-    (MissedRow, MissedRow.id),
+    (MissedBugRow, MissedBugRow.id),
     (LadderRow, LadderRow.repository_id),
     (CircuitRow, CircuitRow.repository_id),
     (PauseRow, PauseRow.repository_id),
     (OkRow, OkRow.repository_id),
     (PushRow, PushRow.repository_id),
-    (CommandedRow, CommandedRow.guid),
+    (CommandCountRow, CommandCountRow.guid),
 )
 
 
-async def deliveries_of(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
+async def list_deliveries(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
     """The deliveries that began runs in these repositories."""
     query = select(RunRow.admitted_by).where(RunRow.repository_id.in_(repository_ids))
     async with database.transaction() as session:
         return sorted({admitted.rpartition("#")[0] for admitted in await session.scalars(query)})
 
 
-async def runs_of(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
+async def list_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
     """The runs of these repositories."""
     async with database.transaction() as session:
         return (await session.scalars(select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)))).all()

@@ -12,7 +12,7 @@ from memory.db.tables import CircuitRow, GateRow, HaltRow, LadderRow
 
 
 @dataclass(frozen=True)
-class Standing:
+class SystemSnapshot:
     """How many there are.
 
     :param circuits: error-rate breakers by state; one that was never anything but closed is not stored.
@@ -26,7 +26,7 @@ class Standing:
     is_halted: bool
 
 
-async def now(database: Database) -> Standing:
+async def load_snapshot(database: Database) -> SystemSnapshot:
     """How it stands."""
     state = CircuitRow.circuit["state"].as_string()
     waiting = select(GateRow.name, func.count()).where(GateRow.state == GateState.waiting.value).group_by(GateRow.name)
@@ -34,7 +34,7 @@ async def now(database: Database) -> Standing:
         circuits = (await session.execute(select(state, func.count()).group_by(state))).all()
         gates = (await session.execute(waiting)).all()
         levels = (await session.execute(select(LadderRow.level, func.count()).group_by(LadderRow.level))).all()
-        return Standing(
+        return SystemSnapshot(
             circuits=Counter({str(name or BreakerState.closed.value): count for name, count in circuits}),
             waiting=Counter({row[0]: row[1] for row in gates}),
             levels=Counter({row[0]: row[1] for row in levels}),

@@ -7,7 +7,7 @@ from memory.db.engine import Database
 from memory.db.tables import GateRow, RunRow
 
 
-async def follow(database: Database, repository: RepositoryRef) -> int:
+async def update_address(database: Database, repository: RepositoryRef) -> int:
     """Keep runs and gates of a repository under the name, owner and installation it has now; how many changed.
 
     What goes on with one of them months later asks for that address, under which another repository may live then.

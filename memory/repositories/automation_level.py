@@ -14,14 +14,14 @@ from sqlalchemy import ColumnElement, and_, case, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.gates import SLICED, GateState
+from domain.gates import BUDGET_GATES, GateState
 from domain.ids import new_id
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from memory.db.engine import Database, insert_new, upsert
-from memory.db.tables import EventRow, FindingRow, GateRow, LadderRow, MissedRow, RunRow
-from memory.findings.findings import DISMISSED
+from memory.db.tables import EventRow, FindingRow, GateRow, LadderRow, MissedBugRow, RunRow
+from memory.findings.findings import IS_DISMISSED
 from memory.ledger import ledger
-from safety.automation_ladder import RUNS_NEEDED, START, Decided, LadderFacts, LadderVerdict, RunRecord
+from safety.automation_ladder import RUNS_NEEDED, START, HumanDecision, LadderFacts, LadderVerdict, RunRecord
 
 _DECISIONS = 200  # what came before weighs less than a billionth
 _MISSED = 100
@@ -29,18 +29,21 @@ _RUNS_WITH_DECISIONS = 1000
 _SOURCE = "ladder"
 
 
-async def facts(database: Database, repository_id: int) -> LadderFacts:
+async def load_facts(database: Database, repository_id: int) -> LadderFacts:
     """What the level of a repository is decided from, bounded by what the highest level looks at."""
     async with database.transaction() as session:
         row = await session.get(LadderRow, repository_id)
-        records = await _runs(session, repository_id)
+        records = await _load_runs(session, repository_id)
         missed = await session.scalars(
-            select(MissedRow.time)
-            .where(MissedRow.repository_id == repository_id)
-            .order_by(MissedRow.time.desc())
+            select(MissedBugRow.time)
+            .where(MissedBugRow.repository_id == repository_id)
+            .order_by(MissedBugRow.time.desc())
             .limit(_MISSED)
         )
-        decided = [*await _at_gates(session, repository_id), *await _on_pull_requests(session, repository_id)]
+        decided = [
+            *await _load_gate_decisions(session, repository_id),
+            *await _load_merge_decisions(session, repository_id),
+        ]
         return LadderFacts(
             level=START if row is None else row.level,
             since=None if row is None else row.since,
@@ -50,14 +53,16 @@ async def facts(database: Database, repository_id: int) -> LadderFacts:
         )
 
 
-async def level(database: Database, repository_id: int) -> int:
+async def get_level(database: Database, repository_id: int) -> int:
     """The level that was reached or set, whatever the configuration allows."""
     async with database.transaction() as session:
         row = await session.get(LadderRow, repository_id)
         return START if row is None else row.level
 
 
-async def move(database: Database, repository_id: int, known: LadderFacts, verdict: LadderVerdict, trace: str) -> bool:
+async def move_level(
+    database: Database, repository_id: int, known: LadderFacts, verdict: LadderVerdict, trace: str
+) -> bool:
     """Change the level as decided, unless it was changed since the facts were read; whether this did it.
 
     :param known: what it was decided from.
@@ -77,7 +82,7 @@ async def move(database: Database, repository_id: int, known: LadderFacts, verdi
             "text": verdict.reason.text,
             "measured": [reason.text for reason in verdict.reason.children],
         }
-        _tell(session, trace, EventType.ladder_changed, verdict.at, repository_id, level=verdict.level, **told)
+        _record(session, trace, EventType.ladder_changed, verdict.at, repository_id, level=verdict.level, **told)
         return True
 
 
@@ -91,23 +96,25 @@ async def set_level(
         unset = {"repository_id": repository_id, "level": START, "since": now, "by_login": ""}
         taken = upsert(database.dialect, LadderRow, unset, {"repository_id": LadderRow.repository_id, **held})
         before = (await session.execute(taken.returning(LadderRow.level))).scalar_one()
-        done = [each for each in await _events(session, trace, EventType.ladder_changed) if each["level"] == wanted]
+        done = [
+            each for each in await _load_events(session, trace, EventType.ladder_changed) if each["level"] == wanted
+        ]
         if done:
             return int(done[-1]["before"])
         await session.execute(update(LadderRow).where(LadderRow.repository_id == repository_id).values(**values))
         text = f"{by_login} set level {wanted}"
         told = {"before": before, "move": "set", "text": text, "by": by_login}
-        _tell(session, trace, EventType.ladder_changed, now, repository_id, level=wanted, **told)
+        _record(session, trace, EventType.ladder_changed, now, repository_id, level=wanted, **told)
         return before
 
 
-async def changes(database: Database, trace: str) -> Sequence[Mapping[str, Any]]:
+async def list_changes(database: Database, trace: str) -> Sequence[Mapping[str, Any]]:
     """How the level changed on the occasion of a run: ``before``, ``level`` and ``text`` of each change, in order."""
     async with database.transaction() as session:
-        return await _events(session, trace, EventType.ladder_changed)
+        return await _load_events(session, trace, EventType.ladder_changed)
 
 
-async def miss(
+async def record_missed_bug(
     database: Database,
     repository: RepositoryRef,
     number: int,
@@ -129,15 +136,15 @@ async def miss(
         "time": now,
     }
     async with database.transaction() as session:
-        taken = insert_new(database.dialect, MissedRow, values).returning(MissedRow.id)
+        taken = insert_new(database.dialect, MissedBugRow, values).returning(MissedBugRow.id)
         if (await session.execute(taken)).first() is None:
             return False
         told = {"number": number, "by": by_login, "description": description, "cause": cause}
-        _tell(session, run_id or cause, EventType.feedback_missed, now, repository.id, **told)
+        _record(session, run_id or cause, EventType.feedback_missed, now, repository.id, **told)
         return True
 
 
-async def decide(
+async def record_decision(
     database: Database, run: Run, approved: bool, by_login: str, now: datetime, *, own: bool = False
 ) -> None:
     """Record what a person decided by merging the head of a run, once per run.
@@ -147,44 +154,48 @@ async def decide(
 
     :param own: the author merged it, which says nothing about the verdict either; that it was merged is still known.
     """
-    await _once(database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login, "own": own})
+    await _record_once(
+        database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login, "own": own}
+    )
 
 
 async def was_approved(database: Database, run_id: str) -> bool:
     """Whether the head of a run was merged, by a person or by Forge, after its verdict approved it."""
     async with database.transaction() as session:
-        decided = await _events(session, run_id, EventType.feedback_decided)
-        done = await _events(session, run_id, EventType.ladder_acted)
+        decided = await _load_events(session, run_id, EventType.feedback_decided)
+        done = await _load_events(session, run_id, EventType.ladder_acted)
         return any(each["approved"] for each in decided) or any(each["act"] == "auto_merge" for each in done)
 
 
-async def announce(database: Database, run: Run, until: datetime, now: datetime, told: Mapping[str, Any]) -> datetime:
+async def record_announcement(
+    database: Database, run: Run, until: datetime, now: datetime, told: Mapping[str, Any]
+) -> datetime:
     """Note that people were told of a merge, once per run; the moment until which they can stop it.
 
     :param told: the level, the rule and the text of the reason that allows it.
     """
-    known = await _once(database, run, EventType.ladder_announced, now, {"until": until.isoformat(), **told})
+    known = await _record_once(database, run, EventType.ladder_announced, now, {"until": until.isoformat(), **told})
     return datetime.fromisoformat(str(known["until"]))
 
 
-async def announced(database: Database, run_id: str) -> Mapping[str, Any] | None:
+async def find_announcement(database: Database, run_id: str) -> Mapping[str, Any] | None:
     """What people were told, if they were told that the head of this run is going to be merged."""
     async with database.transaction() as session:
-        return next(iter(await _events(session, run_id, EventType.ladder_announced)), None)
+        return next(iter(await _load_events(session, run_id, EventType.ladder_announced)), None)
 
 
-async def stop(database: Database, run: Run, why: str, now: datetime) -> None:
+async def record_stop(database: Database, run: Run, why: str, now: datetime) -> None:
     """Note that a person wants nothing to be done with the head of this run unasked."""
-    await _once(database, run, EventType.ladder_stopped, now, {"why": why})
+    await _record_once(database, run, EventType.ladder_stopped, now, {"why": why})
 
 
-async def stopped(database: Database, run_id: str) -> str | None:
+async def find_stop_reason(database: Database, run_id: str) -> str | None:
     """Why nothing is done with the head of this run unasked, if a person said so."""
     async with database.transaction() as session:
-        return next((str(each["why"]) for each in await _events(session, run_id, EventType.ladder_stopped)), None)
+        return next((str(each["why"]) for each in await _load_events(session, run_id, EventType.ladder_stopped)), None)
 
 
-async def acted(database: Database, run: Run, act: str, now: datetime, told: Mapping[str, Any]) -> None:
+async def record_action(database: Database, run: Run, act: str, now: datetime, told: Mapping[str, Any]) -> None:
     """Record an automatic act, once per run and act.
 
     :param told: the level, the rule and the text of the reason that allowed it, and what was done.
@@ -192,54 +203,56 @@ async def acted(database: Database, run: Run, act: str, now: datetime, told: Map
     async with database.transaction() as session:
         # A write comes first, so that two executions take turns.
         await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
-        if not any(each["act"] == act for each in await _events(session, run.id, EventType.ladder_acted)):
-            _tell(session, run.id, EventType.ladder_acted, now, run.repository.id, act=act, number=run.number, **told)
+        if not any(each["act"] == act for each in await _load_events(session, run.id, EventType.ladder_acted)):
+            _record(session, run.id, EventType.ladder_acted, now, run.repository.id, act=act, number=run.number, **told)
 
 
-async def acts(database: Database, run_id: str) -> Sequence[Mapping[str, Any]]:
+async def list_actions(database: Database, run_id: str) -> Sequence[Mapping[str, Any]]:
     """What was done unasked with the head of a run."""
     async with database.transaction() as session:
-        return await _events(session, run_id, EventType.ladder_acted)
+        return await _load_events(session, run_id, EventType.ladder_acted)
 
 
-async def _once(database: Database, run: Run, kind: EventType, now: datetime, told: dict[str, Any]) -> dict[str, Any]:
+async def _record_once(
+    database: Database, run: Run, kind: EventType, now: datetime, told: dict[str, Any]
+) -> dict[str, Any]:
     """Tell something of a run unless it was told before; what was told first."""
     async with database.transaction() as session:
         await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
-        known = await _events(session, run.id, kind)
+        known = await _load_events(session, run.id, kind)
         if known:
             return known[0]
-        _tell(session, run.id, kind, now, run.repository.id, number=run.number, head=run.head_sha, **told)
+        _record(session, run.id, kind, now, run.repository.id, number=run.number, head=run.head_sha, **told)
         return told
 
 
-async def _events(session: AsyncSession, trace: str, kind: EventType) -> list[dict[str, Any]]:
+async def _load_events(session: AsyncSession, trace: str, kind: EventType) -> list[dict[str, Any]]:
     query = select(EventRow.payload).where(EventRow.trace == trace, EventRow.type == kind.value).order_by(EventRow.id)
     return list(await session.scalars(query))
 
 
-def _tell(
+def _record(
     session: AsyncSession, trace: str, kind: EventType, now: datetime, repository_id: int, **told: object
 ) -> None:
-    ledger.tell(session, trace, kind, now, source=_SOURCE, payload={"repository": repository_id, **told})
+    ledger.record(session, trace, kind, now, source=_SOURCE, payload={"repository": repository_id, **told})
 
 
-async def _runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
+async def _load_runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
     """The newest heads that completed runs looked at, oldest first, each at the moment it was first."""
     looked_at = (
         select(RunRow.head_sha, func.min(RunRow.finished_at))
-        .where(*_counted(repository_id))
+        .where(*_is_counted(repository_id))
         .group_by(RunRow.head_sha)
         .order_by(func.min(RunRow.id).desc())
         .limit(RUNS_NEEDED)
     )
     found = [(head, at) for head, at in await session.execute(looked_at) if at is not None]
-    counts = await _findings(session, repository_id, [head for head, _ in found])
+    counts = await _count_findings(session, repository_id, [head for head, _ in found])
     records = [RunRecord(at, *counts.get(head, (0, 0))) for head, at in found]
     return sorted(records, key=lambda record: record.at)
 
 
-def _counted(repository_id: int) -> tuple[ColumnElement[bool], ...]:
+def _is_counted(repository_id: int) -> tuple[ColumnElement[bool], ...]:
     return (
         RunRow.repository_id == repository_id,
         RunRow.state == RunState.completed.value,
@@ -248,35 +261,39 @@ def _counted(repository_id: int) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-async def _findings(session: AsyncSession, repository_id: int, heads: Sequence[str]) -> dict[str, tuple[int, int]]:
+async def _count_findings(
+    session: AsyncSession, repository_id: int, heads: Sequence[str]
+) -> dict[str, tuple[int, int]]:
     """Head → findings that reviews of it posted, and how many of them people dismissed."""
     query = (
-        select(RunRow.head_sha, func.count(), func.sum(case((DISMISSED, 1), else_=0)))
+        select(RunRow.head_sha, func.count(), func.sum(case((IS_DISMISSED, 1), else_=0)))
         .join(FindingRow, and_(FindingRow.posted_by == RunRow.id, FindingRow.number == RunRow.number))
-        .where(*_counted(repository_id), RunRow.head_sha.in_(heads), FindingRow.repository_id == repository_id)
+        .where(*_is_counted(repository_id), RunRow.head_sha.in_(heads), FindingRow.repository_id == repository_id)
         .group_by(RunRow.head_sha)
     )
     return {str(head): (posted, int(wrong)) for head, posted, wrong in await session.execute(query)}
 
 
-async def _at_gates(session: AsyncSession, repository_id: int) -> list[Decided]:
+async def _load_gate_decisions(session: AsyncSession, repository_id: int) -> list[HumanDecision]:
     query = (
         select(GateRow.decided_at, GateRow.state)
         .where(
             GateRow.repository_id == repository_id,
             GateRow.state.in_([GateState.approved.value, GateState.rejected.value]),
-            GateRow.name.not_in(SLICED),
+            GateRow.name.not_in(BUDGET_GATES),
             GateRow.decided_at.is_not(None),
         )
         .order_by(GateRow.decided_at.desc())
         .limit(_DECISIONS)
     )
     return [
-        Decided(at, state == GateState.approved.value) for at, state in await session.execute(query) if at is not None
+        HumanDecision(at, state == GateState.approved.value)
+        for at, state in await session.execute(query)
+        if at is not None
     ]
 
 
-async def _on_pull_requests(session: AsyncSession, repository_id: int) -> list[Decided]:
+async def _load_merge_decisions(session: AsyncSession, repository_id: int) -> list[HumanDecision]:
     recent = (
         select(RunRow.id)
         .where(RunRow.repository_id == repository_id)
@@ -293,4 +310,4 @@ async def _on_pull_requests(session: AsyncSession, repository_id: int) -> list[D
         .order_by(EventRow.time.desc())
         .limit(_DECISIONS)
     )
-    return [Decided(at, bool(payload["approved"])) for at, payload in await session.execute(query)]
+    return [HumanDecision(at, bool(payload["approved"])) for at, payload in await session.execute(query)]

@@ -12,7 +12,7 @@ from memory.db.tables import ConfigurationRow
 
 
 @dataclass(frozen=True)
-class Scope:
+class ConfigurationScope:
     """What a file is for.
 
     :param name: of the row.
@@ -31,30 +31,32 @@ class LastValid:
     values: Mapping[str, JsonValue]
 
 
-def of_repository(repository: RepositoryRef) -> Scope:
+def of_repository(repository: RepositoryRef) -> ConfigurationScope:
     """A repository's own file."""
-    return Scope(_name(repository.id), repository.installation_id, is_organisation=False)
+    return ConfigurationScope(_name(repository.id), repository.installation_id, is_organisation=False)
 
 
-def of_organisation(repository: RepositoryRef) -> Scope:
+def of_organisation(repository: RepositoryRef) -> ConfigurationScope:
     """The default of all repositories of an owner; an installation is one owner's."""
-    return Scope(f"organisation {repository.installation_id}", repository.installation_id, is_organisation=True)
+    return ConfigurationScope(
+        f"organisation {repository.installation_id}", repository.installation_id, is_organisation=True
+    )
 
 
-async def last_valid(database: Database, scope: Scope) -> LastValid | None:
+async def find_last_valid(database: Database, scope: ConfigurationScope) -> LastValid | None:
     """The last version that was valid."""
     async with database.transaction() as session:
         row = await session.get(ConfigurationRow, scope.name)
         return None if row is None else LastValid(row.sha, row.content)
 
 
-async def everything(database: Database) -> Sequence[Mapping[str, JsonValue]]:
+async def list_all(database: Database) -> Sequence[Mapping[str, JsonValue]]:
     """What each last valid version said, of repositories and of organisations."""
     async with database.transaction() as session:
         return [row.content for row in await session.scalars(select(ConfigurationRow))]
 
 
-async def keep(database: Database, scope: Scope, sha: str, values: Mapping[str, JsonValue]) -> None:
+async def keep(database: Database, scope: ConfigurationScope, sha: str, values: Mapping[str, JsonValue]) -> None:
     """Remember a valid version and whose it is by now; writes nothing where both are known already."""
     async with database.transaction() as session:
         known = await session.get(ConfigurationRow, scope.name)
@@ -65,9 +67,9 @@ async def keep(database: Database, scope: Scope, sha: str, values: Mapping[str, 
         await session.execute(upsert(database.dialect, ConfigurationRow, row, {}))
 
 
-async def forget(database: Database, scope: Scope) -> None:
+async def forget(database: Database, scope: ConfigurationScope) -> None:
     """The file was deleted; writes nothing where none was known."""
-    if await last_valid(database, scope) is None:
+    if await find_last_valid(database, scope) is None:
         return
     async with database.transaction() as session:
         await session.execute(delete(ConfigurationRow).where(ConfigurationRow.scope == scope.name))

@@ -20,24 +20,24 @@ async def pause(database: Database, repository: RepositoryRef, sender: Sender, n
     values = {"repository_id": repository.id, "by_login": sender.login, "since": now}
     async with database.transaction() as session:
         await session.execute(insert_new(database.dialect, PauseRow, values))
-        await ledger.tell_of(session, repository, None, EventType.paused, sender, now)
+        await ledger.record_person_action(session, repository, None, EventType.paused, sender, now)
 
 
 async def unpause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
     """Let things go on."""
     async with database.transaction() as session:
         await session.execute(delete(PauseRow).where(PauseRow.repository_id == repository.id))
-        await ledger.tell_of(session, repository, None, EventType.unpaused, sender, now)
+        await ledger.record_person_action(session, repository, None, EventType.unpaused, sender, now)
 
 
-async def paused_by(database: Database, repository: RepositoryRef) -> str | None:
+async def find_pauser(database: Database, repository: RepositoryRef) -> str | None:
     """The login of whoever paused the repository; None if nobody did."""
     async with database.transaction() as session:
         row = await session.get(PauseRow, repository.id)
         return None if row is None else row.by_login
 
 
-class Standing(NamedTuple):
+class RunPermit(NamedTuple):
     """What holds for a run now.
 
     :param fence: of its pull request; None if nobody knows that.
@@ -48,17 +48,17 @@ class Standing(NamedTuple):
     fence: int | None
 
 
-STANDING: Sequence[ColumnElement[Any]] = (
+PERMIT_COLUMNS: Sequence[ColumnElement[Any]] = (
     select(HaltRow.id).exists(),
     select(PauseRow.repository_id).where(PauseRow.repository_id == bindparam("repository")).exists(),
     select(PullRequestRow.fence)
     .where(PullRequestRow.repository_id == bindparam("repository"), PullRequestRow.number == bindparam("number"))
     .scalar_subquery(),
 )
-"""The columns of a :class:`Standing` of a ``repository`` and a ``number``, for a look that brings more than that."""
+"""The columns of a :class:`RunPermit` of a ``repository`` and a ``number``, for a look that brings more than that."""
 
 
-def require(standing: Standing, run: Run) -> None:
+def require(standing: RunPermit, run: Run) -> None:
     """To be asked before every call of a model.
 
     :raises Halted: if the operator told Forge to stop.
@@ -85,7 +85,9 @@ async def give_ok(
     async with database.transaction() as session:
         given = insert_new(database.dialect, OkRow, values).returning(OkRow.head_sha)
         if (await session.execute(given)).first() is not None:
-            await ledger.tell_of(session, repository, number, EventType.ok_given, sender, now, head=head_sha)
+            await ledger.record_person_action(
+                session, repository, number, EventType.ok_given, sender, now, head=head_sha
+            )
 
 
 async def has_ok(database: Database, repository: RepositoryRef, number: int, head_sha: str) -> bool:

@@ -17,12 +17,12 @@ async def note(database: Database, repository_ids: Collection[int], now: datetim
             await session.execute(upsert(database.dialect, PurgeRow, {"repository_id": each, "at": now}, {}))
 
 
-async def known(database: Database) -> Sequence[int]:
+async def list_purged(database: Database) -> Sequence[int]:
     """The repositories of which no copy may stay."""
     async with database.transaction() as session:
         return (await session.scalars(select(PurgeRow.repository_id).order_by(PurgeRow.repository_id))).all()
 
 
-async def take_back(session: AsyncSession, repository_id: int) -> None:
+async def clear(session: AsyncSession, repository_id: int) -> None:
     """A run begins there: Forge has access again."""
     await session.execute(delete(PurgeRow).where(PurgeRow.repository_id == repository_id))

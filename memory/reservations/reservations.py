@@ -16,16 +16,16 @@ from domain.ids import new_id
 from domain.money import (
     MICRO,
     NO_CEILINGS,
+    BudgetExtension,
+    CallOutcome,
     Ceilings,
     Limits,
-    Outcome,
+    LimitUse,
     Receipt,
     Refusal,
     Reservation,
-    Slice,
     Usage,
-    Use,
-    uses,
+    list_limit_uses,
 )
 from domain.ports import Clock
 from domain.runs.run import Phase, Run
@@ -36,19 +36,19 @@ from memory.db.engine import PLANNED_ONCE, Connection, Database
 from memory.db.tables import SpendRow
 from memory.ledger import ledger
 from memory.reservations import call_facts
-from memory.reservations.call_facts import History
+from memory.reservations.call_facts import RunCallFacts
 from safety import budgets
-from safety.breakers import Circuit, settled
-from safety.call_admission import Allowance, Facts, allowance
+from safety.breakers import Circuit, settle_call
+from safety.call_admission import CallAdmission, CallFacts, admit_call
 
 SETTLED, LOST = "settled", "lost"
 _HALF = "half"
 _INSERT = insert(SpendRow)
-_TAKE_TURN = f"SELECT pg_advisory_xact_lock(hashtextextended(%s, 0)), {PLANNED_ONCE}"
+_LOCK_INSTALLATION = f"SELECT pg_advisory_xact_lock(hashtextextended(%s, 0)), {PLANNED_ONCE}"
 _LOST = (
     update(SpendRow)
     .where(SpendRow.state == RESERVED, SpendRow.run_id == bindparam("run"))
-    .values(state=LOST, outcome=Outcome.lost.value, settled_at=bindparam("now"))
+    .values(state=LOST, outcome=CallOutcome.lost.value, settled_at=bindparam("now"))
     .returning(SpendRow.id, SpendRow.run_id, SpendRow.phase, SpendRow.model, SpendRow.amount)
 )
 _LOST_OF_STEP = _LOST.where(SpendRow.phase == bindparam("in_phase"), SpendRow.step == bindparam("at_step"))
@@ -57,16 +57,16 @@ _USUAL = Breakers()
 _UNUSED = Usage().model_dump()
 
 
-Before = Callable[[Connection, History, datetime], Refusal | None]
+ReservationCheck = Callable[[Connection, RunCallFacts, datetime], Refusal | None]
 """Asked within the transaction of a reservation, first: refuses it, or raises when nothing may be started any more."""
 
 
-def _nothing(_connection: Connection, _known: History, _now: datetime) -> None:
+def _allow(_connection: Connection, _known: RunCallFacts, _now: datetime) -> None:
     return None
 
 
-class StoredPurse:
-    """The money of one phase of one run, kept in the database. See :class:`domain.ports.Purse`.
+class PhaseBudget:
+    """The money of one phase of one run, kept in the database. See :class:`domain.ports.ModelBudget`.
 
     :param limits: what the repository configured.
     :param ceilings: the operator's limits, which a granted slice cannot pass either.
@@ -82,7 +82,7 @@ class StoredPurse:
         limits: Limits,
         clock: Clock,
         ceilings: Ceilings = NO_CEILINGS,
-        before: Before = _nothing,
+        before: ReservationCheck = _allow,
         breakers: Breakers = _USUAL,
     ) -> None:
         self._database = database
@@ -93,53 +93,55 @@ class StoredPurse:
         self._ceilings = ceilings
         self._before = before
         self._breakers = breakers
-        self._usual = budgets.capped(limits, ceilings)
+        self._usual = budgets.cap_limits(limits, ceilings)
         self._warned: set[str] = set()
 
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
         now = self._clock.now()
-        return await self._database.at_once(lambda connection: self._reserve(connection, step, model, amount, now))
+        return await self._database.run_in_transaction(
+            lambda connection: self._reserve(connection, step, model, amount, now)
+        )
 
     def _reserve(
         self, connection: Connection, step: str, model: str, amount: int, now: datetime
     ) -> Reservation | Refusal:
         provider, _, _ = model.partition(":")
-        _take_turn(connection, self._run.repository.installation_id)
-        known = self._known(connection, step, provider, now)
+        _lock_installation(connection, self._run.repository.installation_id)
+        known = self._load_facts(connection, step, provider, now)
         if known.sums.open:
             self._give_up(connection, step, now)
-            known = self._known(connection, step, provider, now)
+            known = self._load_facts(connection, step, provider, now)
         stopped = self._before(connection, known, now)
         if stopped is not None:
             return stopped
-        limits = self._within(known.sums.granted)
-        facts = self._facts(known, step)
-        asked = allowance(amount, facts, limits, self._ceilings, self._breakers, now)
+        limits = self._extend_limits(known.sums.granted)
+        facts = self._build_facts(known, step)
+        asked = admit_call(amount, facts, limits, self._ceilings, self._breakers, now)
         if asked.circuit != facts.circuit:
             circuit_breakers.store(connection, self._run.repository.id, provider, asked.circuit)
-        self._tell_breakers(connection, asked, facts.circuit, now)
+        self._record_breakers(connection, asked, facts.circuit, now)
         if asked.refusal is not None:
-            self._tell(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
+            self._record(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
             return asked.refusal
-        self._tell_half(connection, uses(facts.totals, limits, self._phase), now)
+        self._record_half_used(connection, list_limit_uses(facts.totals, limits, self._phase), now)
         reservation = Reservation(id=new_id(), amount=amount, warnings=asked.warnings)
         connection.execute(_INSERT, self._row(reservation, step, model, now))
         told = {"spend": reservation.id, "step": step, "model": model, "amount": amount, "warnings": asked.warnings}
-        self._tell(connection, EventType.budget_reserved, now, told)
+        self._record(connection, EventType.budget_reserved, now, told)
         return reservation
 
-    def _known(self, connection: Connection, step: str, provider: str, now: datetime) -> History:
-        recently = totals.since(now - timedelta(minutes=self._breakers.error_rate.window_minutes), provider)
-        asked = totals.of_call(self._run, self._phase, now, step, provider)
-        return call_facts.of_run(connection, self._run, asked | recently, self._of_installation(connection, now))
+    def _load_facts(self, connection: Connection, step: str, provider: str, now: datetime) -> RunCallFacts:
+        recently = totals.bind_recent(now - timedelta(minutes=self._breakers.error_rate.window_minutes), provider)
+        asked = totals.bind_values(self._run, self._phase, now, step, provider)
+        return call_facts.load(connection, self._run, asked | recently, self._sum_installation(connection, now))
 
-    def _of_installation(self, connection: Connection, now: datetime) -> int:
+    def _sum_installation(self, connection: Connection, now: datetime) -> int:
         """What counts against the installation's ceiling; nothing where it has none."""
         has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
-        return totals.of_installation(connection, self._run, now) if has_ceiling else 0
+        return totals.sum_installation(connection, self._run, now) if has_ceiling else 0
 
-    def _facts(self, known: History, step: str) -> Facts:
-        return Facts(
+    def _build_facts(self, known: RunCallFacts, step: str) -> CallFacts:
+        return CallFacts(
             phase=self._phase,
             totals=known.sums.totals,
             calls=known.sums.calls,
@@ -150,49 +152,54 @@ class StoredPurse:
             caller=f"{self._run.id}/{step}",
         )
 
-    def _tell_breakers(self, connection: Connection, asked: Allowance, before: Circuit, now: datetime) -> None:
+    def _record_breakers(self, connection: Connection, asked: CallAdmission, before: Circuit, now: datetime) -> None:
         """Every trip and every warning is an event; a warning once per limit and execution."""
         if asked.refusal is not None:
-            self._tell(connection, EventType.breaker_tripped, now, _said(asked.refusal.check))
+            self._record(connection, EventType.breaker_tripped, now, _describe_check(asked.refusal.check))
         if asked.circuit.state is BreakerState.half_open and before.state is not BreakerState.half_open:
-            self._tell(connection, EventType.breaker_trial, now, {"name": "error_rate"})
+            self._record(connection, EventType.breaker_trial, now, {"name": "error_rate"})
         for name in asked.warnings:
             if name not in self._warned:
                 self._warned.add(name)
                 check = next((each for each in asked.checks if each.name == name), None)
-                self._tell(
-                    connection, EventType.breaker_warning, now, {"name": name} if check is None else _said(check)
+                self._record(
+                    connection,
+                    EventType.breaker_warning,
+                    now,
+                    {"name": name} if check is None else _describe_check(check),
                 )
 
-    def _tell_half(self, connection: Connection, used: Sequence[Use], now: datetime) -> None:
+    def _record_half_used(self, connection: Connection, used: Sequence[LimitUse], now: datetime) -> None:
         """That half of what the phase or the run may spend is used, once per execution."""
         past = next((use for use in used[:2] if use.limit and 2 * use.used > use.limit), None)
         if past is not None and _HALF not in self._warned:
             self._warned.add(_HALF)
-            self._tell(connection, EventType.budget_half, now, past.model_dump())
+            self._record(connection, EventType.budget_half, now, past.model_dump())
 
-    async def uses(self) -> Sequence[Use]:
+    async def uses(self) -> Sequence[LimitUse]:
         """How far each limit is used now."""
         now = self._clock.now()
-        return await self._database.at_once(lambda connection: self._uses(connection, now))
+        return await self._database.run_in_transaction(lambda connection: self._uses(connection, now))
 
-    def _uses(self, connection: Connection, now: datetime) -> Sequence[Use]:
-        row = connection.execute(totals.SUMS, totals.of_call(self._run, self._phase, now)).one()
-        sums = totals.sums(row, self._of_installation(connection, now))
-        return uses(sums.totals, self._within(sums.granted), self._phase)
+    def _uses(self, connection: Connection, now: datetime) -> Sequence[LimitUse]:
+        row = connection.execute(totals.SELECT_SUMS, totals.bind_values(self._run, self._phase, now)).one()
+        sums = totals.parse_sums(row, self._sum_installation(connection, now))
+        return list_limit_uses(sums.totals, self._extend_limits(sums.granted), self._phase)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
         now = self._clock.now()
-        lost = receipt.outcome is Outcome.lost
+        lost = receipt.outcome is CallOutcome.lost
         amount = reservation.amount if receipt.amount is None or lost else receipt.amount
-        await self._database.at_once(lambda connection: self._settle(connection, reservation, receipt, amount, now))
+        await self._database.run_in_transaction(
+            lambda connection: self._settle(connection, reservation, receipt, amount, now)
+        )
         return amount
 
     def _settle(
         self, connection: Connection, reservation: Reservation, receipt: Receipt, amount: int, now: datetime
     ) -> None:
         values = {
-            "state": LOST if receipt.outcome is Outcome.lost else SETTLED,
+            "state": LOST if receipt.outcome is CallOutcome.lost else SETTLED,
             "amount": amount,
             **receipt.usage.model_dump(),
             "outcome": receipt.outcome.value,
@@ -212,31 +219,37 @@ class StoredPurse:
         provider, _, _ = model.partition(":")
         self._settle_circuit(connection, repository_id, provider, f"{run_id}/{step}", receipt.outcome, now)
         facts = {"spend": reservation.id, "model": model, "amount": amount, "outcome": receipt.outcome.value}
-        self._tell(connection, EventType.budget_settled, now, facts, receipt, amount)
+        self._record(connection, EventType.budget_settled, now, facts, receipt, amount)
 
     def _settle_circuit(
-        self, connection: Connection, repository_id: int, provider: str, caller: str, outcome: Outcome, now: datetime
+        self,
+        connection: Connection,
+        repository_id: int,
+        provider: str,
+        caller: str,
+        outcome: CallOutcome,
+        now: datetime,
     ) -> None:
         """The outcome of a trial closes the circuit or opens it again."""
         before = circuit_breakers.load(connection, repository_id, provider)
-        after = settled(before, caller, outcome is Outcome.answered, self._breakers.error_rate, now)
+        after = settle_call(before, caller, outcome is CallOutcome.answered, self._breakers.error_rate, now)
         if after != before:
             circuit_breakers.store(connection, repository_id, provider, after)
             kind = EventType.breaker_closed if after.state is BreakerState.closed else EventType.breaker_tripped
-            self._tell(connection, kind, now, {"name": "error_rate", "provider": provider})
+            self._record(connection, kind, now, {"name": "error_rate", "provider": provider})
 
     def _give_up(self, connection: Connection, step: str, now: datetime) -> None:
         """Settle what an earlier, interrupted try of this step reserved: nobody knows whether it was charged.
 
         It counts in full before and after, so the sums stay what they are.
         """
-        _lose(connection, now, self._run.id, in_phase=self._phase.value, at_step=step)
+        _settle_lost(connection, now, self._run.id, in_phase=self._phase.value, at_step=step)
 
-    def _within(self, granted: Slice) -> Limits:
+    def _extend_limits(self, granted: BudgetExtension) -> Limits:
         """The limits with what people granted, within the operator's ceilings."""
         if not granted.amount:
             return self._usual
-        return budgets.capped(budgets.raised(self._limits, self._phase, granted.amount), self._ceilings)
+        return budgets.cap_limits(budgets.raise_limits(self._limits, self._phase, granted.amount), self._ceilings)
 
     def _row(self, reservation: Reservation, step: str, model: str, now: datetime) -> dict[str, object]:
         return dict(
@@ -247,7 +260,7 @@ class StoredPurse:
             phase=self._phase.value,
             step=step,
             model=model,
-            day=totals.day(now),
+            day=totals.utc_day(now),
             state=RESERVED,
             reserved=reservation.amount,
             amount=reservation.amount,
@@ -259,7 +272,7 @@ class StoredPurse:
             settled_at=None,
         )
 
-    def _tell(
+    def _record(
         self,
         connection: Connection,
         kind: EventType,
@@ -268,7 +281,7 @@ class StoredPurse:
         receipt: Receipt | None = None,
         amount: int = 0,
     ) -> None:
-        ledger.tell(
+        ledger.record(
             connection,
             self._run.id,
             kind,
@@ -301,38 +314,40 @@ class Share:
     spent: Spent
 
 
-async def of_run(database: Database, run_id: str, phase: Phase | None = None) -> Spent:
+async def sum_run(database: Database, run_id: str, phase: Phase | None = None) -> Spent:
     """What a run spent, or one phase of it."""
     where = [SpendRow.run_id == run_id]
     return await _sum(database, *where, *([] if phase is None else [SpendRow.phase == phase.value]))
 
 
-async def of_repository(database: Database, repository_id: int, day: datetime | None = None) -> Spent:
+async def sum_repository(database: Database, repository_id: int, day: datetime | None = None) -> Spent:
     """What a repository spent, on the UTC day of a moment or ever."""
     where = [SpendRow.repository_id == repository_id]
-    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.day(day)]))
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.utc_day(day)]))
 
 
-async def of_installation(database: Database, installation_id: int, day: datetime | None = None) -> Spent:
+async def sum_installation(database: Database, installation_id: int, day: datetime | None = None) -> Spent:
     """What all repositories of an installation spent, on the UTC day of a moment or ever."""
     where = [SpendRow.installation_id == installation_id]
-    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.day(day)]))
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.utc_day(day)]))
 
 
-async def shares(database: Database, *, repository_id: int | None = None, run_id: str | None = None) -> Sequence[Share]:
+async def list_shares(
+    database: Database, *, repository_id: int | None = None, run_id: str | None = None
+) -> Sequence[Share]:
     """Cost by phase and model, the dearest first, of a repository, a run or everything."""
-    query = select(SpendRow.phase, SpendRow.model, *SUMS).group_by(SpendRow.phase, SpendRow.model)
+    query = select(SpendRow.phase, SpendRow.model, *SPENT_COLUMNS).group_by(SpendRow.phase, SpendRow.model)
     if repository_id is not None:
         query = query.where(SpendRow.repository_id == repository_id)
     if run_id is not None:
         query = query.where(SpendRow.run_id == run_id)
     async with database.transaction() as session:
         rows = (await session.execute(query)).all()
-    found = [Share(row[0], row[1], spent_of(row[2:])) for row in rows]
+    found = [Share(row[0], row[1], parse_spent(row[2:])) for row in rows]
     return sorted(found, key=lambda share: (-share.spent.amount, share.phase, share.model))
 
 
-async def calls(database: Database, run_id: str) -> Sequence[SpendRow]:
+async def list_calls(database: Database, run_id: str) -> Sequence[SpendRow]:
     """Every call of a run, in the order in which they were reserved."""
     async with database.transaction() as session:
         return (await session.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))).all()
@@ -343,10 +358,10 @@ async def close(database: Database, run_id: str, now: datetime, **of_step: str) 
 
     :param of_step: ``in_phase`` and ``at_step`` of what ended, if that is not the whole run.
     """
-    return await database.at_once(lambda connection: _lose(connection, now, run_id, **of_step))
+    return await database.run_in_transaction(lambda connection: _settle_lost(connection, now, run_id, **of_step))
 
 
-SUMS = (
+SPENT_COLUMNS = (
     func.coalesce(func.sum(SpendRow.amount), 0),
     func.coalesce(func.sum(case((SpendRow.state == RESERVED, SpendRow.amount), else_=0)), 0),
     func.count(),
@@ -355,11 +370,11 @@ SUMS = (
     func.coalesce(func.sum(SpendRow.cache_read_tokens), 0),
     func.coalesce(func.sum(SpendRow.cache_write_tokens), 0),
 )
-"""What is added up of calls; :func:`spent_of` reads it."""
+"""What is added up of calls; :func:`parse_spent` reads it."""
 
 
-def spent_of(row: Sequence[int]) -> Spent:
-    """What a row of :data:`SUMS` says."""
+def parse_spent(row: Sequence[int]) -> Spent:
+    """What a row of :data:`SPENT_COLUMNS` says."""
     amount, reserved, count, read, written, cache_read, cache_write = map(int, row)
     usage = Usage(
         input_tokens=read, output_tokens=written, cache_read_tokens=cache_read, cache_write_tokens=cache_write
@@ -369,14 +384,14 @@ def spent_of(row: Sequence[int]) -> Spent:
 
 async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
     async with database.transaction() as session:
-        return spent_of((await session.execute(select(*SUMS).where(*where))).one())
+        return parse_spent((await session.execute(select(*SPENT_COLUMNS).where(*where))).one())
 
 
-def _said(check: Check) -> dict[str, object]:
+def _describe_check(check: Check) -> dict[str, object]:
     return {"name": check.name, **check.reason.model_dump(include={"code", "text", "value", "threshold"})}
 
 
-def _take_turn(connection: Connection, installation_id: int) -> None:
+def _lock_installation(connection: Connection, installation_id: int) -> None:
     """Hold the installation until the end of the transaction, whose look-ups are all by keys.
 
     As text, since it is asked before each call: to find a statement in SQLAlchemy's cache takes as long as this does.
@@ -384,10 +399,10 @@ def _take_turn(connection: Connection, installation_id: int) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # it has one writer
     else:
-        connection.exec_driver_sql(_TAKE_TURN, (f"installation:{installation_id}",))
+        connection.exec_driver_sql(_LOCK_INSTALLATION, (f"installation:{installation_id}",))
 
 
-def _lose(connection: Connection, now: datetime, run_id: str, **of_step: str) -> int:
+def _settle_lost(connection: Connection, now: datetime, run_id: str, **of_step: str) -> int:
     """Settle reservations whose calls nobody will hear of again. The amount stays what was reserved.
 
     :param of_step: which of the run's: ``in_phase`` and ``at_step``; none: all of them.
@@ -395,8 +410,8 @@ def _lose(connection: Connection, now: datetime, run_id: str, **of_step: str) ->
     lost = _LOST_OF_STEP if of_step else _LOST
     rows = connection.execute(lost, {"run": run_id, "now": now, **of_step}).all()
     for spend, run_id, phase, model, amount in rows:
-        facts = {"spend": spend, "model": model, "amount": amount, "outcome": Outcome.lost.value}
-        ledger.tell(
+        facts = {"spend": spend, "model": model, "amount": amount, "outcome": CallOutcome.lost.value}
+        ledger.record(
             connection,
             run_id,
             EventType.budget_settled,

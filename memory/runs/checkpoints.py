@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.ids import new_id
 from domain.review.review import Conclusion, Review
-from domain.review.suppression import Held
-from domain.runs.next_step import Bounce
-from domain.runs.plan import Weighed
+from domain.review.suppression import SuppressedFinding
+from domain.runs.next_step import SendBack
+from domain.runs.plan import RatedPlan
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
 from memory.db.tables import CheckpointRow, RunRow
@@ -26,14 +26,14 @@ from memory.runs.runs import OF_ISSUES
 async def save_review(database: Database, run: Run, review: Review, now: datetime) -> Review:
     """Store the review with its findings named, once; a repeated step gets what was stored before."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_phase(run, Phase.review).with_for_update())
+        row = await session.scalar(_select_phase(run, Phase.review).with_for_update())
         if row is not None:
             return Review.model_validate(row.output)
         named = review.model_copy(
             update={
                 "findings": await findings.name_all(session, run, review.findings, now),
                 "dismissed": await findings.name_all(session, run, review.dismissed, now),
-                "held": await _named(session, run, review.held, now),
+                "held": await _name_suppressed(session, run, review.held, now),
                 "in_history": await findings.name_all(session, run, review.in_history, now),
                 "in_history_dismissed": await findings.name_all(session, run, review.in_history_dismissed, now),
             }
@@ -50,7 +50,7 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
         )
         for layer in review.layers:
             for tool in layer.tools:
-                ledger.tell(
+                ledger.record(
                     session,
                     run.id,
                     EventType.tool_executed,
@@ -60,11 +60,13 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
                     payload={"files": tool.files, "problem": tool.problem},
                     duration=tool.seconds,
                 )
-        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload={"id": row_id})
+        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload={"id": row_id})
         return named
 
 
-async def _named(session: AsyncSession, run: Run, held: Sequence[Held], now: datetime) -> tuple[Held, ...]:
+async def _name_suppressed(
+    session: AsyncSession, run: Run, held: Sequence[SuppressedFinding], now: datetime
+) -> tuple[SuppressedFinding, ...]:
     named = await findings.name_all(session, run, [each.finding for each in held], now)
     return tuple(each.model_copy(update={"finding": f}) for each, f in zip(held, named, strict=True))
 
@@ -72,7 +74,7 @@ async def _named(session: AsyncSession, run: Run, held: Sequence[Held], now: dat
 async def load_review(database: Database, run: Run) -> Review | None:
     """The review of a run, if that phase was completed."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_phase(run, Phase.review))
+        row = await session.scalar(_select_phase(run, Phase.review))
         return None if row is None else Review.model_validate(row.output)
 
 
@@ -86,14 +88,14 @@ async def replace_review(database: Database, run: Run, review: Review) -> None:
         )
 
 
-async def latest_review(
+async def load_latest_review(
     database: Database, repository_id: int, number: int, before: str | None = None
 ) -> Review | None:
     """The newest review of a pull request.
 
     :param before: only of runs before this one (its id).
     """
-    query = _newest(repository_id, number, Phase.review)
+    query = _select_newest(repository_id, number, Phase.review)
     async with database.transaction() as session:
         row = await session.scalar(query if before is None else query.where(RunRow.id < before))
         return None if row is None else Review.model_validate(row.output)
@@ -103,37 +105,37 @@ async def latest_review(
 class PastPlan:
     """A plan of an earlier run, and when it was made."""
 
-    plan: Weighed
+    plan: RatedPlan
     at: datetime
 
 
-async def save_plan(database: Database, run: Run, plan: Weighed, now: datetime) -> None:
+async def save_plan(database: Database, run: Run, plan: RatedPlan, now: datetime) -> None:
     """Store the plan of a run, once."""
     async with database.transaction() as session:
-        if await session.scalar(_of_phase(run, Phase.planning)) is not None:
+        if await session.scalar(_select_phase(run, Phase.planning)) is not None:
             return
         row = CheckpointRow(
             id=new_id(), run_id=run.id, phase=Phase.planning.value, output=plan.model_dump(mode="json"), time=now
         )
         session.add(row)
-        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.planning, payload={"id": row.id})
+        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.planning, payload={"id": row.id})
 
 
-async def load_plan(database: Database, run: Run) -> Weighed | None:
+async def load_plan(database: Database, run: Run) -> RatedPlan | None:
     """The plan of a run, if there is one."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_phase(run, Phase.planning))
-        return None if row is None else Weighed.model_validate(row.output)
+        row = await session.scalar(_select_phase(run, Phase.planning))
+        return None if row is None else RatedPlan.model_validate(row.output)
 
 
-async def latest_plan(database: Database, repository_id: int, number: int) -> Weighed | None:
+async def load_latest_plan(database: Database, repository_id: int, number: int) -> RatedPlan | None:
     """The newest plan of an issue."""
     async with database.transaction() as session:
-        row = await session.scalar(_newest(repository_id, number, Phase.planning))
-        return None if row is None else Weighed.model_validate(row.output)
+        row = await session.scalar(_select_newest(repository_id, number, Phase.planning))
+        return None if row is None else RatedPlan.model_validate(row.output)
 
 
-async def plans(database: Database, run: Run) -> Sequence[PastPlan]:
+async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
     """The plans that earlier runs made of the same issue, oldest first."""
     query = (
         select(CheckpointRow)
@@ -147,36 +149,36 @@ async def plans(database: Database, run: Run) -> Sequence[PastPlan]:
         .order_by(RunRow.id)
     )
     async with database.transaction() as session:
-        return [PastPlan(Weighed.model_validate(row.output), row.time) for row in await session.scalars(query)]
+        return [PastPlan(RatedPlan.model_validate(row.output), row.time) for row in await session.scalars(query)]
 
 
 async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValue], now: datetime) -> None:
     """Store what the tests of the newest head came to, in place of an earlier head's."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_phase(run, Phase.testing).with_for_update())
+        row = await session.scalar(_select_phase(run, Phase.testing).with_for_update())
         if row is None:
             row = CheckpointRow(id=new_id(), run_id=run.id, phase=Phase.testing.value, output=dict(tested), time=now)
             session.add(row)
         else:
             row.output, row.time = dict(tested), now
-        ledger.tell(session, run.id, EventType.checkpoint_created, now, phase=Phase.testing, payload={"id": row.id})
+        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.testing, payload={"id": row.id})
 
 
 async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | None:
     """What the tests of the newest head came to that was tested."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_phase(run, Phase.testing))
+        row = await session.scalar(_select_phase(run, Phase.testing))
         return None if row is None else row.output
 
 
-async def send_back(database: Database, run: Run, bounce: Bounce, count: int, now: datetime) -> None:
+async def save_send_back(database: Database, run: Run, bounce: SendBack, count: int, now: datetime) -> None:
     """Store that the proposed change was sent back to be mended, once.
 
     :param count: how often it was before.
     """
     async with database.transaction() as session:
-        row = await session.scalar(_of_phase(run, Phase.implementation).with_for_update())
-        known = [] if row is None else _bounces(row)
+        row = await session.scalar(_select_phase(run, Phase.implementation).with_for_update())
+        known = [] if row is None else _parse_send_backs(row)
         if len(known) > count:
             return
         output = {"bounces": [each.model_dump(mode="json") for each in (*known, bounce)]}
@@ -186,20 +188,20 @@ async def send_back(database: Database, run: Run, bounce: Bounce, count: int, no
         else:
             row.output, row.time = output, now
         payload = {"count": count + 1, "head": bounce.head, "to_fix": len(bounce.to_fix)}
-        ledger.tell(session, run.id, EventType.phase_bounced, now, phase=bounce.phase, payload=payload)
-        ledger.tell(
+        ledger.record(session, run.id, EventType.phase_bounced, now, phase=bounce.phase, payload=payload)
+        ledger.record(
             session, run.id, EventType.checkpoint_created, now, phase=Phase.implementation, payload={"id": row.id}
         )
 
 
-async def sent_back(database: Database, run: Run) -> Sequence[Bounce]:
+async def load_send_backs(database: Database, run: Run) -> Sequence[SendBack]:
     """How often, by what and why the proposed change was sent back to be mended, in order."""
     async with database.transaction() as session:
-        row = await session.scalar(_of_phase(run, Phase.implementation))
-        return [] if row is None else _bounces(row)
+        row = await session.scalar(_select_phase(run, Phase.implementation))
+        return [] if row is None else _parse_send_backs(row)
 
 
-async def disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
+async def find_disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
     """Other pull requests whose newest run on the same head is no success, under the same name of check.
 
     What was closed or superseded, and what the configuration leaves out, holds nothing back.
@@ -220,11 +222,11 @@ async def disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
     )
     async with database.transaction() as session:
         newest = {row.number: row for row in await session.execute(query)}
-    said = {number: _said(row.state, row.reason, row.output) for number, row in newest.items()}
+    said = {number: _find_objection(row.state, row.reason, row.output) for number, row in newest.items()}
     return {number: conclusion for number, conclusion in said.items() if conclusion is not None}
 
 
-def _said(state: str, reason: str, output: dict[str, Any] | None) -> Conclusion | None:
+def _find_objection(state: str, reason: str, output: dict[str, Any] | None) -> Conclusion | None:
     """What speaks against a head; None for nothing."""
     if reason in {ReasonCode.closed.value, ReasonCode.superseded.value, ReasonCode.excluded.value}:
         return None
@@ -246,11 +248,11 @@ async def purge(database: Database, repository_ids: Sequence[int], run: Run | No
         await session.execute(delete(CheckpointRow).where(CheckpointRow.run_id.in_(of_runs)))
 
 
-def _bounces(row: CheckpointRow) -> list[Bounce]:
-    return [Bounce.model_validate(each) for each in row.output["bounces"]]
+def _parse_send_backs(row: CheckpointRow) -> list[SendBack]:
+    return [SendBack.model_validate(each) for each in row.output["bounces"]]
 
 
-def _newest(repository_id: int, number: int, phase: Phase):
+def _select_newest(repository_id: int, number: int, phase: Phase):
     """The newest output of a phase on an issue or pull request."""
     return (
         select(CheckpointRow)
@@ -261,5 +263,5 @@ def _newest(repository_id: int, number: int, phase: Phase):
     )
 
 
-def _of_phase(run: Run, phase: Phase):
+def _select_phase(run: Run, phase: Phase):
     return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == phase.value)

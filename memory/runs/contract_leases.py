@@ -13,7 +13,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, and_, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.runs.contracts import LEASE, Holding
+from domain.runs.contracts import LEASE, HeldContract
 from domain.runs.run import RunState
 from memory.db.engine import Database, insert_new
 from memory.db.tables import ContractLeaseRow, OutboxRow, RunRow
@@ -39,7 +39,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Acquired:
+class AcquireResult:
     """What became of asking for contracts: all of them, or none.
 
     :param tokens: contract → fencing token, if all were free.
@@ -56,7 +56,7 @@ class Acquired:
 
 async def acquire(
     database: Database, repository_id: int, contracts: Collection[str], holder: str, now: datetime
-) -> Acquired:
+) -> AcquireResult:
     """Take contracts that are free or lapsed, all at once or none of them, so that no two runs wait for each other.
 
     What the run holds already is renewed and keeps its token, so this may be repeated.
@@ -66,15 +66,15 @@ async def acquire(
         for name in names:
             fresh = {"repository_id": repository_id, "contract": name, "holder": NOBODY, "token": 0, "until": now}
             await session.execute(insert_new(database.dialect, ContractLeaseRow, fresh))
-        rows = await _locked(session, repository_id, names)
-        states = await _states(session, rows)
+        rows = await _lock(session, repository_id, names)
+        states = await _load_states(session, rows)
         others = [row for row in rows if row.holder != holder]
-        if held := tuple(_lease(row) for row in others if _stands(row, states.get(row.holder), now)):
-            return Acquired({}, held)
+        if held := tuple(_lease(row) for row in others if _is_held(row, states.get(row.holder), now)):
+            return AcquireResult({}, held)
         for row in rows:
             row.token += row.holder != holder
             row.holder, row.until = holder, now + LEASE
-        return Acquired({row.contract: row.token for row in rows})
+        return AcquireResult({row.contract: row.token for row in rows})
 
 
 async def renew(
@@ -90,7 +90,7 @@ async def renew(
     async with database.transaction() as session:
         for name in sorted(tokens):
             mine = (
-                *_of(repository_id, name),
+                *_is_contract(repository_id, name),
                 ContractLeaseRow.holder == holder,
                 ContractLeaseRow.token == tokens[name],
             )
@@ -106,15 +106,15 @@ async def release(database: Database, repository_id: int, holder: str, now: date
         await session.execute(update(ContractLeaseRow).where(*mine).values(holder=NOBODY, until=now))
 
 
-async def holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
+async def find_holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
     """Who holds a contract now, if anybody does."""
     async with database.transaction() as session:
-        rows = (await session.scalars(select(ContractLeaseRow).where(*_of(repository_id, contract)))).all()
-        states = await _states(session, rows)
-        return next((_lease(row) for row in rows if _stands(row, states.get(row.holder), now)), None)
+        rows = (await session.scalars(select(ContractLeaseRow).where(*_is_contract(repository_id, contract)))).all()
+        states = await _load_states(session, rows)
+        return next((_lease(row) for row in rows if _is_held(row, states.get(row.holder), now)), None)
 
 
-async def holdings(database: Database, held: Sequence[Lease]) -> tuple[Holding, ...]:
+async def load_holdings(database: Database, held: Sequence[Lease]) -> tuple[HeldContract, ...]:
     """The leases as people know them, by the issues their runs work on and the pull requests those opened."""
     opened = and_(OutboxRow.run_id == RunRow.id, OutboxRow.kind == outbox.PULL_REQUEST)
     query = (
@@ -124,17 +124,17 @@ async def holdings(database: Database, held: Sequence[Lease]) -> tuple[Holding, 
     )
     async with database.transaction() as session:
         known = {run: (number, pull_request) for run, number, pull_request in await session.execute(query)}
-    return tuple(Holding(lease.contract, *known.get(lease.holder, (None, None))) for lease in held)
+    return tuple(HeldContract(lease.contract, *known.get(lease.holder, (None, None))) for lease in held)
 
 
-async def newest(database: Database, repository_id: int) -> dict[str, int]:
+async def load_newest_tokens(database: Database, repository_id: int) -> dict[str, int]:
     """Contract → the fencing token given out last, to be asked right before a push."""
     async with database.transaction() as session:
         rows = await session.scalars(select(ContractLeaseRow).where(ContractLeaseRow.repository_id == repository_id))
         return {row.contract: row.token for row in rows}
 
 
-async def expired(database: Database, now: datetime) -> Sequence[Lease]:
+async def list_expired(database: Database, now: datetime) -> Sequence[Lease]:
     """Leases whose run was not heard of in time and that nobody took since, the oldest first."""
     lapsed = (ContractLeaseRow.until <= now, ContractLeaseRow.holder != NOBODY)
     async with database.transaction() as session:
@@ -148,13 +148,13 @@ async def purge(database: Database, repository_ids: Collection[int]) -> None:
         await session.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
 
 
-async def _states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) -> dict[str, RunState]:
+async def _load_states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) -> dict[str, RunState]:
     """The states of the runs that hold something, by their ids."""
     query = select(RunRow.id, RunRow.state).where(RunRow.id.in_([row.holder for row in rows]))
     return {run: RunState(state) for run, state in await session.execute(query)}
 
 
-def _stands(row: ContractLeaseRow, state: RunState | None, now: datetime) -> bool:
+def _is_held(row: ContractLeaseRow, state: RunState | None, now: datetime) -> bool:
     """Whether somebody holds a contract at this moment.
 
     :param state: of the run that holds it, or held it last.
@@ -164,11 +164,11 @@ def _stands(row: ContractLeaseRow, state: RunState | None, now: datetime) -> boo
     return row.holder != NOBODY and (state is RunState.waiting or row.until > now)
 
 
-def _of(repository_id: int, contract: str) -> tuple[ColumnElement[bool], ...]:
+def _is_contract(repository_id: int, contract: str) -> tuple[ColumnElement[bool], ...]:
     return (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.contract == contract)
 
 
-async def _locked(session: AsyncSession, repository_id: int, names: Collection[str]) -> Sequence[ContractLeaseRow]:
+async def _lock(session: AsyncSession, repository_id: int, names: Collection[str]) -> Sequence[ContractLeaseRow]:
     """The rows, always in the same order, and nobody else's until the transaction ends.
 
     On SQLite the insert before it took the lock.

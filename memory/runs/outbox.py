@@ -47,7 +47,7 @@ async def claim(database: Database, run: Run, step: str, kind: str, now: datetim
     :raises Superseded: if another run owns the pull request by now and this write was never tried.
     """
     async with database.transaction() as session:
-        row, is_new = await _row(session, database.dialect, run.id, step, kind, now)
+        row, is_new = await _get_or_create(session, database.dialect, run.id, step, kind, now)
         fence = await session.scalar(
             select(PullRequestRow.fence).where(
                 PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
@@ -64,42 +64,42 @@ async def claim(database: Database, run: Run, step: str, kind: str, now: datetim
 async def claim_answer(database: Database, delivery: str, step: str, now: datetime) -> Claim:
     """Claim the answer to a delivery, which no fencing token bounds: people are answered whatever runs."""
     async with database.transaction() as session:
-        row, is_new = await _row(session, database.dialect, delivery, step, "comment", now)
+        row, is_new = await _get_or_create(session, database.dialect, delivery, step, "comment", now)
         return Claim(row.id, row.remote_id, tried_before=not is_new, lost=False, tried_at=row.created_at)
 
 
 async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bool:
     """Whether a write was made, or was at least begun."""
-    return bool(await _states(database, owner, step, kind))
+    return bool(await _load_states(database, owner, step, kind))
 
 
 async def is_done(database: Database, owner: str, step: str, kind: str) -> bool:
     """Whether a write is known to have taken effect."""
-    return "done" in await _states(database, owner, step, kind)
+    return "done" in await _load_states(database, owner, step, kind)
 
 
-async def done_at(database: Database, owner: str, step: str, kind: str) -> datetime | None:
+async def get_done_at(database: Database, owner: str, step: str, kind: str) -> datetime | None:
     """When a write is known to have taken effect; None if it is not."""
     query = select(OutboxRow.done_at).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
     async with database.transaction() as session:
         return await session.scalar(query)
 
 
-async def remote_id(database: Database, owner: str, step: str, kind: str) -> int | None:
+async def find_remote_id(database: Database, owner: str, step: str, kind: str) -> int | None:
     """What GitHub calls that which was written; None if it is not known to be there. GitHub may not show it yet."""
     query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
     async with database.transaction() as session:
         return await session.scalar(query)
 
 
-async def proposal_of(database: Database, owner: str) -> int | None:
+async def find_proposal(database: Database, owner: str) -> int | None:
     """The number of the pull request a run opened; None if it opened none."""
     query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.kind == PULL_REQUEST)
     async with database.transaction() as session:
         return await session.scalar(query)
 
 
-async def opened_tests(database: Database, owner: str) -> Sequence[tuple[str, str]]:
+async def list_opened_tests(database: Database, owner: str) -> Sequence[tuple[str, str]]:
     """(head, occasion) of the checks of tests that a run opened."""
     query = select(OutboxRow.step).where(
         OutboxRow.run_id == owner,
@@ -113,7 +113,7 @@ async def opened_tests(database: Database, owner: str) -> Sequence[tuple[str, st
         return [(head, occasion) for head, _, occasion in named]
 
 
-async def proposed_by(database: Database, repository_id: int, number: int) -> str | None:
+async def find_proposing_run(database: Database, repository_id: int, number: int) -> str | None:
     """The run that opened a pull request; None if none did."""
     query = (
         select(OutboxRow.run_id)
@@ -139,7 +139,7 @@ async def was_approved(database: Database, repository_id: int, number: int) -> b
         return await session.scalar(query.limit(1)) is not None
 
 
-async def approvals(database: Database, repository_id: int, number: int) -> Mapping[int, str]:
+async def list_approvals(database: Database, repository_id: int, number: int) -> Mapping[int, str]:
     """The reviews by which Forge is known to have approved a pull request → the run that did."""
     query = (
         select(OutboxRow.remote_id, OutboxRow.run_id)
@@ -157,14 +157,16 @@ async def approvals(database: Database, repository_id: int, number: int) -> Mapp
         return {review_id: run_id for review_id, run_id in await session.execute(query) if review_id is not None}
 
 
-async def withdrawn(database: Database, run: Run, review_id: int, now: datetime) -> None:
+async def record_withdrawal(database: Database, run: Run, review_id: int, now: datetime) -> None:
     """Record that a run took an approval back: no person did."""
     async with database.transaction() as session:
-        row, _ = await _row(session, database.dialect, run.id, f"{APPROVAL} withdrawn {review_id}", _WITHDRAWAL, now)
+        row, _ = await _get_or_create(
+            session, database.dialect, run.id, f"{APPROVAL} withdrawn {review_id}", _WITHDRAWAL, now
+        )
         row.state, row.remote_id, row.done_at = "done", review_id, now
 
 
-async def taken_back(database: Database, repository_id: int, number: int) -> Collection[int]:
+async def list_withdrawn(database: Database, repository_id: int, number: int) -> Collection[int]:
     """The reviews by which Forge approved a pull request and that it dismissed itself."""
     query = (
         select(OutboxRow.remote_id)
@@ -175,13 +177,13 @@ async def taken_back(database: Database, repository_id: int, number: int) -> Col
         return {review_id for review_id in await session.scalars(query) if review_id is not None}
 
 
-async def _states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:
+async def _load_states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:
     query = select(OutboxRow.state).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
     async with database.transaction() as session:
         return (await session.scalars(query)).all()
 
 
-async def _row(
+async def _get_or_create(
     session: AsyncSession, dialect: str, owner: str, step: str, kind: str, now: datetime
 ) -> tuple[OutboxRow, bool]:
     """The row of a write, and whether it was made just now."""
@@ -202,13 +204,13 @@ async def _row(
     return row, row.id == row_id
 
 
-async def tried(database: Database, claim_id: str, at: datetime) -> None:
+async def mark_tried(database: Database, claim_id: str, at: datetime) -> None:
     """Record when a claimed write was last attempted."""
     async with database.transaction() as session:
         await session.execute(update(OutboxRow).where(OutboxRow.id == claim_id).values(created_at=at))
 
 
-async def done(database: Database, claim_id: str, remote_id: int, now: datetime) -> None:
+async def mark_done(database: Database, claim_id: str, remote_id: int, now: datetime) -> None:
     """Record that a claimed write took effect."""
     async with database.transaction() as session:
         await session.execute(

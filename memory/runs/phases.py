@@ -19,8 +19,11 @@ async def enter(database: Database, run: Run, phase: Phase, turn: int, now: date
     :param turn: which time it does, from 1: a phase is entered again after a bounce, and its time goes on.
     """
     async with database.transaction() as session:
-        if await _works(session, run) and await _told(session, run, EventType.phase_entered, phase, turn) is None:
-            ledger.tell(session, run.id, EventType.phase_entered, now, phase=phase, payload={"turn": turn})
+        if (
+            await _is_working(session, run)
+            and await _find_event_time(session, run, EventType.phase_entered, phase, turn) is None
+        ):
+            ledger.record(session, run.id, EventType.phase_entered, now, phase=phase, payload={"turn": turn})
 
 
 async def leave(database: Database, run: Run, phase: Phase, turn: int, now: datetime) -> None:
@@ -29,31 +32,33 @@ async def leave(database: Database, run: Run, phase: Phase, turn: int, now: date
     The event's duration is the time it worked there since it came.
     """
     async with database.transaction() as session:
-        if not await _works(session, run):
+        if not await _is_working(session, run):
             return
-        entered = await _told(session, run, EventType.phase_entered, phase, turn)
-        if entered is None or await _told(session, run, EventType.phase_completed, phase, turn) is not None:
+        entered = await _find_event_time(session, run, EventType.phase_entered, phase, turn)
+        if entered is None or await _find_event_time(session, run, EventType.phase_completed, phase, turn) is not None:
             return
-        moves = ledger.moved((await session.execute(ledger.MOVES, {"run": run.id})).all())
-        before = breakers.worked([move for move in moves if move.at <= entered], entered, phase)
-        took = (breakers.worked(moves, now, phase) - before).total_seconds()
+        moves = ledger.parse_moves((await session.execute(ledger.SELECT_MOVES, {"run": run.id})).all())
+        before = breakers.measure_work([move for move in moves if move.at <= entered], entered, phase)
+        took = (breakers.measure_work(moves, now, phase) - before).total_seconds()
         payload = {"turn": turn}
-        ledger.tell(session, run.id, EventType.phase_completed, now, phase=phase, payload=payload, duration=took)
+        ledger.record(session, run.id, EventType.phase_completed, now, phase=phase, payload=payload, duration=took)
 
 
 async def is_left(database: Database, run: Run, phase: Phase, turn: int) -> bool:
     """Whether the run is through with a phase."""
     async with database.transaction() as session:
-        return await _told(session, run, EventType.phase_completed, phase, turn) is not None
+        return await _find_event_time(session, run, EventType.phase_completed, phase, turn) is not None
 
 
-async def _works(session: AsyncSession, run: Run) -> bool:
+async def _is_working(session: AsyncSession, run: Run) -> bool:
     """Whether the run is at work, which it stays until the end of the transaction."""
     held = update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state).returning(RunRow.state)
     return await session.scalar(held) == RunState.running.value
 
 
-async def _told(session: AsyncSession, run: Run, kind: EventType, phase: Phase, turn: int) -> datetime | None:
+async def _find_event_time(
+    session: AsyncSession, run: Run, kind: EventType, phase: Phase, turn: int
+) -> datetime | None:
     """When that was told."""
     return await session.scalar(
         select(EventRow.time).where(

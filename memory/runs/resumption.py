@@ -14,7 +14,7 @@ from memory.ledger import ledger
 _ENDED = {RunState.failed.value, RunState.cancelled.value}
 
 
-async def revive(
+async def resume(
     database: Database, run: Run, cause: str, now: datetime, *, also_completed: bool = False
 ) -> Run | None:
     """Let a run that failed or was stopped wait to be queued; None if it is not the newest of its issue, or not over.
@@ -41,7 +41,7 @@ async def revive(
         for gate in await session.scalars(select(GateRow).where(GateRow.run_id == run.id)):
             if gate.state != GateState.approved.value:  # what was answered stays in the ledger
                 gate.state, gate.subject = GateState.void.value, f"{gate.subject} until {fence}"
-        ledger.tell(session, run.id, EventType.run_resumed, now, payload={"cause": cause})
+        ledger.record(session, run.id, EventType.run_resumed, now, payload={"cause": cause})
         return row.as_run()
 
 

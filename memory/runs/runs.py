@@ -18,9 +18,9 @@ from memory.db.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow
 from memory.gates import gates
 from memory.ledger import ledger
 from memory.repositories import purges
-from messages.commands import Past
+from messages.commands import PastRun
 from safety.rereview import is_due
-from safety.review_quota import Begun
+from safety.review_quota import RunCounts
 
 OF_ISSUES = [trigger.value for trigger in Trigger if trigger.is_of_issue]
 _FINAL = [state.value for state in RunState if state.is_final]
@@ -59,16 +59,16 @@ class Admission:
     known: Run | None = None
 
 
-async def fence(database: Database, repository_id: int, number: int) -> int:
+async def get_fence(database: Database, repository_id: int, number: int) -> int:
     """The current fencing token of a pull request; 0 if nothing ever ran there."""
     async with database.transaction() as session:
-        return await _fence(session, repository_id, number)
+        return await _load_fence(session, repository_id, number)
 
 
-async def admitted(database: Database, admitted_by: str) -> Admission | None:
+async def find_admission(database: Database, admitted_by: str) -> Admission | None:
     """What became of a candidate that was admitted before."""
     async with database.transaction() as session:
-        return await _admitted(session, admitted_by)
+        return await _find_admission(session, admitted_by)
 
 
 async def admit(database: Database, candidate: Candidate, seen_fence: int, now: datetime) -> Admission:
@@ -81,22 +81,28 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
     """
     repository_id, number = candidate.repository.id, candidate.number
     async with database.transaction() as session:
-        attempt = await _attempt(session, candidate, seen_fence, await _fence(session, repository_id, number))
+        attempt = await _choose_attempt(
+            session, candidate, seen_fence, await _load_fence(session, repository_id, number)
+        )
     if isinstance(attempt, Admission):
         return attempt
     async with database.transaction() as session:
-        attempt = await _attempt(session, candidate, seen_fence, await _lock(session, database, repository_id, number))
+        attempt = await _choose_attempt(
+            session, candidate, seen_fence, await _lock(session, database, repository_id, number)
+        )
         if isinstance(attempt, Admission):
             return attempt
         row = _new_row(candidate, attempt, seen_fence + 1, now)
         session.add(row)
-        await purges.take_back(session, repository_id)
+        await purges.clear(session, repository_id)
         superseded = await _take_fence(
-            session, repository_id, number, seen_fence, ReasonCode.superseded, _superseded_by(row), now
+            session, repository_id, number, seen_fence, ReasonCode.superseded, _supersession_detail(row), now
         )
         if candidate.kept is not None:
-            await model_answers.keep_with(session, database.dialect, row.id, *candidate.kept, now)
-        ledger.tell(session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt})
+            await model_answers.keep_within(session, database.dialect, row.id, *candidate.kept, now)
+        ledger.record(
+            session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt}
+        )
         return Admission(row.as_run(), superseded)
 
 
@@ -116,7 +122,7 @@ async def end_all(
     """
     async with database.transaction() as session:
         current = await _lock(session, database, repository_id, number)
-        stopped_before = await _ended_by(session, repository_id, number, detail)
+        stopped_before = await _find_ended(session, repository_id, number, detail)
         if stopped_before:
             return stopped_before
         if seen_fence is not None and current != seen_fence:
@@ -151,13 +157,13 @@ async def move(
         facts: dict[str, object] = {"reason": reason.value, "detail": detail}
         if target is RunState.completed:
             facts["calls"] = await session.scalar(select(func.count()).where(SpendRow.run_id == run_id)) or 0
-        if target in {RunState.completed, RunState.failed} and (decision := await _decision(session, run_id)):
+        if target in {RunState.completed, RunState.failed} and (decision := await _load_decision(session, run_id)):
             facts["decision"] = decision
-        ledger.tell(session, run_id, _event(before, target), now, payload=facts)
+        ledger.record(session, run_id, _event(before, target), now, payload=facts)
         return True
 
 
-async def _decision(session: AsyncSession, run_id: str) -> str | None:
+async def _load_decision(session: AsyncSession, run_id: str) -> str | None:
     """What the review of a run says; checkpoints go before events do."""
     of_review = (CheckpointRow.run_id == run_id) & (CheckpointRow.phase == Phase.review.value)
     return await session.scalar(select(CheckpointRow.output["decision"].as_string()).where(of_review))
@@ -170,7 +176,7 @@ async def get(database: Database, run_id: str) -> Run | None:
         return None if row is None else row.as_run()
 
 
-async def begun_by_pushes(database: Database, run: Run, since: datetime) -> Begun:
+async def count_begun(database: Database, run: Run, since: datetime) -> RunCounts:
     """How many runs events of pull requests began since a moment, up to this run; what was refused does not count."""
     query = (
         select(func.count())
@@ -189,21 +195,21 @@ async def begun_by_pushes(database: Database, run: Run, since: datetime) -> Begu
         who = await session.scalar(
             select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run.id)
         )
-        return Begun(
+        return RunCounts(
             on_pull_request=await session.scalar(query.where(RunRow.number == run.number)) or 0,
             by_sender=await session.scalar(query.join(DeliveryRow, admission).where(sender == who)) or 0,
             in_repository=await session.scalar(query) or 0,
         )
 
 
-async def began(database: Database, run_id: str) -> datetime | None:
+async def get_started_at(database: Database, run_id: str) -> datetime | None:
     """When a run began to work."""
     async with database.transaction() as session:
         row = await session.get(RunRow, run_id)
         return None if row is None else row.started_at
 
 
-async def requester(database: Database, run_id: str) -> int | None:
+async def find_requester(database: Database, run_id: str) -> int | None:
     """The account whose delivery began a run."""
     admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
     sender = number_in(DeliveryRow.command["sender"]["id"])
@@ -216,27 +222,27 @@ async def requester(database: Database, run_id: str) -> int | None:
 async def is_current(database: Database, run: Run) -> bool:
     """Whether the run still holds its pull request's fencing token."""
     async with database.transaction() as session:
-        return await _fence(session, run.repository.id, run.number) == run.fence
+        return await _load_fence(session, run.repository.id, run.number) == run.fence
 
 
-async def latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:
+async def list_latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:
     """The newest runs first."""
     query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
     async with database.transaction() as session:
         return (await session.scalars(query if state is None else query.where(RunRow.state == state.value))).all()
 
 
-async def of_pull_request(database: Database, repository_id: int, number: int) -> Sequence[Past]:
+async def list_for_pull_request(database: Database, repository_id: int, number: int) -> Sequence[PastRun]:
     """Every run on a pull request, newest first."""
     query = (
         select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number).order_by(RunRow.id.desc())
     )
     async with database.transaction() as session:
         rows = await session.scalars(query)
-        return [Past(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
+        return [PastRun(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
 
 
-async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
+async def list_for_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
     """Runs of pull requests on this head, newest first."""
     query = (
         select(RunRow)
@@ -251,9 +257,7 @@ async def of_head(database: Database, repository_id: int, head_sha: str) -> Sequ
         return [row.as_run() for row in await session.scalars(query)]
 
 
-async def active_of_installation(
-    database: Database, installation_id: int, repository_ids: Sequence[int] | None
-) -> Sequence[Run]:
+async def list_active(database: Database, installation_id: int, repository_ids: Sequence[int] | None) -> Sequence[Run]:
     """Runs of an installation that are not final, of all its repositories or of some."""
     query = select(RunRow).where(RunRow.installation_id == installation_id, RunRow.state.not_in(_FINAL))
     if repository_ids is not None:
@@ -262,14 +266,14 @@ async def active_of_installation(
         return [row.as_run() for row in await session.scalars(query)]
 
 
-async def repositories(database: Database, installation_id: int) -> Sequence[int]:
+async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
     """The ids of the repositories in which an installation ever ran something."""
     query = select(RunRow.repository_id).where(RunRow.installation_id == installation_id).distinct()
     async with database.transaction() as session:
         return (await session.scalars(query)).all()
 
 
-async def of_others(database: Database, installation_id: int, repository_ids: Collection[int]) -> set[int]:
+async def find_transferred(database: Database, installation_id: int, repository_ids: Collection[int]) -> set[int]:
     """Which of these repositories are another installation's by now: the newest run in them is its."""
     newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
     query = select(RunRow.repository_id).where(RunRow.id.in_(newest), RunRow.installation_id != installation_id)
@@ -277,7 +281,7 @@ async def of_others(database: Database, installation_id: int, repository_ids: Co
         return set((await session.scalars(query)).all())
 
 
-async def lost_access(database: Database, installation_id: int, since: datetime) -> Sequence[Run]:
+async def list_access_lost(database: Database, installation_id: int, since: datetime) -> Sequence[Run]:
     """The runs of an installation that ended since a moment because Forge had no access any more."""
     query = select(RunRow).where(
         RunRow.installation_id == installation_id,
@@ -316,7 +320,7 @@ async def _lock(session: AsyncSession, database: Database, repository_id: int, n
     return (await session.execute(held.returning(PullRequestRow.fence))).scalar_one()
 
 
-async def _fence(session: AsyncSession, repository_id: int, number: int) -> int:
+async def _load_fence(session: AsyncSession, repository_id: int, number: int) -> int:
     return (
         await session.scalar(
             select(PullRequestRow.fence).where(
@@ -355,20 +359,22 @@ async def _take_fence(
     )
     for row in active:
         row.state, row.reason, row.detail, row.finished_at = RunState.cancelled.value, reason.value, detail, now
-        ledger.tell(session, row.id, EventType.run_cancelled, now, payload={"reason": reason.value, "detail": detail})
+        ledger.record(session, row.id, EventType.run_cancelled, now, payload={"reason": reason.value, "detail": detail})
     return tuple(row.as_run() for row in active)
 
 
-async def _admitted(session: AsyncSession, admitted_by: str) -> Admission | None:
+async def _find_admission(session: AsyncSession, admitted_by: str) -> Admission | None:
     row = await session.scalar(select(RunRow).where(RunRow.admitted_by == admitted_by))
     if row is None:
         return None
-    return Admission(row.as_run(), await _ended_by(session, row.repository_id, row.number, _superseded_by(row)))
+    return Admission(row.as_run(), await _find_ended(session, row.repository_id, row.number, _supersession_detail(row)))
 
 
-async def _attempt(session: AsyncSession, candidate: Candidate, seen_fence: int, current_fence: int) -> Admission | int:
+async def _choose_attempt(
+    session: AsyncSession, candidate: Candidate, seen_fence: int, current_fence: int
+) -> Admission | int:
     """The attempt of a new run on this head, or what speaks against one."""
-    known = await _admitted(session, candidate.admitted_by)
+    known = await _find_admission(session, candidate.admitted_by)
     if known is not None:
         return known
     if current_fence != seen_fence:
@@ -396,11 +402,11 @@ def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
     return same_ref and row.base_sha == candidate.base_sha and row.check_name == candidate.check_name
 
 
-def _superseded_by(row: RunRow) -> str:
+def _supersession_detail(row: RunRow) -> str:
     return f"superseded by {row.id}"
 
 
-async def _ended_by(session: AsyncSession, repository_id: int, number: int, detail: str) -> tuple[Run, ...]:
+async def _find_ended(session: AsyncSession, repository_id: int, number: int, detail: str) -> tuple[Run, ...]:
     """The runs whose detail names what put an end to them."""
     found = await session.scalars(
         select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number, RunRow.detail == detail)

@@ -13,7 +13,7 @@ MARK = "/look"  # ends the key of such a row; what waits otherwise is named by i
 _REASON = "look "
 
 
-async def plan(database: Database, run_id: str, count: int, at: datetime) -> None:
+async def schedule(database: Database, run_id: str, count: int, at: datetime) -> None:
     """Look again at a moment.
 
     :param count: how many looks there were before.
@@ -23,7 +23,7 @@ async def plan(database: Database, run_id: str, count: int, at: datetime) -> Non
         await session.execute(upsert(database.dialect, WaitRow, values, {}))
 
 
-async def due(database: Database, now: datetime) -> Sequence[tuple[str, int]]:
+async def list_due(database: Database, now: datetime) -> Sequence[tuple[str, int]]:
     """(run id, count of looks) of those whose moment has come."""
     query = select(WaitRow.workflow_id, WaitRow.reason).where(
         WaitRow.workflow_id.endswith(MARK, autoescape=True), WaitRow.until <= now
@@ -33,14 +33,14 @@ async def due(database: Database, now: datetime) -> Sequence[tuple[str, int]]:
         return [(key.removesuffix(MARK), int(reason.removeprefix(_REASON))) for key, reason in found]
 
 
-async def taken(database: Database, run_id: str, count: int) -> None:
+async def remove(database: Database, run_id: str, count: int) -> None:
     """The look is under way, or there is nothing to look at any more."""
     mine = (WaitRow.workflow_id == f"{run_id}{MARK}", WaitRow.reason == f"{_REASON}{count}")
     async with database.transaction() as session:
         await session.execute(delete(WaitRow).where(*mine))
 
 
-async def bring_forward(database: Database, run_ids: Sequence[str], now: datetime) -> None:
+async def run_now(database: Database, run_ids: Sequence[str], now: datetime) -> None:
     """Look now at what would be looked at later."""
     keys = [f"{run_id}{MARK}" for run_id in run_ids]
     async with database.transaction() as session:
@@ -49,7 +49,7 @@ async def bring_forward(database: Database, run_ids: Sequence[str], now: datetim
         )
 
 
-async def of_repository(database: Database, repository_id: int) -> Sequence[Run]:
+async def list_for_repository(database: Database, repository_id: int) -> Sequence[Run]:
     """The runs of a repository whose heads are going to be looked at."""
     query = (
         select(RunRow)

@@ -20,7 +20,7 @@ async def add(database: Database, workflow_id: str, until: datetime, reason: str
         await session.execute(upsert(database.dialect, WaitRow, values, {}))
 
 
-async def due(database: Database, now: datetime) -> Sequence[str]:
+async def list_due(database: Database, now: datetime) -> Sequence[str]:
     """The workflows whose moment has come."""
     async with database.transaction() as session:
         is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
@@ -34,7 +34,7 @@ async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
         return until is None or until <= now
 
 
-async def still(database: Database, workflow_ids: Sequence[str], now: datetime) -> set[str]:
+async def filter_waiting(database: Database, workflow_ids: Sequence[str], now: datetime) -> set[str]:
     """Those of the workflows whose moment has not come."""
     waiting = set[str]()
     async with database.transaction() as session:
@@ -52,21 +52,21 @@ async def end(database: Database, run_id: str, now: datetime) -> None:
         await session.execute(update(WaitRow).where(_run_id == run_id, ~is_look).values(until=now))
 
 
-async def end_of_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
+async def end_for_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
     """Let every run of a pull request that waits go on now."""
     its_runs = select(RunRow.id).where(RunRow.repository_id == repository_id, RunRow.number == number)
     async with database.transaction() as session:
         await session.execute(update(WaitRow).where(_run_id.in_(its_runs)).values(until=now))
 
 
-async def until(database: Database, run_id: str) -> datetime | None:
+async def get_until(database: Database, run_id: str) -> datetime | None:
     """The moment what works for a run waits for; None if it does not wait."""
     async with database.transaction() as session:
         is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
         return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id, ~is_look))
 
 
-async def end_because(database: Database, reason: str, now: datetime) -> int:
+async def end_for_reason(database: Database, reason: str, now: datetime) -> int:
     """Let everything go on that waits for this reason; how many workflows that were."""
     async with database.transaction() as session:
         ended = update(WaitRow).where(WaitRow.reason == reason, WaitRow.until > now).values(until=now)

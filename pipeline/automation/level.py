@@ -18,13 +18,13 @@ from messages import automation as automation_texts
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.verdicts import update
-from safety.automatic_actions import NAMES, Act, ActFacts, allows
+from safety.automatic_actions import NAMES, Action, ActionFacts, allows
 from safety.automation_ladder import evaluate
 
 log = structlog.get_logger(__name__)
 
 
-async def weigh(services: Services, run: Run, known: Configuration | None = None) -> int:
+async def update_level(services: Services, run: Run, known: Configuration | None = None) -> int:
     """Move the level where what happened says so, tell people in the check of ``run``, and answer what holds now.
 
     May be repeated: what is told comes from the ledger, so that a change that was not told yet is told then.
@@ -33,21 +33,21 @@ async def weigh(services: Services, run: Run, known: Configuration | None = None
     :param known: the configuration, if it was read just now.
     :raises CodeHostError: if the configuration cannot be read.
     """
-    bounds = (known or await _configured(services, run.repository)).ladder
-    facts = await automation_level.facts(services.database, run.repository.id)
+    bounds = (known or await _load_configuration(services, run.repository)).ladder
+    facts = await automation_level.load_facts(services.database, run.repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
-    if verdict.changed:
-        await automation_level.move(services.database, run.repository.id, facts, verdict, run.id)
-    await _tell(services, run)
-    return held(await automation_level.level(services.database, run.repository.id), bounds)
+    if verdict.is_changed:
+        await automation_level.move_level(services.database, run.repository.id, facts, verdict, run.id)
+    await _show_level_changes(services, run)
+    return cap_level(await automation_level.get_level(services.database, run.repository.id), bounds)
 
 
-def held(level: int, bounds: Bounds) -> int:
+def cap_level(level: int, bounds: Bounds) -> int:
     """The level that may be acted on: what was reached or set, within what the configuration allows at this moment."""
     return min(level if bounds.pinned is None else bounds.pinned, bounds.max_level)
 
 
-async def opens_nothing(services: Services, repository: RepositoryRef) -> str | None:
+async def find_opening_obstacle(services: Services, repository: RepositoryRef) -> str | None:
     """Why no pull request may be opened here, although a person asks for it; None if it may.
 
     :raises CodeHostError: if GitHub does not say what is configured.
@@ -55,19 +55,19 @@ async def opens_nothing(services: Services, repository: RepositoryRef) -> str | 
     ceilings = services.ceilings.of_configuration
     loaded = await loading.load(services.host, services.database, repository, ceilings)
     bounds = loaded.configuration.ladder
-    level = held(await automation_level.level(services.database, repository.id), bounds)
-    if allows(level, Act.open_draft_pr, ActFacts(asked=True)).allowed:
+    level = cap_level(await automation_level.get_level(services.database, repository.id), bounds)
+    if allows(level, Action.open_draft_pr, ActionFacts(asked=True)).allowed:
         return None
-    return automation_texts.opens_nothing(bounds.max_level, bounds.pinned)
+    return automation_texts.explain_level_0(bounds.max_level, bounds.pinned)
 
 
-async def weigh_here(services: Services, repository: RepositoryRef, number: int) -> JsonValue:
+async def try_update_level(services: Services, repository: RepositoryRef, number: int) -> JsonValue:
     """Weigh the level because somebody decided something here. That it does not work out is made up for later."""
-    past = await runs.of_pull_request(services.database, repository.id, number)
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
     if not past:
         return None
     try:
-        return await weigh(services, past[0].run)
+        return await update_level(services, past[0].run)
     except RateLimited:
         raise
     except CodeHostError as error:
@@ -75,63 +75,72 @@ async def weigh_here(services: Services, repository: RepositoryRef, number: int)
         return None
 
 
-async def show(services: Services, repository: RepositoryRef) -> str:
+async def describe_level(services: Services, repository: RepositoryRef) -> str:
     """What ``/forge level`` answers."""
-    bounds = (await _configured(services, repository)).ladder
-    facts = await automation_level.facts(services.database, repository.id)
+    bounds = (await _load_configuration(services, repository)).ladder
+    facts = await automation_level.load_facts(services.database, repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
-    level = held(facts.level, bounds)
-    return automation_texts.shown(level, NAMES[level], verdict.reason, bounds.max_level, bounds.pinned, facts.level)
+    level = cap_level(facts.level, bounds)
+    return automation_texts.render_level(
+        level, NAMES[level], verdict.reason, bounds.max_level, bounds.pinned, facts.level
+    )
 
 
 async def set_level(services: Services, repository: RepositoryRef, wanted: int, sender: Sender, guid: str) -> str:
     """What ``/forge level N`` answers to somebody who may ask for it."""
-    bounds = (await _configured(services, repository)).ladder
+    bounds = (await _load_configuration(services, repository)).ladder
     if bounds.pinned is not None:
-        return automation_texts.pinned(bounds.pinned)
+        return automation_texts.refuse_pinned_level(bounds.pinned)
     if wanted > bounds.max_level:
-        return automation_texts.above_the_highest(wanted, bounds.max_level)
+        return automation_texts.refuse_level(wanted, bounds.max_level)
     now = services.clock.now()
     before = await automation_level.set_level(services.database, repository.id, wanted, sender.login, guid, now)
-    return automation_texts.was_set(before, wanted, NAMES[wanted])
+    return automation_texts.confirm_level(before, wanted, NAMES[wanted])
 
 
-async def miss(services: Services, repository: RepositoryRef, number: int, sender: Sender, text: str, guid: str) -> str:
+async def record_miss(
+    services: Services, repository: RepositoryRef, number: int, sender: Sender, text: str, guid: str
+) -> str:
     """What ``/forge missed`` answers to somebody who may report: it counts against the newest finished run here."""
-    past = await runs.of_pull_request(services.database, repository.id, number)
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
     run_id = next((each.run.id for each in past if each.run.state is RunState.completed), None)
     cause = f"{guid}/{digest(text)}"
     now = services.clock.now()
-    is_new = await automation_level.miss(services.database, repository, number, run_id, sender.login, text, cause, now)
-    return automation_texts.missed(number, run_id) if is_new else automation_texts.missed_before()
+    is_new = await automation_level.record_missed_bug(
+        services.database, repository, number, run_id, sender.login, text, cause, now
+    )
+    return automation_texts.confirm_missed_bug(number, run_id) if is_new else automation_texts.report_known_bug()
 
 
-async def pending(services: Services, repository: RepositoryRef, number: int) -> Run | None:
+async def find_announced_merge(services: Services, repository: RepositoryRef, number: int) -> Run | None:
     """The newest run here, if people were told that its head is going to be merged and nothing came of that yet."""
-    past = await runs.of_pull_request(services.database, repository.id, number)
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
     run = past[0].run if past else None
-    if run is None or await automation_level.announced(services.database, run.id) is None:
+    if run is None or await automation_level.find_announcement(services.database, run.id) is None:
         return None
-    done = {str(each["act"]) for each in await automation_level.acts(services.database, run.id)}
-    is_over = Act.auto_merge.value in done or await automation_level.stopped(services.database, run.id) is not None
+    done = {str(each["act"]) for each in await automation_level.list_actions(services.database, run.id)}
+    is_over = (
+        Action.auto_merge.value in done
+        or await automation_level.find_stop_reason(services.database, run.id) is not None
+    )
     return None if is_over else run
 
 
-async def stop(services: Services, repository: RepositoryRef, number: int, why: str) -> bool:
+async def stop_merge(services: Services, repository: RepositoryRef, number: int, why: str) -> bool:
     """Stop an announced merge because a person wants that; whether there was one. May be repeated."""
-    run = await pending(services, repository, number)
+    run = await find_announced_merge(services, repository, number)
     if run is None:
         return False
-    await automation_level.stop(services.database, run, why, services.clock.now())
-    await scheduled_checks.bring_forward(services.database, [run.id], services.clock.now())
+    await automation_level.record_stop(services.database, run, why, services.clock.now())
+    await scheduled_checks.run_now(services.database, [run.id], services.clock.now())
     return True
 
 
-async def stop_all(services: Services, repository: RepositoryRef, why: str) -> None:
+async def stop_automation(services: Services, repository: RepositoryRef, why: str) -> None:
     """Stop everything that Forge would still do unasked in a repository. May be repeated."""
-    for run in await scheduled_checks.of_repository(services.database, repository.id):
-        await automation_level.stop(services.database, run, why, services.clock.now())
-        await scheduled_checks.bring_forward(services.database, [run.id], services.clock.now())
+    for run in await scheduled_checks.list_for_repository(services.database, repository.id):
+        await automation_level.record_stop(services.database, run, why, services.clock.now())
+        await scheduled_checks.run_now(services.database, [run.id], services.clock.now())
 
 
 async def learn_from_end(services: Services, command: EndPullRequest, live: PullRequest) -> JsonValue:
@@ -144,30 +153,34 @@ async def learn_from_end(services: Services, command: EndPullRequest, live: Pull
     await _learn_from_merge(services, command, live)
     if command.reverts is not None:
         await _learn_from_revert(services, command, command.reverts, live)
-    return await weigh_here(services, command.repository, command.number)
+    return await try_update_level(services, command.repository, command.number)
 
 
 async def _learn_from_merge(services: Services, command: EndPullRequest, live: PullRequest) -> None:
-    run = await _verdict(services, command.repository, command.number, live.head_sha)
+    run = await _find_verdict_run(services, command.repository, command.number, live.head_sha)
     review = None if run is None else await checkpoints.load_review(services.database, run)
     if run is None or review is None:
         return
     if review.decision in {Decision.approve, Decision.request_changes}:
         approved = review.decision is Decision.approve
         by, own = command.sender, command.sender.id == live.author_id
-        await automation_level.decide(services.database, run, approved, by.login, services.clock.now(), own=own)
+        await automation_level.record_decision(
+            services.database, run, approved, by.login, services.clock.now(), own=own
+        )
 
 
 async def _learn_from_revert(services: Services, command: EndPullRequest, number: int, live: PullRequest) -> None:
     """A pull request that Forge had approved without a critical finding, and that was taken back."""
-    run = await _verdict(services, command.repository, number, None)
+    run = await _find_verdict_run(services, command.repository, number, None)
     if run is None or not await _was_approved(services, run):
         return
     cause = f"revert of {command.repository.id}#{number}"
-    text = automation_texts.reverted(live.title)
+    text = automation_texts.describe_revert(live.title)
     now = services.clock.now()
     by = command.sender.login
-    await automation_level.miss(services.database, command.repository, number, run.id, by, text, cause, now)
+    await automation_level.record_missed_bug(
+        services.database, command.repository, number, run.id, by, text, cause, now
+    )
 
 
 async def _was_approved(services: Services, run: Run) -> bool:
@@ -180,9 +193,11 @@ async def _was_approved(services: Services, run: Run) -> bool:
     return is_clean and review.decision is Decision.approve
 
 
-async def _verdict(services: Services, repository: RepositoryRef, number: int, head_sha: str | None) -> Run | None:
+async def _find_verdict_run(
+    services: Services, repository: RepositoryRef, number: int, head_sha: str | None
+) -> Run | None:
     """The newest run of a pull request that was completed with a verdict, on a head or any."""
-    past = await runs.of_pull_request(services.database, repository.id, number)
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
     return next(
         (
             each.run
@@ -195,17 +210,17 @@ async def _verdict(services: Services, repository: RepositoryRef, number: int, h
     )
 
 
-async def _tell(services: Services, run: Run) -> None:
+async def _show_level_changes(services: Services, run: Run) -> None:
     """Say in the run's check how the level changed, once per change."""
-    changes = await automation_level.changes(services.database, run.id)
+    changes = await automation_level.list_changes(services.database, run.id)
     if not changes:
         return
     try:
-        await update.check(services, run.repository, run.number, f"level {len(changes)}")
+        await update.update_verdict(services, run.repository, run.number, f"level {len(changes)}")
     except Superseded:
         return
 
 
-async def _configured(services: Services, repository: RepositoryRef) -> Configuration:
+async def _load_configuration(services: Services, repository: RepositoryRef) -> Configuration:
     loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
     return loaded.configuration

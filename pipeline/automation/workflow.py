@@ -22,31 +22,33 @@ from memory.runs import outbox, runs, scheduled_checks
 from messages import automation as automation_texts
 from pipeline.automation import autofix, level, preconditions
 from pipeline.automation.autofix import Correction
-from pipeline.automation.preconditions import TAKEN_OVER, Scene
-from pipeline.automation.writes import Unasked
+from pipeline.automation.preconditions import TAKEN_OVER, Preconditions
+from pipeline.automation.writes import AutomaticWrites
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.names import ACTING, APP_VERSION, DELIVERIES
-from pipeline.steps import noted
-from safety.automatic_actions import Act, Allowed, allows
-from safety.required_checks import Light, Standing
+from pipeline.steps import call_dbos
+from safety.automatic_actions import Action, ActionDecision, allows
+from safety.required_checks import ChecksState, RequiredChecks
 
 log = structlog.get_logger(__name__)
 
 WINDOW = timedelta(minutes=automation_texts.WINDOW_MINUTES)
 _PAUSES = (1, 2, 4, 8, 15, 30, 60, 120, 240)
 """Minutes from one look to the next while required checks have not ended; eight hours in all, then it is given up."""
-_MOST_LOOKS = 30  # people's time to object and their commands bring about more of them
-_ACTS_FROM = 2  # below this level nothing is done unasked
-_FIRST = timedelta(seconds=30)  # the first look begins when the run ends; the row is for the case that nobody began it
+_MAX_CHECKS = 30  # people's time to object and their commands bring about more of them
+_LOWEST_ACTIVE_LEVEL = 2  # below this level nothing is done unasked
+_FIRST_DELAY = timedelta(
+    seconds=30
+)  # the first look begins when the run ends; the row is for the case that nobody began it
 
 
-async def plan(services: Services, run: Run) -> None:
+async def schedule_first_check(services: Services, run: Run) -> None:
     """Have a run looked at that is about to end, also if this process dies before it says so."""
-    await scheduled_checks.plan(services.database, run.id, 0, services.clock.now() + _FIRST)
+    await scheduled_checks.schedule(services.database, run.id, 0, services.clock.now() + _FIRST_DELAY)
 
 
-async def begin(run_id: str, count: int = 0) -> None:
+async def enqueue_check(run_id: str, count: int = 0) -> None:
     """Queue a look; a repeated call changes nothing."""
     options: EnqueueOptions = {
         "workflow_name": ACTING,
@@ -54,24 +56,24 @@ async def begin(run_id: str, count: int = 0) -> None:
         "workflow_id": f"{run_id}/act {count}",
         "app_version": APP_VERSION,
     }
-    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run_id, count))
+    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, run_id, count))
 
 
-async def begin_due(services: Services) -> None:
+async def enqueue_due_checks(services: Services) -> None:
     """Queue the looks whose moment has come."""
-    for run_id, count in await scheduled_checks.due(services.database, services.clock.now()):
-        await begin(run_id, count)
-        await scheduled_checks.taken(services.database, run_id, count)
+    for run_id, count in await scheduled_checks.list_due(services.database, services.clock.now()):
+        await enqueue_check(run_id, count)
+        await scheduled_checks.remove(services.database, run_id, count)
 
 
-class _Answer(BaseModel):
+class _CheckOutcome(BaseModel):
     """What a look came to: the moment of the next one, or why there is none."""
 
     again: datetime | None = None
     why: str = ""
 
 
-class Acting:
+class AutomationRun:
     """One look at one run.
 
     :param count: how many looks there were before.
@@ -81,7 +83,7 @@ class Acting:
         self._services = services
         self._run = run
         self._count = count
-        self._unasked = Unasked(services, run)
+        self._unasked = AutomaticWrites(services, run)
         self._journal = WorkflowJournal(services, workflow_id or f"{run.id}/act {count}")
 
     async def execute(self) -> str:
@@ -102,8 +104,8 @@ class Acting:
     async def _execute(self) -> str:
         if not await self._journal.step("begin", self._begin):
             return "the run goes on"
-        level = int(cast(int, await self._journal.step("weigh the level", self._weigh)))
-        if level < _ACTS_FROM and not await self._journal.step("was it announced", self._was_announced):
+        level = int(cast(int, await self._journal.step("weigh the level", self._update_level)))
+        if level < _LOWEST_ACTIVE_LEVEL and not await self._journal.step("was it announced", self._was_announced):
             return f"nothing at level {level}"
         if self._count == 0:
             made = await self._journal.step("make the fix", lambda: self._prepare(level))
@@ -111,26 +113,28 @@ class Acting:
                 correction = Correction.model_validate(made)
                 if await self._journal.step("push the fix", lambda: self._push(correction)):
                     return f"corrected: {correction.commit}"
-        answer = _Answer.model_validate(await self._journal.step("approve and merge", lambda: self._act(level)))
+        answer = _CheckOutcome.model_validate(
+            await self._journal.step("approve and merge", lambda: self._approve_and_merge(level))
+        )
         return "again later" if answer.again is not None else answer.why
 
     async def _begin(self) -> JsonValue:
         """Whether the run is over; a run that is not is looked at again soon."""
-        await scheduled_checks.taken(self._services.database, self._run.id, self._count)
+        await scheduled_checks.remove(self._services.database, self._run.id, self._count)
         run = await runs.get(self._services.database, self._run.id)
-        if run is not None and run.state is RunState.running and self._count < _MOST_LOOKS:
-            await self._plan(self._services.clock.now() + _FIRST)
+        if run is not None and run.state is RunState.running and self._count < _MAX_CHECKS:
+            await self._schedule_next(self._services.clock.now() + _FIRST_DELAY)
             return False
         return run is not None and run.state is RunState.completed
 
-    async def _weigh(self) -> JsonValue:
-        return await level.weigh(self._services, self._run)
+    async def _update_level(self) -> JsonValue:
+        return await level.update_level(self._services, self._run)
 
     async def _was_announced(self) -> JsonValue:
-        return await automation_level.announced(self._services.database, self._run.id) is not None
+        return await automation_level.find_announcement(self._services.database, self._run.id) is not None
 
     async def _prepare(self, level: int) -> JsonValue:
-        found = await preconditions.look_at(self._services, self._run)
+        found = await preconditions.load_preconditions(self._services, self._run)
         made = None if isinstance(found, str) else await autofix.prepare(self._services, found, level)
         return None if made is None else made.model_dump(mode="json")
 
@@ -139,116 +143,131 @@ class Acting:
 
     # --- approving and merging ------------------------------------------------------------------------------------
 
-    async def _act(self, level: int) -> JsonValue:
-        answer = await self._acted(level)
-        if answer.again is not None and self._count >= _MOST_LOOKS:
-            answer = _Answer(why="it took too long.")
+    async def _approve_and_merge(self, level: int) -> JsonValue:
+        answer = await self._try_actions(level)
+        if answer.again is not None and self._count >= _MAX_CHECKS:
+            answer = _CheckOutcome(why="it took too long.")
         if answer.again is not None:
-            await self._plan(answer.again)
+            await self._schedule_next(answer.again)
         elif answer.why:
-            await self._withdraw(answer.why)
+            await self._withdraw_announcement(answer.why)
         return answer.model_dump(mode="json")
 
-    async def _acted(self, level: int) -> _Answer:
+    async def _try_actions(self, level: int) -> _CheckOutcome:
         if await self._was_merged_before():
-            return await self._record_merge()
-        found = await preconditions.look_at(self._services, self._run)
+            return await self._finish_merge()
+        found = await preconditions.load_preconditions(self._services, self._run)
         if isinstance(found, str):
-            return _Answer(why=found)
-        against = await preconditions.objection(self._services, found)
+            return _CheckOutcome(why=found)
+        against = await preconditions.find_blocking_reason(self._services, found)
         if against is not None:
-            return _Answer(why=against)
-        lights = await preconditions.checks(self._services, found)
+            return _CheckOutcome(why=against)
+        lights = await preconditions.load_required_checks(self._services, found)
         facts = found.with_checks(lights)
-        approve, merge = allows(level, Act.auto_approve, facts), allows(level, Act.auto_merge, facts)
+        approve, merge = allows(level, Action.auto_approve, facts), allows(level, Action.auto_merge, facts)
         if approve.allowed:
             await self._approve(approve, lights)
         if merge.allowed:
             return await self._merge(merge, found, lights)
-        waits = lights.light is Light.pending and "ladder.checks" in {approve.rule, merge.rule}
-        return self._later(lights) if waits else _Answer(why=_because(merge, lights))
+        waits = lights.light is ChecksState.pending and "ladder.checks" in {approve.rule, merge.rule}
+        return self._retry_later(lights) if waits else _CheckOutcome(why=_explain_refusal(merge, lights))
 
-    async def _approve(self, allowed: Allowed, lights: Standing) -> None:
+    async def _approve(self, allowed: ActionDecision, lights: RequiredChecks) -> None:
         marker = self._unasked.approval_marker
-        body = automation_texts.approval(allowed.reason.text, allowed.rule, self._run.head_sha, lights.checks, marker)
+        body = automation_texts.render_approval(
+            allowed.reason.text, allowed.rule, self._run.head_sha, lights.checks, marker
+        )
         try:
             is_there = await self._unasked.approve(body)
         except Unprocessable as error:  # Forge's own pull request
             log.info("auto_approve.refused", run=self._run.id, error=str(error))
             return
         if is_there:
-            await self._record(allowed.act, _told(allowed), checks=list(lights.checks))
+            await self._record(allowed.act, _dump_reason(allowed), checks=list(lights.checks))
 
-    async def _merge(self, allowed: Allowed, found: Scene, lights: Standing) -> _Answer:
+    async def _merge(self, allowed: ActionDecision, found: Preconditions, lights: RequiredChecks) -> _CheckOutcome:
         """Merge once people's time to object is over; at the highest level at once, if checks are required at all."""
         database, now = self._services.database, self._services.clock.now()
         window = WINDOW if allowed.override_window or not lights.are_required else timedelta(0)
-        if await automation_level.announced(database, self._run.id) is None:
+        if await automation_level.find_announcement(database, self._run.id) is None:
             marker, until = self._unasked.merge_marker, now + window if window else None
             reason = (allowed.reason.text, allowed.rule)
-            await self._unasked.announce(automation_texts.announcement(*reason, self._run.head_sha, until, marker))
+            await self._unasked.announce(automation_texts.announce_merge(*reason, self._run.head_sha, until, marker))
             now = self._services.clock.now()
-        until = await automation_level.announce(database, self._run, now + window, now, _told(allowed))
+        until = await automation_level.record_announcement(
+            database, self._run, now + window, now, _dump_reason(allowed)
+        )
         if self._services.clock.now() < until:
-            return _Answer(again=until)
+            return _CheckOutcome(again=until)
         return await self._merge_now(allowed, found)
 
-    async def _merge_now(self, allowed: Allowed, found: Scene) -> _Answer:
-        if await preconditions.objection(self._services, found) is not None:  # a moment ago there was none
-            return _Answer(why="somebody requested changes.")
+    async def _merge_now(self, allowed: ActionDecision, found: Preconditions) -> _CheckOutcome:
+        if await preconditions.find_blocking_reason(self._services, found) is not None:  # a moment ago there was none
+            return _CheckOutcome(why="somebody requested changes.")
         result = await self._unasked.merge(self._count)
         if isinstance(result, Merged):
-            await self._tell_merged(result.sha, _told(allowed))
-            return _Answer()
+            await self._record_and_announce(result.sha, _dump_reason(allowed))
+            return _CheckOutcome()
         if result.obstacle is MergeObstacle.base_moved:
-            return self._later(None)
-        return _Answer(why=result.said)
+            return self._retry_later(None)
+        return _CheckOutcome(why=result.said)
 
     async def _was_merged_before(self) -> bool:
         """Whether this very look merged it before its process died."""
-        claimed = await outbox.is_claimed(self._services.database, self._run.id, Unasked.step(self._count), "merge")
+        claimed = await outbox.is_claimed(
+            self._services.database, self._run.id, AutomaticWrites.step_name(self._count), "merge"
+        )
         return claimed and await self._unasked.is_merged()
 
-    async def _record_merge(self) -> _Answer:
+    async def _finish_merge(self) -> _CheckOutcome:
         result = await self._unasked.merge(self._count)
-        announced = await automation_level.announced(self._services.database, self._run.id)
+        announced = await automation_level.find_announcement(self._services.database, self._run.id)
         if isinstance(result, Merged) and announced is not None:
-            await self._tell_merged(result.sha, {name: announced[name] for name in ("level", "rule", "text")})
-        return _Answer()
+            await self._record_and_announce(result.sha, {name: announced[name] for name in ("level", "rule", "text")})
+        return _CheckOutcome()
 
-    async def _tell_merged(self, sha: str, told: Mapping[str, Any]) -> None:
-        await self._record(Act.auto_merge, told, commit=sha)
+    async def _record_and_announce(self, sha: str, told: Mapping[str, Any]) -> None:
+        await self._record(Action.auto_merge, told, commit=sha)
         head, marker = self._run.head_sha, self._unasked.merge_marker
-        await self._unasked.say(automation_texts.merged(str(told["text"]), str(told["rule"]), head, sha, marker))
+        await self._unasked.update_announcement(
+            automation_texts.report_merge(str(told["text"]), str(told["rule"]), head, sha, marker)
+        )
 
-    async def _record(self, act: Act, told: Mapping[str, Any], **more: object) -> None:
+    async def _record(self, act: Action, told: Mapping[str, Any], **more: object) -> None:
         now = self._services.clock.now()
-        await automation_level.acted(
+        await automation_level.record_action(
             self._services.database, self._run, act.value, now, {**told, "head": self._run.head_sha, **more}
         )
 
-    def _later(self, lights: Standing | None) -> _Answer:
+    def _retry_later(self, lights: RequiredChecks | None) -> _CheckOutcome:
         """Look again after a pause that grows; after the last one it is given up."""
         if self._count >= len(_PAUSES):
-            return _Answer(why=f"checks are {lights.text}." if lights is not None else "the base branch keeps moving.")
-        return _Answer(again=self._services.clock.now() + timedelta(minutes=_PAUSES[self._count]))
+            return _CheckOutcome(
+                why=f"checks are {lights.text}." if lights is not None else "the base branch keeps moving."
+            )
+        return _CheckOutcome(again=self._services.clock.now() + timedelta(minutes=_PAUSES[self._count]))
 
-    async def _plan(self, at: datetime) -> None:
-        await scheduled_checks.plan(self._services.database, self._run.id, self._count + 1, at)
+    async def _schedule_next(self, at: datetime) -> None:
+        await scheduled_checks.schedule(self._services.database, self._run.id, self._count + 1, at)
 
-    async def _withdraw(self, why: str) -> None:
+    async def _withdraw_announcement(self, why: str) -> None:
         """Say in the announcement, if there is one, that it does not hold any more."""
         database = self._services.database
-        if await automation_level.announced(database, self._run.id) is None:
+        if await automation_level.find_announcement(database, self._run.id) is None:
             return
-        if any(each["act"] == Act.auto_merge.value for each in await automation_level.acts(database, self._run.id)):
+        if any(
+            each["act"] == Action.auto_merge.value
+            for each in await automation_level.list_actions(database, self._run.id)
+        ):
             return
-        await automation_level.stop(database, self._run, why.rstrip("."), self._services.clock.now())
-        await self._unasked.say(automation_texts.not_merged(self._run.head_sha, why, self._unasked.merge_marker))
+        await automation_level.record_stop(database, self._run, why.rstrip("."), self._services.clock.now())
+        await self._unasked.update_announcement(
+            automation_texts.report_no_merge(self._run.head_sha, why, self._unasked.merge_marker)
+        )
 
     async def _give_up(self, why: str) -> str:
         async def withdraw() -> JsonValue:
-            await self._withdraw(why)
+            await self._withdraw_announcement(why)
             return None
 
         try:
@@ -262,9 +281,9 @@ class Acting:
         return why
 
 
-def _because(refused: Allowed, lights: Standing) -> str:
+def _explain_refusal(refused: ActionDecision, lights: RequiredChecks) -> str:
     return f"checks are {lights.text}." if refused.rule == "ladder.checks" else f"{refused.reason.text}."
 
 
-def _told(allowed: Allowed) -> dict[str, Any]:
+def _dump_reason(allowed: ActionDecision) -> dict[str, Any]:
     return {"level": allowed.level, "rule": allowed.rule, "text": allowed.reason.text}

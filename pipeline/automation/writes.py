@@ -8,19 +8,19 @@ from domain.errors import Behind, CodeHostError, ForgeError, NotFound, RateLimit
 from domain.github.merging import Merged, MergeObstacle, NotMerged
 from domain.github.pull_requests import Approval
 from domain.runs.run import Run
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
-from pipeline.automation.preconditions import speaks_against
+from pipeline.automation.preconditions import find_merge_obstacle
 from pipeline.context import Services
 from pipeline.publishing.publisher import Publisher
-from pipeline.verdicts.approval import approval_marker, is_of, withdraw_if_lost
+from pipeline.verdicts.approval import build_approval_marker, is_approval_of, withdraw_if_lost
 from workspace.mirror import Mirror
-from workspace.push_result import Pushed, Refused
+from workspace.push_result import Pushed, PushRejected
 
 log = structlog.get_logger(__name__)
 
-_ANNOUNCED = ("auto_merge", "comment")  # the step and kind of the announcement in the outbox
-_THERE = 1  # what the outbox keeps of a write that has no number on GitHub
+_ANNOUNCEMENT = ("auto_merge", "comment")  # the step and kind of the announcement in the outbox
+_WITHOUT_NUMBER = 1  # what the outbox keeps of a write that has no number on GitHub
 
 
 class NotDone(ForgeError):
@@ -28,7 +28,7 @@ class NotDone(ForgeError):
 
 
 @dataclass(frozen=True)
-class Unasked:
+class AutomaticWrites:
     """The unasked writes of one run. Every method may be repeated after a crash and then changes nothing."""
 
     services: Services
@@ -37,7 +37,7 @@ class Unasked:
     @property
     def approval_marker(self) -> str:
         """See :func:`pipeline.verdicts.approval.approval_marker`."""
-        return approval_marker(self.services, self.run)
+        return build_approval_marker(self.services, self.run)
 
     @property
     def merge_marker(self) -> str:
@@ -54,15 +54,15 @@ class Unasked:
         async def find() -> int | None:
             live = await self.services.host.pull_request(self.run.repository, self.run.number)
             await mirror.fetch(live.head_sha, live.base_sha, self.run.number)
-            return _THERE if await mirror.follows(live.head_sha, sha) else None
+            return _WITHOUT_NUMBER if await mirror.follows(live.head_sha, sha) else None
 
         async def push() -> int:
             result = await mirror.push(sha, branch, self.run.head_sha)
             if isinstance(result, Pushed):
-                return _THERE
-            raise NotDone(result.said if isinstance(result, Refused) else "The branch moved meanwhile.")
+                return _WITHOUT_NUMBER
+            raise NotDone(result.said if isinstance(result, PushRejected) else "The branch moved meanwhile.")
 
-        await Publisher.of(self.services).once(self.run, "auto_fix", "push", find, push)
+        await Publisher.of(self.services).write_once(self.run, "auto_fix", "push", find, push)
 
     async def approve(self, body: str) -> bool:
         """Approve exactly this head, unless that was done before; whether this or an earlier look did it.
@@ -72,27 +72,30 @@ class Unasked:
         host, repository, number = self.services.host, self.run.repository, self.run.number
 
         async def find() -> int | None:
-            return next((each.id for each in await self._approvals() if each.is_dismissed or self._holds(each)), None)
+            return next(
+                (each.id for each in await self._list_approvals() if each.is_dismissed or self._is_given_here(each)),
+                None,
+            )
 
         async def approve() -> int:
-            return await find() or await host.approve(repository, number, self.run.head_sha, outgoing(body))
+            return await find() or await host.approve(repository, number, self.run.head_sha, redact_outgoing(body))
 
-        again = len(await outbox.taken_back(self.services.database, repository.id, number))
+        again = len(await outbox.list_withdrawn(self.services.database, repository.id, number))
         step = f"{outbox.APPROVAL} {again}" if again else outbox.APPROVAL
-        given = await Publisher.of(self.services).once(self.run, step, "review", find, approve)
+        given = await Publisher.of(self.services).write_once(self.run, step, "review", find, approve)
         await withdraw_if_lost(self.services, self.run)
         shown = {each.id: each for each in await host.approvals(repository, number)}.get(given)
         return shown is None or not shown.is_dismissed  # GitHub may not show yet what was written a moment ago
 
-    async def _approvals(self) -> list[Approval]:
+    async def _list_approvals(self) -> list[Approval]:
         """Those of this head, but not what Forge took back itself, which it may give again."""
         repository, number = self.run.repository, self.run.number
-        taken_back = await outbox.taken_back(self.services.database, repository.id, number)
+        taken_back = await outbox.list_withdrawn(self.services.database, repository.id, number)
         given = await self.services.host.approvals(repository, number)
         return [each for each in given if each.head_sha == self.run.head_sha and each.id not in taken_back]
 
-    def _holds(self, given: Approval) -> bool:
-        return is_of(given, self.services, self.run)
+    def _is_given_here(self, given: Approval) -> bool:
+        return is_approval_of(given, self.services, self.run)
 
     async def announce(self, body: str) -> int:
         """Tell people of a merge; the comment's id."""
@@ -102,9 +105,9 @@ class Unasked:
             return await host.find_comment(repository, number, self.merge_marker)
 
         async def create() -> int:
-            return await host.create_comment(repository, number, outgoing(body))
+            return await host.create_comment(repository, number, redact_outgoing(body))
 
-        return await Publisher.of(self.services).once(self.run, *_ANNOUNCED, find, create)
+        return await Publisher.of(self.services).write_once(self.run, *_ANNOUNCEMENT, find, create)
 
     async def merge(self, look: int) -> Merged | NotMerged:
         """Merge exactly this head, in one look at it."""
@@ -118,26 +121,26 @@ class Unasked:
         )
 
         async def find() -> int | None:
-            return _THERE if await self.is_merged() else None
+            return _WITHOUT_NUMBER if await self.is_merged() else None
 
-        async def still() -> None:
+        async def require_mergeable() -> None:
             nonlocal refused
-            against = await speaks_against(self.services, self.run)
+            against = await find_merge_obstacle(self.services, self.run)
             if against is not None:
                 refused = NotMerged(obstacle=MergeObstacle.withdrawn, said=against)
                 raise NotDone(against)
 
         async def merge() -> int:
             nonlocal refused, merged
-            result = await host.merge(repository, number, head, still=still)
+            result = await host.merge(repository, number, head, still=require_mergeable)
             if isinstance(result, Merged):
                 merged = result
-                return _THERE
+                return _WITHOUT_NUMBER
             refused = result
             raise NotDone(result.said)
 
         try:
-            await Publisher.of(self.services).once(self.run, self.step(look), "merge", find, merge)
+            await Publisher.of(self.services).write_once(self.run, self.step_name(look), "merge", find, merge)
         except NotDone:
             if refused is None:
                 raise
@@ -154,18 +157,18 @@ class Unasked:
         return live.is_merged and live.head_sha == self.run.head_sha
 
     @staticmethod
-    def step(look: int) -> str:
+    def step_name(look: int) -> str:
         """The step of a merge in the outbox: each look tries by itself."""
         return f"auto_merge {look}"
 
-    async def say(self, body: str) -> None:
+    async def update_announcement(self, body: str) -> None:
         """Say in the announcement what became of it, whoever owns the pull request now."""
         host, repository = self.services.host, self.run.repository
         try:
-            comment = await outbox.remote_id(self.services.database, self.run.id, *_ANNOUNCED)
+            comment = await outbox.find_remote_id(self.services.database, self.run.id, *_ANNOUNCEMENT)
             comment = comment or await host.find_comment(repository, self.run.number, self.merge_marker)
             if comment is not None:
-                await host.edit_comment(repository, comment, outgoing(body))
+                await host.edit_comment(repository, comment, redact_outgoing(body))
         except RateLimited:
             raise
         except NotFound:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from domain.config.configuration import Configuration
 from domain.config.mistakes import Mistake
-from domain.config.presets import NOTHING, Values, build, capped, flattened
+from domain.config.presets import NOTHING, Values, apply_ceilings, build, flatten
 from domain.github.checks import Annotation
 from domain.review.review import Conclusion
 from messages import config as config_texts
@@ -21,7 +21,7 @@ class ConfigCheck(NamedTuple):
     annotations: tuple[Annotation, ...] = ()
 
 
-def config_check(
+def check_configuration(
     content_at_head: bytes | None,
     current: Configuration,
     below: Values = NOTHING,
@@ -31,19 +31,19 @@ def config_check(
 
     :param content_at_head: the file at the head of the pull request; None if it removes the file.
     :param current: the configuration that holds now.
-    :param below: what the organisation's file says (``Loaded.below``).
+    :param below: what the organisation's file says (``LoadedConfiguration.below``).
     :param ceilings: as for ``pipeline.config.loading.load``.
     """
     if content_at_head is None:
-        return _valid(build(below), current, ceilings, removed=True)
+        return _report_valid(build(below), current, ceilings, removed=True)
     parsed = parse(content_at_head, below)
     if parsed.configuration is not None:
-        return _valid(parsed.configuration, current, ceilings, parsed.idle, removed=False)
-    annotations = tuple(_annotation(mistake, "failure") for mistake in parsed.mistakes)
-    return ConfigCheck(Conclusion.failure, config_texts.broken(parsed.mistakes), annotations)
+        return _report_valid(parsed.configuration, current, ceilings, parsed.idle, removed=False)
+    annotations = tuple(_build_annotation(mistake, "failure") for mistake in parsed.mistakes)
+    return ConfigCheck(Conclusion.failure, config_texts.render_broken(parsed.mistakes), annotations)
 
 
-def _valid(
+def _report_valid(
     proposed: Configuration,
     current: Configuration,
     ceilings: Mapping[str, float] | None,
@@ -51,17 +51,17 @@ def _valid(
     *,
     removed: bool,
 ) -> ConfigCheck:
-    effective = capped(proposed, ceilings or {})
-    before, after = (flattened(one.model_dump(mode="json")) for one in (current, effective))
+    effective = apply_ceilings(proposed, ceilings or {})
+    before, after = (flatten(one.model_dump(mode="json")) for one in (current, effective))
     notes = [config_texts.linters_need_a_sandbox()] if effective.review.linters else []
-    notes += [config_texts.without_effect(idle)] if idle else []
-    changed = config_texts.changes(before, after)
-    annotations = tuple(_annotation(one, "warning") for one in idle)
-    return ConfigCheck(Conclusion.success, config_texts.valid(changed, removed, notes), annotations)
+    notes += [config_texts.warn_without_effect(idle)] if idle else []
+    changed = config_texts.list_changes(before, after)
+    annotations = tuple(_build_annotation(one, "warning") for one in idle)
+    return ConfigCheck(Conclusion.success, config_texts.render_valid(changed, removed, notes), annotations)
 
 
-def _annotation(mistake: Mistake, level: Literal["warning", "failure"]) -> Annotation:
-    title, message = config_texts.annotation(mistake)
+def _build_annotation(mistake: Mistake, level: Literal["warning", "failure"]) -> Annotation:
+    title, message = config_texts.render_annotation(mistake)
     return Annotation(
         path=PATH, start_line=mistake.line, end_line=mistake.line, level=level, title=title, message=message
     )

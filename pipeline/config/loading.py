@@ -12,16 +12,24 @@ from typing import Any, Protocol, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from domain.config import schema
-from domain.config.configuration import Configuration, Contradiction, Preset, contradictions, idle
-from domain.config.mistakes import MOST, Mistake, dotted
-from domain.config.presets import NOTHING, Values, build, capped, conservative, guarded, protecting
+from domain.config.configuration import Configuration, Contradiction, Preset, find_contradictions, find_idle_keys
+from domain.config.mistakes import MAX_MISTAKES, Mistake, to_dotted_path
+from domain.config.presets import (
+    NOTHING,
+    Values,
+    apply_ceilings,
+    apply_protections,
+    build,
+    build_conservative,
+    extract_protections,
+)
 from domain.errors import Forbidden, NotFound
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.repositories import configurations
-from memory.repositories.configurations import Scope
+from memory.repositories.configurations import ConfigurationScope
 from messages import config as config_texts
-from pipeline.config.yaml import Path, Tree, read
+from pipeline.config.yaml import Path, Tree, read_yaml
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -68,7 +76,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedConfiguration:
     """The configuration that holds.
 
     :param problem: what is wrong with a file that had to be put aside, in sentences for people.
@@ -82,10 +90,11 @@ class Loaded:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _LoadedFile:
     """What holds of one file; ``values`` is None where there is none, or none that was ever valid.
 
-    :param protects: what goes on holding of versions that were put aside (:func:`domain.config.presets.protecting`).
+    :param protects: what goes on holding of versions that were put aside; see
+        :func:`domain.config.presets.extract_protections`.
     """
 
     values: Values | None = None
@@ -103,32 +112,36 @@ def parse(content: bytes, below: Values = NOTHING) -> Parsed:
 
     :param below: what the organisation's file says.
     """
-    tree = read(content)
+    tree = read_yaml(content)
     values = tree.value if isinstance(tree.value, dict) else {}
-    found = [*tree.mistakes, *_not_a_section(tree)]
+    found = [*tree.mistakes, *_check_is_section(tree)]
     told = {mistake.path for mistake in found}
-    values = _without_empty(values, ())
-    configuration, more = _built(tree, values, below)
+    values = _drop_empty(values, ())
+    configuration, more = _build(tree, values, below)
     found += [mistake for mistake in more if mistake.path not in told]
     if found:
-        return Parsed(None, tuple(sorted(found)[:MOST]), values)
-    return Parsed(configuration, (), values, tuple(sorted(_placed(tree, one) for one in idle(values))))
+        return Parsed(None, tuple(sorted(found)[:MAX_MISTAKES]), values)
+    return Parsed(configuration, (), values, tuple(sorted(_locate(tree, one) for one in find_idle_keys(values))))
 
 
 async def load(
     host: FileHost, database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
-) -> Loaded:
+) -> LoadedConfiguration:
     """The configuration that holds for a repository, from default branches only.
 
     :param ceilings: the operator's limits by dotted path, e.g. ``{"budgets.day": 100}``.
     :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
     :raises DatabaseUnavailable: if the last valid version cannot be kept or found.
     """
-    content, above = await _both(host.file_content(repository, PATH), _organisation(host, database, repository))
+    content, above = await _await_both(
+        host.file_content(repository, PATH), _load_organisation(host, database, repository)
+    )
     below = _CONSERVATIVE if above.values is None and above.problem else above.values or NOTHING
-    own = await _held(database, configurations.of_repository(repository), content, below)
-    held = guarded(guarded(capped(_composed(own, below), ceilings or {}), above.protects), own.protects)
-    return Loaded(
+    own = await _load_file(database, configurations.of_repository(repository), content, below)
+    held = apply_protections(
+        apply_protections(apply_ceilings(_compose(own, below), ceilings or {}), above.protects), own.protects
+    )
+    return LoadedConfiguration(
         held,
         Source.organisation if own.is_absent and above.values is not None else own.source,
         " ".join(problem for problem in (own.problem, above.problem) if problem) or None,
@@ -136,82 +149,89 @@ async def load(
     )
 
 
-async def stored(
+async def load_stored(
     database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
 ) -> Configuration:
     """What held when a run last asked, without asking GitHub; for sweeps and for whoever looks into the database."""
-    below = await configurations.last_valid(database, configurations.of_organisation(repository))
-    own = await configurations.last_valid(database, configurations.of_repository(repository))
+    below = await configurations.find_last_valid(database, configurations.of_organisation(repository))
+    own = await configurations.find_last_valid(database, configurations.of_repository(repository))
     layers = [each.values for each in (below, own) if each is not None]
     try:
-        return capped(build(*layers), ceilings or {})
+        return apply_ceilings(build(*layers), ceilings or {})
     except ValidationError:  # the rules may have become stricter since
-        return guarded(capped(conservative(), ceilings or {}), protecting(*layers))
+        return apply_protections(apply_ceilings(build_conservative(), ceilings or {}), extract_protections(*layers))
 
 
-def of_checkout(content: bytes | None) -> Loaded:
+def load_from_checkout(content: bytes | None) -> LoadedConfiguration:
     """The configuration of a local checkout, which has no last valid version and no organisation."""
     parsed = Parsed(build()) if content is None else parse(content)
     if parsed.configuration is not None:
-        return Loaded(parsed.configuration, Source.preset if content is None else Source.repository)
-    protects = protecting(parsed.values)
+        return LoadedConfiguration(parsed.configuration, Source.preset if content is None else Source.repository)
+    protects = extract_protections(parsed.values)
     problem = config_texts.not_used(parsed.mistakes, None) + config_texts.still_holds(protects)
-    return Loaded(guarded(conservative(), protects), Source.preset, problem)
+    return LoadedConfiguration(apply_protections(build_conservative(), protects), Source.preset, problem)
 
 
-async def _both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
+async def _await_both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
     """The answers of two questions that are asked side by side; neither is left behind where one fails."""
     first, second = asyncio.ensure_future(one), asyncio.ensure_future(other)
     await asyncio.gather(first, second, return_exceptions=True)
     return first.result(), second.result()
 
 
-async def _organisation(host: FileHost, database: Database, repository: RepositoryRef) -> _Held:
+async def _load_organisation(host: FileHost, database: Database, repository: RepositoryRef) -> _LoadedFile:
     """What the file of the owner's ``.github`` repository says; while that is hidden, what it said last."""
     scope = configurations.of_organisation(repository)
     if repository.name.casefold() == ORGANISATION:
-        return _Held()  # its own file is the organisation's
+        return _LoadedFile()  # its own file is the organisation's
     try:
         content = await host.file_content(repository.model_copy(update={"id": 0, "name": ORGANISATION}), PATH)
     except (Forbidden, NotFound):
-        last = await configurations.last_valid(database, scope)
+        last = await configurations.find_last_valid(database, scope)
         if last is None:
-            return _Held()
-        if not _still_valid(last.values, NOTHING):
-            protects = protecting(last.values)
-            return _Held(None, Source.preset, config_texts.hidden(None) + config_texts.still_holds(protects), protects)
-        return _Held(last.values, Source.last_valid, config_texts.hidden(last.sha))
-    return await _held(database, scope, content, NOTHING)
+            return _LoadedFile()
+        if not _is_still_valid(last.values, NOTHING):
+            protects = extract_protections(last.values)
+            return _LoadedFile(
+                None,
+                Source.preset,
+                config_texts.report_hidden_file(None) + config_texts.still_holds(protects),
+                protects,
+            )
+        return _LoadedFile(last.values, Source.last_valid, config_texts.report_hidden_file(last.sha))
+    return await _load_file(database, scope, content, NOTHING)
 
 
-async def _held(database: Database, scope: Scope, content: bytes | None, below: Values) -> _Held:
+async def _load_file(
+    database: Database, scope: ConfigurationScope, content: bytes | None, below: Values
+) -> _LoadedFile:
     if content is None:
         await configurations.forget(database, scope)
-        return _Held()
+        return _LoadedFile()
     parsed = parse(content, below)
     if parsed.configuration is not None:
         await configurations.keep(database, scope, _blob_sha(content), parsed.values)
-        return _Held(parsed.values, Source.repository)
-    last = await configurations.last_valid(database, scope)
-    if last is None or not _still_valid(last.values, below):
-        protects = protecting(*([] if last is None else [last.values]), parsed.values)
+        return _LoadedFile(parsed.values, Source.repository)
+    last = await configurations.find_last_valid(database, scope)
+    if last is None or not _is_still_valid(last.values, below):
+        protects = extract_protections(*([] if last is None else [last.values]), parsed.values)
         problem = config_texts.not_used(parsed.mistakes, None, scope.is_organisation)
-        return _Held(None, Source.preset, problem + config_texts.still_holds(protects), protects)
-    protects = protecting(parsed.values)
+        return _LoadedFile(None, Source.preset, problem + config_texts.still_holds(protects), protects)
+    protects = extract_protections(parsed.values)
     problem = config_texts.not_used(parsed.mistakes, last.sha, scope.is_organisation)
-    return _Held(last.values, Source.last_valid, problem + config_texts.still_holds(protects), protects)
+    return _LoadedFile(last.values, Source.last_valid, problem + config_texts.still_holds(protects), protects)
 
 
-def _composed(own: _Held, below: Values) -> Configuration:
+def _compose(own: _LoadedFile, below: Values) -> Configuration:
     if own.values is not None or own.is_absent:
         return build(below, own.values or NOTHING)
-    return conservative(below)
+    return build_conservative(below)
 
 
-def _still_valid(values: Values, below: Values) -> bool:
+def _is_still_valid(values: Values, below: Values) -> bool:
     """The rules may have become stricter since, and the organisation's file may have changed."""
     try:
-        return not list(contradictions(build(below, values)))
+        return not list(find_contradictions(build(below, values)))
     except ValidationError:
         return False
 
@@ -221,36 +241,36 @@ def _blob_sha(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
-def _not_a_section(tree: Tree) -> Iterator[Mistake]:
+def _check_is_section(tree: Tree) -> Iterator[Mistake]:
     if tree.value is not None and not isinstance(tree.value, dict):
-        yield Mistake(1, 1, "", f"is {_shown(tree.value)}", "sections such as `review:`")
+        yield Mistake(1, 1, "", f"is {_describe_value(tree.value)}", "sections such as `review:`")
 
 
-def _without_empty(values: dict[str, JsonValue], place: Path) -> dict[str, JsonValue]:
+def _drop_empty(values: dict[str, JsonValue], place: Path) -> dict[str, JsonValue]:
     """The values without sections and lists that nothing was written into: people comment the content out."""
     kept: dict[str, JsonValue] = {}
     for key, value in values.items():
         there = (*place, key)
-        if value is None and (schema.at(there) or {}).get("type") in {"object", "array"}:
+        if value is None and (schema.find_node(there) or {}).get("type") in {"object", "array"}:
             continue
-        kept[key] = _without_empty(value, there) if isinstance(value, dict) else value
+        kept[key] = _drop_empty(value, there) if isinstance(value, dict) else value
     return kept
 
 
-def _built(tree: Tree, values: Values, below: Values) -> tuple[Configuration | None, list[Mistake]]:
+def _build(tree: Tree, values: Values, below: Values) -> tuple[Configuration | None, list[Mistake]]:
     try:
         configuration = build(below, values)
     except ValidationError as error:
-        return None, [_mistake(tree, dict(one)) for one in error.errors(include_url=False)]
-    return configuration, [_placed(tree, one) for one in contradictions(configuration)]
+        return None, [_build_mistake(tree, dict(one)) for one in error.errors(include_url=False)]
+    return configuration, [_locate(tree, one) for one in find_contradictions(configuration)]
 
 
-def _placed(tree: Tree, one: Contradiction) -> Mistake:
-    spot = tree.spot(one.path)
-    return Mistake(spot.line, spot.column, dotted(one.path), one.what, one.allowed, one.nearest)
+def _locate(tree: Tree, one: Contradiction) -> Mistake:
+    spot = tree.find_position(one.path)
+    return Mistake(spot.line, spot.column, to_dotted_path(one.path), one.what, one.allowed, one.nearest)
 
 
-def _mistake(tree: Tree, error: dict[str, Any]) -> Mistake:
+def _build_mistake(tree: Tree, error: dict[str, Any]) -> Mistake:
     """What pydantic found, in our words and at its place in the file."""
     place: Path = tuple(step for step in error["loc"] if step != "[key]")
     kind = error["type"]
@@ -258,49 +278,49 @@ def _mistake(tree: Tree, error: dict[str, Any]) -> Mistake:
     if kind == "missing":
         place, what, allowed, nearest = place[:-1], f"lacks `{place[-1]}`", "", ""
     elif about_key:
-        what, allowed, nearest = _wrong_key(place)
+        what, allowed, nearest = _describe_wrong_key(place)
     else:
-        what, allowed, nearest = _wrong_value(place, kind, error)
-    spot = tree.spot(place, key=about_key)
-    return Mistake(spot.line, spot.column, dotted(place), what, allowed, nearest)
+        what, allowed, nearest = _describe_wrong_value(place, kind, error)
+    spot = tree.find_position(place, key=about_key)
+    return Mistake(spot.line, spot.column, to_dotted_path(place), what, allowed, nearest)
 
 
-def _wrong_key(place: Path) -> tuple[str, str, str]:
-    known = schema.keys(place[:-1])
+def _describe_wrong_key(place: Path) -> tuple[str, str, str]:
+    known = schema.list_keys(place[:-1])
     listed = ", ".join(f"`{key}`" for key in known)
-    named = (schema.at(place[:-1]) or {}).get("propertyNames")
+    named = (schema.find_node(place[:-1]) or {}).get("propertyNames")
     if named is not None:
         return "is not a name that can stand here", schema.describe({"type": "string", **named}), ""
-    return "is not a key here", listed or "nothing yet", _nearest(str(place[-1]), known)
+    return "is not a key here", listed or "nothing yet", _find_nearest(str(place[-1]), known)
 
 
-def _wrong_value(place: Path, kind: str, error: dict[str, Any]) -> tuple[str, str, str]:
-    node = schema.without_null(schema.at(place) or {})
+def _describe_wrong_value(place: Path, kind: str, error: dict[str, Any]) -> tuple[str, str, str]:
+    node = schema.drop_null(schema.find_node(place) or {})
     allowed = schema.describe(node)
     value: JsonValue = error["input"]
     if kind == "value_error":
         return str(error["ctx"]["error"]), allowed, ""
     if kind in {"too_long", "too_short"}:
         bound = "at most" if kind == "too_long" else "at least"
-        return f"has {len(value) if isinstance(value, list | dict) else 0} entries", f"{bound} {_bound(error)}", ""
+        return f"has {len(value) if isinstance(value, list | dict) else 0} entries", f"{bound} {_get_bound(error)}", ""
     if kind == "bool_type" and isinstance(value, str) and value.casefold() in _OLD_BOOLEANS:
         return f"is `{value}`, which is text in YAML 1.2", allowed, ""
     if kind == "string_pattern_mismatch":
-        return f"is {_shown(value)}, which does not match `{error['ctx']['pattern']}`", allowed, ""
+        return f"is {_describe_value(value)}, which does not match `{error['ctx']['pattern']}`", allowed, ""
     choices = [str(choice) for choice in node.get("enum", ())]
-    return f"is {_shown(value)}", allowed, _nearest(str(value), choices)
+    return f"is {_describe_value(value)}", allowed, _find_nearest(str(value), choices)
 
 
-def _bound(error: dict[str, Any]) -> int:
+def _get_bound(error: dict[str, Any]) -> int:
     context: dict[str, int] = error["ctx"]
     return context["max_length"] if "max_length" in context else context["min_length"]
 
 
-def _nearest(word: str, known: list[str]) -> str:
+def _find_nearest(word: str, known: list[str]) -> str:
     return next(iter(difflib.get_close_matches(word[:100], known, 1)), "")
 
 
-def _shown(value: JsonValue) -> str:
+def _describe_value(value: JsonValue) -> str:
     """A value as a mistake names it."""
     if value is None:
         return "empty"

@@ -5,18 +5,20 @@ from datetime import datetime
 from domain.config.mistakes import Mistake
 from domain.errors import Behind, NotFound
 from domain.github.checks import Annotation
-from domain.memories.memory_file import PATH, Parsed, parse
+from domain.memories.memory_file import PATH, ParsedFile, parse
 from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef
 from memory.learned import memory_file
-from memory.learned.memory_file import Taken
+from memory.learned.memory_file import FileState
 from messages import memory_file as texts
 from pipeline.config import loading
 from pipeline.config.check import ConfigCheck
 from pipeline.context import Services
 
 
-async def take_over(services: Services, repository: RepositoryRef, cause: str, pushed: str | None = None) -> str:
+async def import_memory_file(
+    services: Services, repository: RepositoryRef, cause: str, pushed: str | None = None
+) -> str:
     """Remember what the file says now on the default branch, if it is without mistakes; what became of it.
 
     May be repeated. What was read is only kept if nobody looked meanwhile; else it is read again.
@@ -27,7 +29,7 @@ async def take_over(services: Services, repository: RepositoryRef, cause: str, p
     :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
     """
     while True:
-        before = await memory_file.taken(services.database, repository) or Taken()
+        before = await memory_file.load_state(services.database, repository) or FileState()
         commit, content = await _read(services, repository)
         if pushed is not None and commit != pushed:
             raise Behind("GitHub does not show yet what was pushed to the default branch.", "Forge looks again.")
@@ -36,15 +38,15 @@ async def take_over(services: Services, repository: RepositoryRef, cause: str, p
             return outcome
 
 
-async def problem(services: Services, repository: RepositoryRef, cause: str) -> str | None:
+async def find_problem(services: Services, repository: RepositoryRef, cause: str) -> str | None:
     """What is wrong with the file that holds, for people; it is read here if nobody ever did.
 
-    :raises CodeHostError: as for :func:`take_over`.
+    :raises CodeHostError: as for :func:`import_memory_file`.
     """
-    taken = await memory_file.taken(services.database, repository)
+    taken = await memory_file.load_state(services.database, repository)
     if taken is None:
-        await take_over(services, repository, cause)
-        taken = await memory_file.taken(services.database, repository)
+        await import_memory_file(services, repository, cause)
+        taken = await memory_file.load_state(services.database, repository)
     return taken.problem or None if taken is not None else None
 
 
@@ -53,24 +55,24 @@ async def check(services: Services, repository: RepositoryRef, at_head: bytes | 
 
     :param at_head: None if the pull request removes the file.
     """
-    parsed = Parsed() if at_head is None else parse(at_head)
+    parsed = ParsedFile() if at_head is None else parse(at_head)
     if parsed.mistakes:
-        annotations = tuple(map(_annotation, parsed.mistakes))
-        return ConfigCheck(Conclusion.failure, texts.broken(parsed.mistakes), annotations)
-    said = await memory_file.said(services.database, repository.id)
-    before, after = {memory_file.key_of(each) for each in said}, {each.key for each in parsed.entries}
+        annotations = tuple(map(_build_annotation, parsed.mistakes))
+        return ConfigCheck(Conclusion.failure, texts.render_broken(parsed.mistakes), annotations)
+    said = await memory_file.list_memories(services.database, repository.id)
+    before, after = {memory_file.entry_key(each) for each in said}, {each.key for each in parsed.entries}
     added = [each for each in parsed.entries if each.key not in before]
-    gone = [each.content for each in said if memory_file.key_of(each) not in after]
-    return ConfigCheck(Conclusion.success, texts.valid(parsed.entries, added, gone, removed=at_head is None))
+    gone = [each.content for each in said if memory_file.entry_key(each) not in after]
+    return ConfigCheck(Conclusion.success, texts.render_valid(parsed.entries, added, gone, removed=at_head is None))
 
 
-def together(found: list[ConfigCheck]) -> ConfigCheck:
+def merge_checks(found: list[ConfigCheck]) -> ConfigCheck:
     """The check of one file, or of both."""
     if len(found) == 1:
         return found[0]
     one, other = found
     conclusion = one.conclusion if one.conclusion is not Conclusion.success else other.conclusion
-    return ConfigCheck(conclusion, texts.together(one.text, other.text), one.annotations + other.annotations)
+    return ConfigCheck(conclusion, texts.combine_checks(one.text, other.text), one.annotations + other.annotations)
 
 
 async def _read(services: Services, repository: RepositoryRef) -> tuple[str, bytes | None]:
@@ -87,26 +89,26 @@ async def _keep(
     repository: RepositoryRef,
     content: bytes | None,
     commit: str,
-    before: Taken,
+    before: FileState,
     cause: str,
     now: datetime,
 ) -> str | None:
-    parsed = Parsed() if content is None else parse(content)
+    parsed = ParsedFile() if content is None else parse(content)
     if parsed.mistakes:
         why = texts.not_taken(parsed.mistakes, before.commit if before.keys else None)
-        is_noted = await memory_file.put_aside(services.database, repository, why, before.revision)
+        is_noted = await memory_file.mark_broken(services.database, repository, why, before.revision)
         return why if is_noted else None
     database = services.database
-    most = (await loading.stored(database, repository, services.ceilings.of_configuration)).memory.max
+    most = (await loading.load_stored(database, repository, services.ceilings.of_configuration)).memory.max
     entries, revision = parsed.entries, before.revision
-    changed = await memory_file.take_over(database, repository, entries, commit, revision, cause, now, most)
+    changed = await memory_file.import_entries(database, repository, entries, commit, revision, cause, now, most)
     if changed is None:
         return None
-    return texts.outcome(len(changed.added), len(changed.archived), changed.kept, changed.left_out)
+    return texts.describe_outcome(len(changed.added), len(changed.archived), changed.kept, changed.left_out)
 
 
-def _annotation(mistake: Mistake) -> Annotation:
-    title, message = texts.annotation(mistake)
+def _build_annotation(mistake: Mistake) -> Annotation:
+    title, message = texts.render_annotation(mistake)
     return Annotation(
         path=PATH, start_line=mistake.line, end_line=mistake.line, level="failure", title=title, message=message
     )

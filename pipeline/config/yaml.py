@@ -21,11 +21,11 @@ from ruamel.yaml.events import (
     StreamEndEvent,
 )
 
-from domain.config.mistakes import Mistake, dotted
+from domain.config.mistakes import Mistake, to_dotted_path
 
-LARGEST = 64 * 1024  # bytes
-DEEPEST = 10  # sections and lists within each other; the configuration needs 5
-MOST_VALUES = 5000
+MAX_BYTES = 64 * 1024  # bytes
+MAX_DEPTH = 10  # sections and lists within each other; the configuration needs 5
+MAX_VALUES = 5000
 
 _NULL = {"", "~", "null", "Null", "NULL"}
 _TRUE = {"true", "True", "TRUE"}
@@ -40,7 +40,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Spot:
+class Position:
     """A place in the file, both 1-based."""
 
     line: int
@@ -56,10 +56,10 @@ class Tree:
 
     value: JsonValue = None
     mistakes: list[Mistake] = field(default_factory=list[Mistake])
-    keys: dict[Path, Spot] = field(default_factory=dict[Path, Spot])
-    values: dict[Path, Spot] = field(default_factory=dict[Path, Spot])
+    keys: dict[Path, Position] = field(default_factory=dict[Path, Position])
+    values: dict[Path, Position] = field(default_factory=dict[Path, Position])
 
-    def spot(self, path: Path, *, key: bool = False) -> Spot:
+    def find_position(self, path: Path, *, key: bool = False) -> Position:
         """Where a value stands, or its key, or the nearest thing around it that stands somewhere."""
         first, second = (self.keys, self.values) if key else (self.values, self.keys)
         while path:
@@ -67,7 +67,7 @@ class Tree:
             if found is not None:
                 return found
             path = path[:-1]
-        return Spot(1, 1)
+        return Position(1, 1)
 
 
 class _Unreadable(Exception):
@@ -79,17 +79,17 @@ class _Unreadable(Exception):
         self.what = what
 
 
-class _LeftOut:
+class _Invalid:
     """Stands for a value that was a mistake."""
 
 
-_LEFT_OUT = _LeftOut()
+_INVALID = _Invalid()
 
 
-def read(content: bytes) -> Tree:
+def read_yaml(content: bytes) -> Tree:
     """What a file says, with all the mistakes that can be told without knowing what it is for."""
-    if len(content) > LARGEST:
-        return Tree(mistakes=[Mistake(1, 1, "", f"is larger than {LARGEST // 1024} KB")])
+    if len(content) > MAX_BYTES:
+        return Tree(mistakes=[Mistake(1, 1, "", f"is larger than {MAX_BYTES // 1024} KB")])
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -99,9 +99,9 @@ def read(content: bytes) -> Tree:
     try:
         reader.read()
     except _Unreadable as error:
-        reader.mistake(error.index, (), error.what)
+        reader.add_mistake(error.index, (), error.what)
     except Exception as error:  # whatever makes the parser give up, it is the file that is wrong
-        reader.mistake(*_where_and_why(error, text))
+        reader.add_mistake(*_explain_failure(error, text))
     return reader.tree
 
 
@@ -118,103 +118,103 @@ class _Reader:
 
     def read(self) -> None:
         next(self._events)  # the stream starts
-        if _is(next(self._events), StreamEndEvent):
+        if _is_event(next(self._events), StreamEndEvent):
             return
-        value = self._value(next(self._events), ())
+        value = self._read_value(next(self._events), ())
         next(self._events)  # the document ends
         after = next(self._events)
-        if not _is(after, StreamEndEvent):
-            self.mistake(after.start_mark.index, (), "holds a second document, and one is all it can hold")
-        self.tree.value = None if isinstance(value, _LeftOut) else value
+        if not _is_event(after, StreamEndEvent):
+            self.add_mistake(after.start_mark.index, (), "holds a second document, and one is all it can hold")
+        self.tree.value = None if isinstance(value, _Invalid) else value
 
-    def mistake(self, index: int, path: Path, what: str) -> None:
-        spot = self._spot(index)
-        self.tree.mistakes.append(Mistake(spot.line, spot.column, dotted(path), what))
+    def add_mistake(self, index: int, path: Path, what: str) -> None:
+        spot = self._to_position(index)
+        self.tree.mistakes.append(Mistake(spot.line, spot.column, to_dotted_path(path), what))
 
-    def _spot(self, index: int) -> Spot:
+    def _to_position(self, index: int) -> Position:
         """Lines are counted as GitHub does; the parser knows more kinds of line breaks."""
-        return Spot(self._text.count("\n", 0, index) + 1, index - self._text.rfind("\n", 0, index))
+        return Position(self._text.count("\n", 0, index) + 1, index - self._text.rfind("\n", 0, index))
 
-    def _value(self, event: Any, path: Path) -> JsonValue | _LeftOut:
+    def _read_value(self, event: Any, path: Path) -> JsonValue | _Invalid:
         self._count += 1
-        if self._count > MOST_VALUES:
-            raise _Unreadable(event.start_mark.index, f"holds more than {MOST_VALUES:,} values")
-        if self._depth > DEEPEST:
-            raise _Unreadable(event.start_mark.index, f"is nested more than {DEEPEST} deep")
-        self.tree.values[path] = self._spot(event.start_mark.index)
-        if _is(event, AliasEvent):
-            self.mistake(event.start_mark.index, path, "is an alias (`*`), which is not understood here; repeat it")
-            return _LEFT_OUT
+        if self._count > MAX_VALUES:
+            raise _Unreadable(event.start_mark.index, f"holds more than {MAX_VALUES:,} values")
+        if self._depth > MAX_DEPTH:
+            raise _Unreadable(event.start_mark.index, f"is nested more than {MAX_DEPTH} deep")
+        self.tree.values[path] = self._to_position(event.start_mark.index)
+        if _is_event(event, AliasEvent):
+            self.add_mistake(event.start_mark.index, path, "is an alias (`*`), which is not understood here; repeat it")
+            return _INVALID
         self._depth += 1
-        value = self._content(event, path)
+        value = self._read_content(event, path)
         self._depth -= 1
         if event.anchor is not None:
-            self.mistake(event.start_mark.index, path, "has an anchor (`&`), which is not understood here")
+            self.add_mistake(event.start_mark.index, path, "has an anchor (`&`), which is not understood here")
         if event.tag is not None:
-            self.mistake(event.start_mark.index, path, "has a tag (`!`), which is not understood here")
-            return _LEFT_OUT
+            self.add_mistake(event.start_mark.index, path, "has a tag (`!`), which is not understood here")
+            return _INVALID
         return value
 
-    def _content(self, event: Any, path: Path) -> JsonValue | _LeftOut:
-        if _is(event, MappingStartEvent):
-            return self._mapping(path)
-        if _is(event, ScalarEvent):
-            return self._scalar(event, path)
-        return self._list(path)
+    def _read_content(self, event: Any, path: Path) -> JsonValue | _Invalid:
+        if _is_event(event, MappingStartEvent):
+            return self._read_mapping(path)
+        if _is_event(event, ScalarEvent):
+            return self._read_scalar(event, path)
+        return self._read_list(path)
 
-    def _list(self, path: Path) -> JsonValue:
+    def _read_list(self, path: Path) -> JsonValue:
         items: list[JsonValue] = []
         for position, event in enumerate(iter(self._events.__next__, None)):
-            if _is(event, SequenceEndEvent):
+            if _is_event(event, SequenceEndEvent):
                 break
-            value = self._value(event, (*path, position))
-            items.append(None if isinstance(value, _LeftOut) else value)
+            value = self._read_value(event, (*path, position))
+            items.append(None if isinstance(value, _Invalid) else value)
         return items
 
-    def _mapping(self, path: Path) -> JsonValue:
+    def _read_mapping(self, path: Path) -> JsonValue:
         found: dict[str, JsonValue] = {}
-        while not _is(event := next(self._events), MappingEndEvent):
+        while not _is_event(event := next(self._events), MappingEndEvent):
             index = event.start_mark.index
-            key = self._key(event, path)
+            key = self._read_key(event, path)
             place = path if key is None else (*path, key)
-            first = self.tree.keys.setdefault(place, self._spot(index)) if key is not None else None
-            value = self._value(next(self._events), place)
-            if key is None or isinstance(value, _LeftOut):
+            first = self.tree.keys.setdefault(place, self._to_position(index)) if key is not None else None
+            value = self._read_value(next(self._events), place)
+            if key is None or isinstance(value, _Invalid):
                 continue
             if key in found and first is not None:
-                self.mistake(index, place, f"stands here a second time; the first is in line {first.line}")
+                self.add_mistake(index, place, f"stands here a second time; the first is in line {first.line}")
             else:
                 found[key] = value
         return found
 
-    def _key(self, event: Any, path: Path) -> str | None:
+    def _read_key(self, event: Any, path: Path) -> str | None:
         """The text of a key; None if it is a mistake, which is then told."""
         index = event.start_mark.index
-        if not _is(event, ScalarEvent):
-            self._value(event, path)
-            self.mistake(index, path, "has a key that is not text; put quotation marks around braces and brackets")
+        if not _is_event(event, ScalarEvent):
+            self._read_value(event, path)
+            self.add_mistake(index, path, "has a key that is not text; put quotation marks around braces and brackets")
             return None
         key: str = event.value
         if event.anchor is not None or event.tag is not None:
-            self.mistake(index, path, "has a key with an anchor or a tag, which is not understood here")
+            self.add_mistake(index, path, "has a key with an anchor or a tag, which is not understood here")
             return None
         if key == "<<" and event.style is None:
-            self.mistake(index, path, "has a merge key (`<<`), which is not understood here")
+            self.add_mistake(index, path, "has a merge key (`<<`), which is not understood here")
             return None
         if len(key) > 100 or _UNWANTED.search(key):
-            self.mistake(index, path, "has a key that is too long or holds control characters")
+            self.add_mistake(index, path, "has a key that is too long or holds control characters")
             return None
         return key
 
-    def _scalar(self, event: Any, path: Path) -> JsonValue | _LeftOut:
+    def _read_scalar(self, event: Any, path: Path) -> JsonValue | _Invalid:
         text: str = event.value
         if _UNWANTED.search(text):
-            self.mistake(event.start_mark.index, path, "holds a control character or half of a character")
-            return _LEFT_OUT
-        return _plain(text) if event.style is None else text
+            self.add_mistake(event.start_mark.index, path, "holds a control character or half of a character")
+            return _INVALID
+        return _parse_plain(text) if event.style is None else text
 
 
-def _plain(text: str) -> JsonValue:
+def _parse_plain(text: str) -> JsonValue:
     """The meaning of a scalar without quotation marks, by the core schema of YAML 1.2."""
     if text in _NULL:
         return None
@@ -232,12 +232,12 @@ def _plain(text: str) -> JsonValue:
     return math.nan if text in {".nan", ".NaN", ".NAN"} else text
 
 
-def _is(event: Any, kind: type) -> bool:
+def _is_event(event: Any, kind: type) -> bool:
     """The classes of the events carry no types."""
     return isinstance(event, kind)
 
 
-def _where_and_why(error: Exception, text: str) -> tuple[int, Path, str]:
+def _explain_failure(error: Exception, text: str) -> tuple[int, Path, str]:
     """Where the parser gave up, and why."""
     mark: Any = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     position: Any = getattr(error, "position", None)

@@ -5,46 +5,50 @@ from pydantic import BaseModel
 from domain.commands import LabelledIssue, Repeat
 from domain.errors import NotFound
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import Seen, is_edited
+from domain.github.seen import EventSnapshot, is_edited
 from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.slash import Plain, Verb
-from domain.text.redaction import outgoing
+from domain.slash import PlainCommand, Verb
+from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.ledger import ledger
 from memory.runs import runs
 from memory.runs.runs import Admission, Candidate
 from pipeline import consistent_reads
-from pipeline.automation.level import opens_nothing
+from pipeline.automation.level import find_opening_obstacle
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import look
+from pipeline.gates.actor import load_actor
 from safety.authorization import authorise
 from safety.eligibility import asks_for_run
 from safety.required_checks import check_name
 
 CLOSED = "it is closed"
-IN_WORK = "it is being worked on"
+IN_PROGRESS = "it is being worked on"
 EMPTY = "the repository has no commit to begin from"
 EDITED = "somebody edited it since this was asked for; read it again, and ask again if that is what you want"
 
 
-class Look(BaseModel):
+class FencedPullRequest(BaseModel):
     """The pull request at this moment, and the fencing token from just before."""
 
     fence: int
     pull_request: PullRequest
 
 
-async def look_at(services: Services, repository: RepositoryRef, number: int, seen: Seen | None) -> Look:
+async def load_with_fence(
+    services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
+) -> FencedPullRequest:
     """Look at a pull request before something begins or ends there.
 
     :raises Behind: if GitHub answers with what was there before ``seen``.
     """
-    fence = await runs.fence(services.database, repository.id, number)
-    return Look(fence=fence, pull_request=await consistent_reads.pull_request(services, repository, number, seen))
+    fence = await runs.get_fence(services.database, repository.id, number)
+    return FencedPullRequest(
+        fence=fence, pull_request=await consistent_reads.load_pull_request(services, repository, number, seen)
+    )
 
 
-async def check_of(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:
+async def choose_check_name(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:
     """The name of the check that says the verdict on a pull request, by the branch it goes into now."""
     base, default = pull_request.base_ref, pull_request.default_branch
     if base == default:
@@ -53,7 +57,7 @@ async def check_of(services: Services, repository: RepositoryRef, pull_request: 
         required = await services.host.required_checks(repository, base)
     except NotFound:  # the branch is gone
         required = None
-    return outgoing(check_name(base, default, required))
+    return redact_outgoing(check_name(base, default, required))
 
 
 class Admitted(BaseModel):
@@ -64,7 +68,7 @@ class Admitted(BaseModel):
     why: str = ""
 
 
-def admitted(found: Admission | None, why_not: str) -> Admitted:
+def build_admitted(found: Admission | None, why_not: str) -> Admitted:
     """What became of a candidate, for the journal."""
     if found is None or found.run is None:
         return Admitted(why=why_not)
@@ -72,7 +76,7 @@ def admitted(found: Admission | None, why_not: str) -> Admitted:
 
 
 async def admit_issue(
-    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger, seen: Seen | None
+    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger, seen: EventSnapshot | None
 ) -> Admitted:
     """Admit a run of an open issue, unless one works on it; a plan that waits for people makes way.
 
@@ -81,26 +85,26 @@ async def admit_issue(
     :raises Behind: if GitHub answers with what was there before ``seen``.
     """
     admitted_by = f"{guid}#{number}"
-    if trigger is Trigger.issue and (why := await opens_nothing(services, repository)) is not None:
-        return admitted(await runs.admitted(services.database, admitted_by), why)
+    if trigger is Trigger.issue and (why := await find_opening_obstacle(services, repository)) is not None:
+        return build_admitted(await runs.find_admission(services.database, admitted_by), why)
     while True:
-        fence = await runs.fence(services.database, repository.id, number)
-        issue = await consistent_reads.issue(services, repository, number, seen)
+        fence = await runs.get_fence(services.database, repository.id, number)
+        issue = await consistent_reads.load_issue(services, repository, number, seen)
         if not issue.is_open or is_edited(issue, seen):
             why = EDITED if issue.is_open else CLOSED
-            return admitted(await runs.admitted(services.database, admitted_by), why)
+            return build_admitted(await runs.find_admission(services.database, admitted_by), why)
         try:
             head = (await services.host.default_branch(repository)).head_sha
         except NotFound:  # the issue was there a moment ago
-            return admitted(None, EMPTY)
+            return build_admitted(None, EMPTY)
         kept = (model_answers.ISSUE, {"title": issue.title, "body": issue.body})
         candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept)
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else something else began on the issue meanwhile
-            return admitted(admission, IN_WORK)
+            return build_admitted(admission, IN_PROGRESS)
 
 
-async def refusal_of_label(services: Services, guid: str, command: LabelledIssue) -> str | None:
+async def find_label_refusal(services: Services, guid: str, command: LabelledIssue) -> str | None:
     """Why a label asks for nothing; None if it asks for a run, and who put it there may.
 
     :raises CodeHostError: if GitHub does not say who that is; that is never a permission.
@@ -113,10 +117,10 @@ async def refusal_of_label(services: Services, guid: str, command: LabelledIssue
         return None
     if not loaded.configuration.issues.run:
         return "ignored: issues.run is off here"
-    standing = await look(services, command.repository, None, command.sender)
-    refused = authorise(Plain(verb=Verb.run), standing.facts)
+    standing = await load_actor(services, command.repository, None, command.sender)
+    refused = authorise(PlainCommand(verb=Verb.run), standing.facts)
     if refused is None:
         return None
     payload = {"verb": Verb.run.value, "code": refused.code.value, "account": command.sender.id, "held": refused.held}
-    await ledger.note_refusal(services.database, guid, payload, services.clock.now())
+    await ledger.record_refusal(services.database, guid, payload, services.clock.now())
     return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"

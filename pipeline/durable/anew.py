@@ -8,13 +8,13 @@ from dbos import DBOS, EnqueueOptions
 
 from pipeline.durable.names import APP_VERSION, DELIVERIES
 
-_ANEW = "/anew"  # ends the ids of such workflows
-_MOST = 3  # then it is the code that does not do the same twice
+_RESTARTED = "/anew"  # ends the ids of such workflows
+_MAX_RESTARTS = 3  # then it is the code that does not do the same twice
 
 log = structlog.get_logger(__name__)
 
 
-async def begin_anew(error: Exception, workflow_id: str, name: str, queue: str, *arguments: object) -> str:
+async def restart_workflow(error: Exception, workflow_id: str, name: str, queue: str, *arguments: object) -> str:
     """Queue the work of a workflow under another id, beside it: within it nothing can be journaled any more.
 
     That is so after an update that changed its steps, while it waited. What it did is done again, which every step
@@ -25,12 +25,12 @@ async def begin_anew(error: Exception, workflow_id: str, name: str, queue: str, 
     :raises Exception: ``error``, if that happened too often.
     """
     log.error("workflow.derailed", workflow=workflow_id, error=str(error))
-    if workflow_id.count(_ANEW) >= _MOST:
+    if workflow_id.count(_RESTARTED) >= _MAX_RESTARTS:
         raise error
     options: EnqueueOptions = {
         "workflow_name": name,
         "queue_name": queue,
-        "workflow_id": f"{workflow_id}{_ANEW}",
+        "workflow_id": f"{workflow_id}{_RESTARTED}",
         "app_version": APP_VERSION,
     }
     if queue != DELIVERIES:
@@ -40,6 +40,6 @@ async def begin_anew(error: Exception, workflow_id: str, name: str, queue: str, 
     return "begun anew"
 
 
-def is_anew(workflow_id: str) -> bool:
+def is_restart(workflow_id: str) -> bool:
     """Whether a workflow does again what another one began."""
-    return workflow_id.endswith(_ANEW)
+    return workflow_id.endswith(_RESTARTED)

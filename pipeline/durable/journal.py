@@ -13,13 +13,13 @@ from pydantic import JsonValue, TypeAdapter
 from domain.errors import Behind, DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
 from memory.runs import waits
 from pipeline.context import Services
-from pipeline.steps import interrupted, noted
+from pipeline.steps import call_dbos, make_interruption
 
 WAKE = "wake"  # topic of the message that ends a wait
 _LEAVES = "leaves while it waits"  # marks waits that keep no place; never renamed
 _BACKSTOP = timedelta(minutes=5)
-_HALT = timedelta(days=1)  # then it looks for itself whether Forge is still halted; usually it is woken
-_NAP = 10.0  # seconds; whoever pauses for longer can be woken
+_HALT_PAUSE = timedelta(days=1)  # then it looks for itself whether Forge is still halted; usually it is woken
+_SHORT_PAUSE = 10.0  # seconds; whoever pauses for longer can be woken
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -33,7 +33,7 @@ class Parked(asyncio.CancelledError):
     """
 
 
-async def _nobody(_why: str | None) -> None:
+async def _ignore(_why: str | None) -> None:
     return None
 
 
@@ -51,7 +51,7 @@ class WorkflowJournal:
         self,
         services: Services,
         workflow_id: str,
-        waiting: Callable[[str | None], Awaitable[None]] = _nobody,
+        waiting: Callable[[str | None], Awaitable[None]] = _ignore,
         *,
         pauses: Sequence[float] | None = None,
     ) -> None:
@@ -78,7 +78,7 @@ class WorkflowJournal:
             except RateLimited as limit:
                 await self._wait(limit.until, limit.message)
             except Halted as halt:
-                await self.pause(_HALT, halt.message)
+                await self.pause(_HALT_PAUSE, halt.message)
             except ForgeError as error:
                 repeats = looks if isinstance(error, Behind) else pauses
                 pause = next(repeats, None) if error.recovery is Recovery.retry else None
@@ -86,7 +86,7 @@ class WorkflowJournal:
                     raise
                 await self._pause(pause, error.message)
 
-    async def once(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
+    async def step_once(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
         """A step that is not repeated when it fails, for what can wait or be done by somebody else.
 
         :raises ForgeError: the step's own error.
@@ -100,18 +100,18 @@ class WorkflowJournal:
             raise from_json(answer)
         return adapter.validate_python(answer["value"])
 
-    async def does(self, change: str) -> bool:
+    async def has_patch(self, change: str) -> bool:
         """Whether this workflow does what a version changed here: not where an earlier version went on from here.
 
         So a workflow that is under way while Forge is updated finds the steps that it made.
 
         :param change: names the change, for ever.
         """
-        return await noted(partial(DBOS.patch_async, change))
+        return await call_dbos(partial(DBOS.patch_async, change))
 
     async def _pause(self, seconds: float, why: str) -> None:
-        if seconds < _NAP:
-            await noted(partial(DBOS.sleep_async, seconds))
+        if seconds < _SHORT_PAUSE:
+            await call_dbos(partial(DBOS.sleep_async, seconds))
         else:
             await self.pause(timedelta(seconds=seconds), why)
 
@@ -120,10 +120,10 @@ class WorkflowJournal:
 
         :param why: for people.
         """
-        began = await self.step("what time it is", self._now)
+        began = await self.step("what time it is", self._read_clock)
         await self._wait(began + by, why)
 
-    async def _now(self) -> datetime:
+    async def _read_clock(self) -> datetime:
         return self._services.clock.now()
 
     async def _wait(self, until: datetime, why: str) -> None:
@@ -132,15 +132,15 @@ class WorkflowJournal:
         :raises Parked: it has to wait, so this execution of the workflow is over. The next one finds in the journal
             what was done, and looks here again.
         """
-        leaves = await self.does(_LEAVES)
+        leaves = await self.has_patch(_LEAVES)
         await self.step("wait", self._begin_waiting, until, why)
-        while not await self._is_time(leaves=leaves):
+        while not await self._is_wait_over(leaves=leaves):
             if not leaves:  # it began to wait under a version whose workflows kept their places
                 left = max(until - self._services.clock.now(), timedelta(0)) + _BACKSTOP
-                await noted(partial(DBOS.recv_async, WAKE, left.total_seconds()))
+                await call_dbos(partial(DBOS.recv_async, WAKE, left.total_seconds()))
         await self.step("go on", self._end_waiting)
 
-    async def _is_time(self, *, leaves: bool) -> bool:
+    async def _is_wait_over(self, *, leaves: bool) -> bool:
         """:raises Parked: it is not, says the clock itself and not only the journal of an earlier execution."""
         is_new = False
 
@@ -168,7 +168,7 @@ async def _record(adapter: TypeAdapter[T], call: Callable[[], Awaitable[T]]) -> 
     try:
         return {"value": adapter.dump_python(await call(), mode="json", warnings="error")}
     except DatabaseUnavailable as error:
-        raise interrupted(error) from error
+        raise make_interruption(error) from error
     except ForgeError as error:
         return dict(to_json(error))
 

@@ -6,15 +6,15 @@ from dbos import DBOS, EnqueueOptions
 
 from domain.runs.run import Run, RunState
 from pipeline.durable.names import APP_VERSION, RUN, RUNS
-from pipeline.steps import noted
+from pipeline.steps import call_dbos
 
 
-async def queue(run: Run) -> None:
+async def enqueue_run(run: Run) -> None:
     """Queue the beginning of a run, within a workflow."""
-    await noted(partial(DBOS.enqueue_workflow_with_options_async, _options(run, run.id), run.id))
+    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, _build_options(run, run.id), run.id))
 
 
-async def go_on(run: Run, cause: str, *, is_judged: bool = False) -> None:
+async def enqueue_resume(run: Run, cause: str, *, is_judged: bool = False) -> None:
     """Queue a run that waits for people, or has something left to ask them: it finds what was answered.
 
     :param cause: the gate or delivery that makes it go on; the same cause does so once.
@@ -22,12 +22,12 @@ async def go_on(run: Run, cause: str, *, is_judged: bool = False) -> None:
         even if it is over by then.
     """
     asks_again = is_judged or run.state is RunState.completed
-    await noted(
-        partial(DBOS.enqueue_workflow_with_options_async, _options(run, f"{run.id}/{cause}"), run.id, asks_again)
+    await call_dbos(
+        partial(DBOS.enqueue_workflow_with_options_async, _build_options(run, f"{run.id}/{cause}"), run.id, asks_again)
     )
 
 
-def _options(run: Run, workflow_id: str) -> EnqueueOptions:
+def _build_options(run: Run, workflow_id: str) -> EnqueueOptions:
     return {
         "workflow_name": RUN,
         "queue_name": RUNS,

@@ -15,7 +15,7 @@ from domain.github.pull_requests import PullRequest
 from domain.memories.memory import Use
 from domain.review.findings import Finding
 from domain.review.review import Review
-from domain.review.uptake import taken_up
+from domain.review.uptake import classify_uptake
 from domain.runs.run import RepositoryRef, Run
 from domain.slash import Dismiss
 from memory.findings import dismissals, findings
@@ -23,16 +23,16 @@ from memory.learned import memories
 from memory.ledger import ledger
 from memory.runs import checkpoints
 from pipeline.context import Services
-from pipeline.verdicts.suppression import learns
-from safety.authorization import Facts, authorise
+from pipeline.verdicts.suppression import is_learning_enabled
+from safety.authorization import AuthorizationFacts, authorise
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
 
-_TEACHES = "write"
+_TEACHING_ROLE = "write"
 
 
-async def note(
+async def record_uptake(
     services: Services,
     run: Run,
     review: Review,
@@ -48,39 +48,41 @@ async def note(
 
     :param settled: names of the findings whose threads Forge resolved because they are gone.
     """
-    gone = [finding for finding in await _gone(services, run, review) if finding.id in settled]
+    gone = [finding for finding in await _list_gone(services, run, review) if finding.id in settled]
     if not gone:
         return []
-    contents = await _contents(mirror, run, [finding.path for finding in gone if finding.fix is not None])
+    contents = await _read_contents(mirror, run, [finding.path for finding in gone if finding.fix is not None])
     now = services.clock.now()
     for finding in gone:
-        how = taken_up(finding, contents.get(finding.path, b"").decode(errors="replace"))
+        how = classify_uptake(finding, contents.get(finding.path, b"").decode(errors="replace"))
         payload = {"finding": finding.id, "rule": finding.rule, "path": finding.path, "how": how.value}
         cause = f"taken up {finding.fingerprint}"
-        await ledger.note_feedback(services.database, run.id, EventType.feedback_taken_up, payload, cause, now)
+        await ledger.record_feedback(services.database, run.id, EventType.feedback_taken_up, payload, cause, now)
         led = () if is_fork else finding.memories
-        await memories.use(services.database, led, Use.applied, f"{cause} #{run.number}", now)
+        await memories.record_use(services.database, led, Use.applied, f"{cause} #{run.number}", now)
     return [finding.id for finding in gone]
 
 
-async def _gone(services: Services, run: Run, review: Review) -> list[Finding]:
+async def _list_gone(services: Services, run: Run, review: Review) -> list[Finding]:
     """The findings of the review before that a comment carried, and that this one does not have any more."""
-    before = await checkpoints.latest_review(services.database, run.repository.id, run.number, before=run.id)
+    before = await checkpoints.load_latest_review(services.database, run.repository.id, run.number, before=run.id)
     if before is None or before.head_sha == run.head_sha:
         return []
-    carried = await findings.by_comment(services.database, run.repository.id, run.number)
+    carried = await findings.load_by_comment(services.database, run.repository.id, run.number)
     commented = {finding.fingerprint for remark in carried.values() for finding in remark}
-    there = {known for each in review.found for known in (each.fingerprint, each.trail)}
+    there = {known for each in review.all_findings for known in (each.fingerprint, each.trail)}
     gone = [
         finding
         for finding in before.findings
         if finding.fingerprint in commented and there.isdisjoint((finding.fingerprint, finding.trail))
     ]
-    dismissed = await dismissals.among(services.database, run.repository, [each.fingerprint for each in gone])
+    dismissed = await dismissals.find_by_fingerprint(
+        services.database, run.repository, [each.fingerprint for each in gone]
+    )
     return [finding for finding in gone if finding.fingerprint not in dismissed]
 
 
-async def _contents(mirror: Callable[[], Awaitable[Mirror]], run: Run, paths: Sequence[str]) -> dict[str, bytes]:
+async def _read_contents(mirror: Callable[[], Awaitable[Mirror]], run: Run, paths: Sequence[str]) -> dict[str, bytes]:
     if not paths:
         return {}
     try:
@@ -89,34 +91,34 @@ async def _contents(mirror: Callable[[], Awaitable[Mirror]], run: Run, paths: Se
         return {}
 
 
-async def note_thumbs(services: Services, repository: RepositoryRef, live: PullRequest) -> JsonValue:
+async def record_thumbs(services: Services, repository: RepositoryRef, live: PullRequest) -> JsonValue:
     """Note the thumbs at Forge's comments on a pull request that is closed; how many count.
 
     GitHub sends no webhook for them. May be repeated. Where GitHub does not tell, nothing is made up for later.
 
     :raises RateLimited: then they are read later.
     """
-    remarks = await findings.by_comment(services.database, repository.id, live.number)
+    remarks = await findings.load_by_comment(services.database, repository.id, live.number)
     carried = {comment: remark[0] for comment, remark in remarks.items()}  # one thumb is about one rule
     if not carried:
         return 0
     try:
-        given = await _counting(services, repository, live, carried)
+        given = await _load_counting_thumbs(services, repository, live, carried)
         doubts = [each for each in given if each.thumb is Thumb.down and carried[each.comment_id].memories]
-        is_learning = bool(doubts) and await learns(services, repository)
+        is_learning = bool(doubts) and await is_learning_enabled(services, repository)
     except RateLimited:
         raise
     except CodeHostError as error:
         log.warning("signals.no_thumbs", repository=repository.id, number=live.number, error=str(error))
         return 0
     for each in given:
-        await _note_thumb(services, repository, live.number, carried[each.comment_id], each)
+        await _record_thumb(services, repository, live.number, carried[each.comment_id], each)
     if is_learning:
-        await _doubt(services, repository, [(each, carried[each.comment_id]) for each in doubts])
+        await _doubt_memories(services, repository, [(each, carried[each.comment_id]) for each in doubts])
     return len(given)
 
 
-async def _counting(
+async def _load_counting_thumbs(
     services: Services, repository: RepositoryRef, live: PullRequest, comments: Collection[int]
 ) -> list[ThumbGiven]:
     """The thumbs of those who may dismiss a finding here.
@@ -126,21 +128,21 @@ async def _counting(
     given = await services.host.thumbs(repository, live.number, comments)
     if all(each.account_id == live.author_id or not each.is_person for each in given):
         return []
-    teachers = await services.host.accounts_with(repository, _TEACHES)
+    teachers = await services.host.accounts_with(repository, _TEACHING_ROLE)
     return [each for each in given if _may_teach(each, live.author_id, teachers)]
 
 
 def _may_teach(given: ThumbGiven, author_id: int, teachers: Collection[int]) -> bool:
-    role = _TEACHES if given.account_id in teachers else "none"
-    facts = Facts(role=role, is_app=not given.is_person, is_author=given.account_id == author_id)
+    role = _TEACHING_ROLE if given.account_id in teachers else "none"
+    facts = AuthorizationFacts(role=role, is_app=not given.is_person, is_author=given.account_id == author_id)
     return authorise(Dismiss(reason=given.thumb.value), facts) is None
 
 
-async def _note_thumb(
+async def _record_thumb(
     services: Services, repository: RepositoryRef, number: int, finding: Finding, given: ThumbGiven
 ) -> None:
     """Part of the story of the run that found it, so that the same thumb is known after any number of further runs."""
-    found_by = await findings.runs_of(services.database, repository.id, number, finding.id)
+    found_by = await findings.find_runs(services.database, repository.id, number, finding.id)
     if found_by is None:
         return
     payload = {
@@ -152,18 +154,20 @@ async def _note_thumb(
         "account": given.account_id,
     }
     kind, now = EventType.feedback_reacted, services.clock.now()
-    await ledger.note_feedback(services.database, found_by[0], kind, payload, _cause(given), now)
+    await ledger.record_feedback(services.database, found_by[0], kind, payload, _format_cause(given), now)
 
 
-async def _doubt(services: Services, repository: RepositoryRef, doubts: Sequence[tuple[ThumbGiven, Finding]]) -> None:
+async def _doubt_memories(
+    services: Services, repository: RepositoryRef, doubts: Sequence[tuple[ThumbGiven, Finding]]
+) -> None:
     """Doubt what led to findings with a thumb down. One that was dismissed made its memories doubtful already."""
     fingerprints = {finding.fingerprint for _, finding in doubts}
-    dismissed = await dismissals.among(services.database, repository, fingerprints)
+    dismissed = await dismissals.find_by_fingerprint(services.database, repository, fingerprints)
     now = services.clock.now()
     for given, finding in doubts:
         if finding.fingerprint not in dismissed:
-            await memories.use(services.database, finding.memories, Use.dismissed, _cause(given), now)
+            await memories.record_use(services.database, finding.memories, Use.dismissed, _format_cause(given), now)
 
 
-def _cause(given: ThumbGiven) -> str:
+def _format_cause(given: ThumbGiven) -> str:
     return f"{given.thumb.value} of {given.account_id} at comment {given.comment_id}"

@@ -7,21 +7,21 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.commands import Sender
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import Seen
+from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
-from domain.slash import Refused
+from domain.slash import CommandRefusal
 from memory.deliveries import pushes
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads
 from pipeline.context import Services
-from safety.authorization import Authorship, Facts, refusal
+from safety.authorization import AuthorizationFacts, Authorship, refuse_role
 
-_WHOLE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
+_WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
 
-class Standing(BaseModel):
+class CommandActor(BaseModel):
     """The live role of whoever commands, the live pull request, and whether its head got an ok before.
 
     :param has_pushed: they pushed to it what no other person has accepted as a whole since.
@@ -37,10 +37,10 @@ class Standing(BaseModel):
     has_pushed: bool = False
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> AuthorizationFacts:
         """What the authorisation decides from."""
         author = None if self.pull_request is None else self.pull_request.author_id
-        return Facts(
+        return AuthorizationFacts(
             role=self.role,
             is_app=self.sender.is_app,
             is_author=self.sender.id == author or self.has_pushed,
@@ -50,12 +50,12 @@ class Standing(BaseModel):
     @property
     def gives_ok(self) -> bool:
         """Whether asking for a review is also the ok for a stranger's head."""
-        return self.is_fork and not self.has_ok and refusal(self.role, "write") is None
+        return self.is_fork and not self.has_ok and refuse_role(self.role, "write") is None
 
 
-async def look(
-    services: Services, repository: RepositoryRef, number: int | None, sender: Sender, seen: Seen | None = None
-) -> Standing:
+async def load_actor(
+    services: Services, repository: RepositoryRef, number: int | None, sender: Sender, seen: EventSnapshot | None = None
+) -> CommandActor:
     """Ask GitHub now. ``number`` is None where it is not about a pull request.
 
     :param seen: what an event showed of the pull request.
@@ -64,10 +64,10 @@ async def look(
     """
     role = await services.host.permission(repository, sender.login, sender.id)
     if number is None:
-        return Standing(sender=sender, role=role, pull_request=None, is_fork=False, has_ok=False)
-    pull_request = await consistent_reads.pull_request(services, repository, number, seen)
-    wrote = await authorship(services, repository, pull_request, {_WHOLE})
-    return Standing(
+        return CommandActor(sender=sender, role=role, pull_request=None, is_fork=False, has_ok=False)
+    pull_request = await consistent_reads.load_pull_request(services, repository, number, seen)
+    wrote = await load_authorship(services, repository, pull_request, {_WHOLE_HEAD_GATE})
+    return CommandActor(
         sender=sender,
         role=role,
         pull_request=pull_request,
@@ -77,26 +77,26 @@ async def look(
     )
 
 
-May = Callable[[], Awaitable[None]]
+PermissionCheck = Callable[[], Awaitable[None]]
 """Asks right before an act, in the same step, whether somebody still may (T-P15).
 
 It raises ``NotAllowed`` if not, and the ``CodeHostError`` family if GitHub does not say: that is never a permission.
 """
 
 
-async def asked_before() -> None:
+async def skip_check() -> None:
     """Nothing more to ask: the same step did, or no person asks."""
 
 
-async def authorship(
+async def load_authorship(
     services: Services, repository: RepositoryRef, pull_request: PullRequest, accepting: Collection[str]
 ) -> Authorship:
     """Who wrote a pull request, as far as nobody else accepted that at one of these gates."""
     number, opener = pull_request.number, pull_request.author_id
-    return await pushes.authorship(services.database, repository, number, opener, accepting)
+    return await pushes.load_authorship(services.database, repository, number, opener, accepting)
 
 
-async def note_refusal(services: Services, trace: str, sender: Sender, refused: Refused) -> None:
+async def record_refusal(services: Services, trace: str, sender: Sender, refused: CommandRefusal) -> None:
     """Keep for the audit that somebody was refused what they asked for.
 
     :param trace: the delivery.
@@ -109,7 +109,7 @@ async def note_refusal(services: Services, trace: str, sender: Sender, refused: 
         "held": refused.held,
         "needed": refused.needed,
     }
-    await ledger.note_refusal(services.database, trace, payload, services.clock.now())
+    await ledger.record_refusal(services.database, trace, payload, services.clock.now())
 
 
 async def give_ok(
@@ -127,7 +127,7 @@ async def give_ok(
     :param asked_at: None for a button, which belongs to one head.
     """
     if asked_at is not None:
-        past = await runs.of_pull_request(services.database, repository.id, number)
+        past = await runs.list_for_pull_request(services.database, repository.id, number)
         if not any(each.run.head_sha == head_sha and each.began < asked_at for each in past):
             return False
     await permits.give_ok(services.database, repository, number, head_sha, sender, services.clock.now())

@@ -8,7 +8,7 @@ import structlog
 
 from domain.errors import CodeHostError, Halted, RateLimited, Superseded
 from domain.gates import Gate, GateRequest, GateState
-from domain.importance import Importance, writing
+from domain.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run
 from memory.gates import gates
 from memory.reservations import reservations
@@ -19,75 +19,75 @@ from pipeline.publishing.publisher import Publisher
 log = structlog.get_logger(__name__)
 
 
-class AtGate(Exception):
+class WaitingForGate(Exception):
     """The run waits for a person, so this execution of it is over; the answer begins the next one."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
-        super().__init__(gate.shown_id)
+        super().__init__(gate.short_id)
 
 
-async def ask(services: Services, run: Run, request: GateRequest) -> Gate:
+async def open_gate(services: Services, run: Run, request: GateRequest) -> Gate:
     """Ask, unless this was asked before, and show the question; may be repeated.
 
     :returns: the gate as it stands, decided perhaps.
     :raises Superseded: if another run owns the pull request.
     """
-    gate = await gates.ask(services.database, run, await _placed(services, run, request), services.clock.now())
-    return await show(services, run, gate)
+    gate = await gates.ask(services.database, run, await _place(services, run, request), services.clock.now())
+    return await show_gate(services, run, gate)
 
 
-async def _placed(services: Services, run: Run, request: GateRequest) -> GateRequest:
+async def _place(services: Services, run: Run, request: GateRequest) -> GateRequest:
     """The question with where it is shown: what the run of an issue asks, on its pull request, too, once that is there.
 
     :raises CodeHostError: if GitHub does not say what the head of that is.
     """
     if not run.is_of_issue:
         return request
-    number = await outbox.proposal_of(services.database, run.id)
+    number = await outbox.find_proposal(services.database, run.id)
     live = None if number is None else await services.host.pull_request(run.repository, number)
     head = live.head_sha if live is not None and live.is_open else ""
     return request.model_copy(update={"on_issue": True, "proposed_head": head})
 
 
-async def asked_at(
+async def list_gates(
     services: Services, repository: RepositoryRef, number: int, *, waiting: bool = False
 ) -> Sequence[Gate]:
     """Everything that is asked on a pull request or issue, in order, also by the run that proposed the pull request.
 
     :param waiting: only what waits.
     """
-    here = await gates.of_pull_request(services.database, repository.id, number, waiting=waiting)
-    owner = await outbox.proposed_by(services.database, repository.id, number)
-    theirs: Sequence[Gate] = () if owner is None else await gates.of_run(services.database, owner)
+    here = await gates.list_for_pull_request(services.database, repository.id, number, waiting=waiting)
+    owner = await outbox.find_proposing_run(services.database, repository.id, number)
+    theirs: Sequence[Gate] = () if owner is None else await gates.list_for_run(services.database, owner)
     return sorted([*here, *(gate for gate in theirs if gate.is_waiting or not waiting)], key=lambda gate: gate.id)
 
 
-async def conditions(services: Services, run: Run, *, proposed: bool) -> Sequence[str]:
+async def list_conditions(services: Services, run: Run, *, proposed: bool) -> Sequence[str]:
     """Under which conditions people let a run go on, in their words. What they said to help is none.
 
     :param proposed: once its pull request was there; else before.
     """
-    known = await gates.of_run(services.database, run.id)
+    known = await gates.list_for_run(services.database, run.id)
     let = [gate for gate in known if gate.conditions and gate.name != "help_needed"]
     return [gate.conditions for gate in let if bool(gate.request.proposed_head) == proposed]
 
 
-async def show(services: Services, run: Run, gate: Gate) -> Gate:
+async def show_gate(services: Services, run: Run, gate: Gate) -> Gate:
     """Bring what GitHub shows of a gate up to date; may be repeated.
 
     :raises Superseded: if another run owns the pull request.
     """
-    spent = (await reservations.of_run(services.database, run.id)).amount
+    spent = (await reservations.sum_run(services.database, run.id)).amount
     gate = await Publisher.of(services).show_gate(run, gate, spent)
     if gate.state is GateState.expired:
         await _escalate(services, run, gate, spent)
     return gate
 
 
-async def show_all(services: Services, run: Run) -> Sequence[Gate]:
+async def show_gates(services: Services, run: Run) -> Sequence[Gate]:
     """Bring all that a run asked up to date on GitHub; what it asked."""
-    return [await show(services, run, gate) for gate in await gates.of_run(services.database, run.id)]
+    return [await show_gate(services, run, gate) for gate in await gates.list_for_run(services.database, run.id)]
 
 
 async def show_outcome(services: Services, gate: Gate) -> None:
@@ -98,14 +98,14 @@ async def show_outcome(services: Services, gate: Gate) -> None:
     run = await runs.get(services.database, gate.run_id)
     if run is None:
         return
-    spent = (await reservations.of_run(services.database, run.id)).amount
+    spent = (await reservations.sum_run(services.database, run.id)).amount
     try:
         await Publisher.of(services).show_outcome(run, gate, spent)
     except (CodeHostError, Halted, Superseded) as error:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
 
-class Part(StrEnum):
+class GatePart(StrEnum):
     """What one write closes of a gate."""
 
     check = "check"
@@ -113,46 +113,46 @@ class Part(StrEnum):
     size = "size"  # of the comment, which is folded
 
 
-async def show_void(services: Services, run: Run) -> None:
+async def show_closed_gates(services: Services, run: Run) -> None:
     """Show how what a stopped run asked ended, whoever owns the pull request now; may be repeated.
 
     Most of it is void; what was answered right before was perhaps not shown yet.
     """
-    for gate_id, part in await unshown(services, run):
-        await close(services, gate_id, part)
+    for gate_id, part in await list_open_parts(services, run):
+        await close_part(services, gate_id, part)
 
 
-async def unshown(services: Services, run: Run) -> Sequence[tuple[str, Part]]:
+async def list_open_parts(services: Services, run: Run) -> Sequence[tuple[str, GatePart]]:
     """The writes that show it, each by itself: the ids of gates, and what of them."""
-    known = await gates.of_pull_request(services.database, run.repository.id, run.number)
-    found: list[tuple[str, Part]] = []
+    known = await gates.list_for_pull_request(services.database, run.repository.id, run.number)
+    found: list[tuple[str, GatePart]] = []
     for gate in known:
         if gate.run_id == run.id and not gate.is_waiting:
-            found.append((gate.id, Part.check))
+            found.append((gate.id, GatePart.check))
             taken_over = any(other.comment_id == gate.comment_id and other.id > gate.id for other in known)
             if gate.comment_id is not None and not taken_over:
-                found += [(gate.id, Part.comment), (gate.id, Part.size)]
+                found += [(gate.id, GatePart.comment), (gate.id, GatePart.size)]
     return found
 
 
-async def close(services: Services, gate_id: str, part: Part) -> None:
+async def close_part(services: Services, gate_id: str, part: GatePart) -> None:
     """Bring one of these up to date; nobody waits for that."""
     gate = await gates.get(services.database, gate_id)
     if gate is None:
         return
-    spent = (await reservations.of_run(services.database, gate.run_id)).amount
-    with writing(Importance.tidying):
-        if part is Part.check:
+    spent = (await reservations.sum_run(services.database, gate.run_id)).amount
+    with use_importance(Importance.tidying):
+        if part is GatePart.check:
             await Publisher.of(services).refresh_gate(gate, spent)
-        elif part is Part.comment:
+        elif part is GatePart.comment:
             await Publisher.of(services).close_comment(gate, spent)
         elif gate.comment_id is not None:
             await Publisher.of(services).fold(gate, gate.comment_id)
 
 
-async def refresh(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:
+async def refresh_gate(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:
     """Show in the gate's check where it stands now, because somebody pressed a button there."""
-    spent = (await reservations.of_run(services.database, gate.run_id)).amount
+    spent = (await reservations.sum_run(services.database, gate.run_id)).amount
     await Publisher.of(services).refresh_gate(gate, spent, note, looked)
 
 
@@ -170,4 +170,4 @@ async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> Non
         log.warning("gate.not_escalated", gate=gate.id, error=str(error))
         return
     if gate.request.escalate:
-        await gates.escalated(services.database, gate, gate.request.escalate, services.clock.now())
+        await gates.record_escalation(services.database, gate, gate.request.escalate, services.clock.now())

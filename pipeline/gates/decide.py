@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from domain.commands import Sender
-from domain.gates import SLICED, Choice, Gate, GateDecision, GateState
-from domain.money import NO_SLICE, Slice, micro
+from domain.gates import BUDGET_GATES, Choice, Gate, GateDecision, GateState
+from domain.money import NO_EXTENSION, BudgetExtension, to_micro
 from domain.runs.run import RepositoryRef
-from domain.slash import Approve, Continue, Delegate, RefusalCode, Refused, Reject, SlashCommand
+from domain.slash import Approve, CommandRefusal, Continue, Delegate, RefusalCode, Reject, SlashCommand
 from memory.budgets import grants
 from memory.gates import gates
 from memory.ledger import ledger
@@ -16,15 +16,15 @@ from messages import commands as command_texts
 from messages import gate_answers
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import Standing, authorship, look, note_refusal
-from pipeline.gates.ask import asked_at, show_outcome
-from safety.authorization import Authorship, Facts, authorise, waived
-from safety.authorization import Gate as Rule
-from safety.gates import strictest
+from pipeline.gates.actor import CommandActor, load_actor, load_authorship, record_refusal
+from pipeline.gates.ask import list_gates, show_outcome
+from safety.authorization import AuthorizationFacts, Authorship, authorise, is_waived
+from safety.authorization import GateRule as Rule
+from safety.gates import strictest_role
 
 
 @dataclass(frozen=True)
-class Saying:
+class GateAnswer:
     """What a person says at a gate.
 
     :param words: conditions of an approval, or the reason of a rejection.
@@ -38,14 +38,14 @@ class Saying:
     words: str = ""
     seen_head: str | None = None
     written_at: datetime | None = None
-    grants: Slice | None = None
+    grants: BudgetExtension | None = None
 
     @property
     def via(self) -> str:
         return "button" if self.written_at is None else "command"
 
     @property
-    def asked(self) -> SlashCommand:
+    def command(self) -> SlashCommand:
         """The command that says the same, for the one authorisation."""
         return Approve() if self.choice is Choice.approve else Reject(reason=self.words or "rejected")
 
@@ -58,10 +58,10 @@ class Reply:
     """
 
     text: str
-    refused: Refused | None = None
+    refused: CommandRefusal | None = None
 
 
-class AtGates:
+class GateCommands:
     """What one person answers by comment at the gates of one pull request or issue."""
 
     def __init__(self, services: Services, guid: str, repository: RepositoryRef, number: int, sender: Sender) -> None:
@@ -78,97 +78,101 @@ class AtGates:
         """
         match asked:
             case Approve():
-                saying = Saying(self._sender, Choice.approve, asked.conditions or "", asked.sha, written_at)
+                saying = GateAnswer(self._sender, Choice.approve, asked.conditions or "", asked.sha, written_at)
                 return await self._decide(asked.gate, saying)
             case Reject():
-                name, reason = await self._named(asked)
-                return await self._decide(name, Saying(self._sender, Choice.reject, reason, None, written_at))
+                name, reason = await self._parse_rejection(asked)
+                return await self._decide(name, GateAnswer(self._sender, Choice.reject, reason, None, written_at))
             case Delegate():
-                gate = await named_gate(self._services, self._repository, self._number, asked.gate)
+                gate = await find_gate(self._services, self._repository, self._number, asked.gate)
                 if isinstance(gate, str):
                     return Reply(gate)
-                return await pass_on(self._services, self._guid, gate, asked, self._sender)
+                return await delegate_gate(self._services, self._guid, gate, asked, self._sender)
             case Continue():
                 return await self._continue(asked, written_at)
             case _:
                 return await self._accept(written_at)
 
-    async def _decide(self, name: str | None, saying: Saying) -> Reply:
-        gate = await self._mine(name) or await named_gate(self._services, self._repository, self._number, name)
-        return Reply(gate) if isinstance(gate, str) else await decide(self._services, self._guid, gate, saying)
+    async def _decide(self, name: str | None, saying: GateAnswer) -> Reply:
+        gate = await self._find_own_decision(name) or await find_gate(
+            self._services, self._repository, self._number, name
+        )
+        return Reply(gate) if isinstance(gate, str) else await decide_gate(self._services, self._guid, gate, saying)
 
-    async def _mine(self, name: str | None) -> Gate | None:
+    async def _find_own_decision(self, name: str | None) -> Gate | None:
         """The gate this very delivery decided before it was repeated."""
-        there = await asked_at(self._services, self._repository, self._number)
+        there = await list_gates(self._services, self._repository, self._number)
         mine = [gate for gate in there if gate.decision is not None and gate.decision.cause == self._guid]
-        return next((gate for gate in mine if name in {None, gate.name, gate.shown_id}), None)
+        return next((gate for gate in mine if name in {None, gate.name, gate.short_id}), None)
 
-    async def _named(self, asked: Reject) -> tuple[str | None, str]:
+    async def _parse_rejection(self, asked: Reject) -> tuple[str | None, str]:
         """The gate a rejection names; one of the repository's own is the first word of the reason."""
         if asked.gate is not None:
             return asked.gate, asked.reason
-        there = await asked_at(self._services, self._repository, self._number)
+        there = await list_gates(self._services, self._repository, self._number)
         first, _, rest = asked.reason.partition(" ")
         return (first, rest.strip()) if any(first == gate.name for gate in there) else (None, asked.reason)
 
     async def _continue(self, asked: Continue, written_at: datetime) -> Reply:
         """Grant a slice: at the gate that waits for one, or beforehand."""
-        slice_ = Slice(amount=micro(asked.usd or 0), calls=asked.iterations or 0)
-        stopped = await self._stopped()
+        slice_ = BudgetExtension(amount=to_micro(asked.usd or 0), calls=asked.iterations or 0)
+        stopped = await self._find_stopping_gate()
         if stopped is not None:
-            saying = Saying(self._sender, Choice.approve, "", None, written_at, slice_)
-            return await decide(self._services, self._guid, stopped, saying)
-        standing = await look(self._services, self._repository, None, self._sender)
+            saying = GateAnswer(self._sender, Choice.approve, "", None, written_at, slice_)
+            return await decide_gate(self._services, self._guid, stopped, saying)
+        standing = await load_actor(self._services, self._repository, None, self._sender)
         refused = authorise(asked, standing.facts)
         if refused is not None:
-            await note_refusal(self._services, self._guid, self._sender, refused)
-            return Reply(command_texts.refused(refused, self._sender.login), refused)
-        past = await runs.of_pull_request(self._services.database, self._repository.id, self._number)
+            await record_refusal(self._services, self._guid, self._sender, refused)
+            return Reply(command_texts.refuse(refused, self._sender.login), refused)
+        past = await runs.list_for_pull_request(self._services.database, self._repository.id, self._number)
         if not past or past[0].run.state.is_final:
             return Reply(gate_answers.nothing_to_continue())
         run = past[0].run
-        await grants.grant(self._services.database, run, run.budgeted, slice_, self._services.clock.now(), self._guid)
-        return Reply(gate_answers.granted(slice_, run.id))
+        await grants.extend_budget(
+            self._services.database, run, run.budget_phase, slice_, self._services.clock.now(), self._guid
+        )
+        return Reply(gate_answers.confirm_extension(slice_, run.id))
 
     async def _accept(self, written_at: datetime) -> Reply:
         """Take what there is so far, where a guard or a budget stopped the rest."""
-        stopped = await self._stopped()
+        stopped = await self._find_stopping_gate()
         if stopped is None:
             return Reply(gate_answers.nothing_to_accept())
         words = "the current state is accepted"
-        return await decide(
-            self._services, self._guid, stopped, Saying(self._sender, Choice.reject, words, None, written_at)
+        return await decide_gate(
+            self._services, self._guid, stopped, GateAnswer(self._sender, Choice.reject, words, None, written_at)
         )
 
-    async def _stopped(self) -> Gate | None:
+    async def _find_stopping_gate(self) -> Gate | None:
         """The gate of a guard or a budget that waits here, or that this very delivery decided."""
-        there = await asked_at(self._services, self._repository, self._number)
+        there = await list_gates(self._services, self._repository, self._number)
         return next(
             (
                 gate
                 for gate in reversed(there)
-                if gate.name in SLICED
+                if gate.name in BUDGET_GATES
                 and (gate.is_waiting or (gate.decision is not None and gate.decision.cause == self._guid))
             ),
             None,
         )
 
 
-async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> Reply:
+async def decide_gate(services: Services, guid: str, gate: Gate, saying: GateAnswer) -> Reply:
     """Decide a gate; what became of it, for whoever asked. May be repeated.
 
     :raises CodeHostError: if GitHub does not say who they are; that is never a permission (T-P10).
     """
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
         await show_outcome(services, gate)
-        return Reply(gate_answers.decided(gate))
-    stale = stale_because(gate, saying, await _shown_at(services, gate)) if gate.is_waiting else None
+        return Reply(gate_answers.confirm_decision(gate))
+    stale = find_stale_reason(gate, saying, await _find_shown_at(services, gate)) if gate.is_waiting else None
     if stale is not None:
         return Reply(stale)
-    allowed = await _allowed(services, guid, gate, saying.asked, saying.sender)
-    if isinstance(allowed, Refused):
-        text = gate_answers.refused(gate, allowed, saying.sender.login)
-        return Reply(text if gate.is_waiting else gate_answers.too_late(gate), allowed)
+    allowed = await _authorise_answer(services, guid, gate, saying.command, saying.sender)
+    if isinstance(allowed, CommandRefusal):
+        text = gate_answers.refuse(gate, allowed, saying.sender.login)
+        return Reply(text if gate.is_waiting else gate_answers.report_too_late(gate), allowed)
     approves = saying.choice is Choice.approve
     decision = GateDecision(
         at=services.clock.now(),
@@ -178,57 +182,59 @@ async def decide(services: Services, guid: str, gate: Gate, saying: Saying) -> R
         via=saying.via,
         waived=allowed,
         cause=guid,
-        grants=_granted(gate, saying.grants) if approves else NO_SLICE,
+        grants=_complete_extension(gate, saying.grants) if approves else NO_EXTENSION,
     )
     state = GateState.approved if approves else GateState.rejected
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
         await show_outcome(services, decided.gate)
-        return Reply(gate_answers.decided(decided.gate))
-    return Reply(gate_answers.too_late(decided.gate))
+        return Reply(gate_answers.confirm_decision(decided.gate))
+    return Reply(gate_answers.report_too_late(decided.gate))
 
 
-async def pass_on(services: Services, guid: str, gate: Gate, asked: Delegate, sender: Sender) -> Reply:
+async def delegate_gate(services: Services, guid: str, gate: Gate, asked: Delegate, sender: Sender) -> Reply:
     """Ask somebody else to decide, who is asked for the role like everybody; what became of it."""
     if not gate.is_waiting:
-        return Reply(gate_answers.too_late(gate))
-    allowed = await _allowed(services, guid, gate, asked, sender)
-    if isinstance(allowed, Refused):
-        return Reply(gate_answers.refused(gate, allowed, sender.login), allowed)
+        return Reply(gate_answers.report_too_late(gate))
+    allowed = await _authorise_answer(services, guid, gate, asked, sender)
+    if isinstance(allowed, CommandRefusal):
+        return Reply(gate_answers.refuse(gate, allowed, sender.login), allowed)
     decision = GateDecision(at=services.clock.now(), by_id=sender.id, by_login=sender.login, via="command")
-    return Reply(gate_answers.delegated(await gates.delegate(services.database, gate.id, asked.account, decision)))
+    return Reply(
+        gate_answers.announce_delegation(await gates.delegate(services.database, gate.id, asked.account, decision))
+    )
 
 
-async def named_gate(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
+async def find_gate(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
     """The gate a command means, of those it names one that waits; or why it cannot be told."""
-    there = await asked_at(services, repository, number)
+    there = await list_gates(services, repository, number)
     open_ = [gate for gate in there if gate.is_waiting]
     if name is None:
-        return open_[0] if len(open_) == 1 else gate_answers.which(open_, there[-1] if there else None)
-    named = [gate for gate in there if name in {gate.name, gate.shown_id, gate.id}]
+        return open_[0] if len(open_) == 1 else gate_answers.ask_which_gate(open_, there[-1] if there else None)
+    named = [gate for gate in there if name in {gate.name, gate.short_id, gate.id}]
     if not named:
-        return gate_answers.unknown(name, open_)
+        return gate_answers.report_unknown_gate(name, open_)
     return next((gate for gate in reversed(named) if gate.is_waiting), named[-1])
 
 
-def _granted(gate: Gate, named: Slice | None) -> Slice:
+def _complete_extension(gate: Gate, named: BudgetExtension | None) -> BudgetExtension:
     """What a person named; of what stopped the run and was not named, as much as the gate offers."""
     offered = gate.request.grants
     if named is None:
         return offered
-    return Slice(amount=named.amount or offered.amount, calls=named.calls or offered.calls)
+    return BudgetExtension(amount=named.amount or offered.amount, calls=named.calls or offered.calls)
 
 
-async def _shown_at(services: Services, gate: Gate) -> datetime | None:
+async def _find_shown_at(services: Services, gate: Gate) -> datetime | None:
     """When the question was first in its comment, which may show that of another head until then; None before.
 
     Where GitHub took no comment (a locked conversation), when it was first in its check.
     """
     kind = "check" if gate.check_id is not None and gate.comment_id is None else "comment"
-    return await outbox.done_at(services.database, gate.run_id, f"gate {gate.id}", kind)
+    return await outbox.get_done_at(services.database, gate.run_id, f"gate {gate.id}", kind)
 
 
-def stale_because(gate: Gate, saying: Saying, shown_at: datetime | None) -> str | None:
+def find_stale_reason(gate: Gate, saying: GateAnswer, shown_at: datetime | None) -> str | None:
     """Why the answer is not about what the gate asks now; None if it is.
 
     :param shown_at: when people could first see the question: under GitHub's limits that may be hours after it was
@@ -236,29 +242,31 @@ def stale_because(gate: Gate, saying: Saying, shown_at: datetime | None) -> str 
     """
     heads = (gate.head_sha, gate.check_head or gate.head_sha)
     if saying.seen_head is not None and not any(head.startswith(saying.seen_head) for head in heads):
-        return gate_answers.other_head(gate, saying.seen_head)
+        return gate_answers.report_other_head(gate, saying.seen_head)
     if saying.seen_head is not None or saying.written_at is None:  # a button stands in the check of one head
         return None
     if shown_at is None or saying.written_at < shown_at.replace(microsecond=0):  # as GitHub cuts the moment of writing
-        return gate_answers.asked_after(gate)
+        return gate_answers.report_new_question(gate)
     return None
 
 
-async def _allowed(services: Services, guid: str, gate: Gate, asked: SlashCommand, sender: Sender) -> Refused | bool:
+async def _authorise_answer(
+    services: Services, guid: str, gate: Gate, asked: SlashCommand, sender: Sender
+) -> CommandRefusal | bool:
     """Whether they may, and if so whether a rule was waived for them."""
-    role = strictest(gate.request.role, await _configured(services, gate))
+    role = strictest_role(gate.request.role, await _load_configured_role(services, gate))
     rule = Rule(role, gate.request.not_author, gate.request.not_requester)
-    standing = await look(services, gate.repository, None if gate.request.on_issue else gate.number, sender)
-    facts = await _facts(services, gate, standing)
+    standing = await load_actor(services, gate.repository, None if gate.request.on_issue else gate.number, sender)
+    facts = await _build_facts(services, gate, standing)
     refused = authorise(asked, facts, rule)
     if refused is not None and refused.code in {RefusalCode.author, RefusalCode.requester}:
         others = set(await services.host.accounts_with(gate.repository, rule.role)) - {sender.id}
-        wrote = await _authorship(services, gate, standing) if rule.not_author else None
+        wrote = await _load_authorship(services, gate, standing) if rule.not_author else None
         is_alone = not others if wrote is None else wrote.leaves_nobody_but(sender.id, others)
         facts = replace(facts, is_alone=is_alone)
         refused = authorise(asked, facts, rule)
     if refused is None:
-        return waived(asked, facts, rule)
+        return is_waived(asked, facts, rule)
     payload = {
         "gate": gate.id,
         "name": gate.name,
@@ -267,11 +275,11 @@ async def _allowed(services: Services, guid: str, gate: Gate, asked: SlashComman
         "by_login": sender.login,
         "held": refused.held,
     }
-    await ledger.note_refusal(services.database, gate.run_id, {**payload, "cause": guid}, services.clock.now())
+    await ledger.record_refusal(services.database, gate.run_id, {**payload, "cause": guid}, services.clock.now())
     return refused
 
 
-async def _configured(services: Services, gate: Gate) -> str | None:
+async def _load_configured_role(services: Services, gate: Gate) -> str | None:
     """The role that the configuration asks for now, if somebody raised it while the gate waits."""
     ceilings = services.ceilings.of_configuration
     loaded = await loading.load(services.host, services.database, gate.repository, ceilings)
@@ -279,17 +287,17 @@ async def _configured(services: Services, gate: Gate) -> str | None:
     return None if configured is None else configured.role
 
 
-async def _authorship(services: Services, gate: Gate, standing: Standing) -> Authorship | None:
+async def _load_authorship(services: Services, gate: Gate, standing: CommandActor) -> Authorship | None:
     """Who wrote what a gate asks about, as far as nobody else accepted that at such a gate."""
     if standing.pull_request is None:
         return None
-    return await authorship(services, gate.repository, standing.pull_request, {gate.name})
+    return await load_authorship(services, gate.repository, standing.pull_request, {gate.name})
 
 
-async def _facts(services: Services, gate: Gate, standing: Standing) -> Facts:
-    wrote = await _authorship(services, gate, standing) if gate.request.not_author else None
+async def _build_facts(services: Services, gate: Gate, standing: CommandActor) -> AuthorizationFacts:
+    wrote = await _load_authorship(services, gate, standing) if gate.request.not_author else None
     facts = standing.facts if wrote is None else replace(standing.facts, is_author=wrote.includes(standing.sender.id))
     if not gate.request.not_requester:
         return facts
-    requester = await runs.requester(services.database, gate.run_id)
+    requester = await runs.find_requester(services.database, gate.run_id)
     return replace(facts, is_requester=standing.sender.id == requester)

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.errors import Behind, CommitGone, Forbidden, ForgeError, NotFound, Unprocessable
-from domain.github.branches import with_suffix
+from domain.github.branches import add_suffix
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import Run
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import pull_request as pull_request_texts
 from pipeline.context import Services
 from pipeline.publishing.publisher import Publisher
 from workspace.mirror import Mirror
-from workspace.push_result import Moved, Pushed, Refused
+from workspace.push_result import BranchMoved, Pushed, PushRejected
 
-MOST_NAMES = 10
+MAX_NAMES = 10
 """Names tried for a branch before Forge gives up."""
 
-_THERE = 1  # what the outbox keeps of a write that has no number on GitHub
-_MOST_COMMITS = 200  # of a run that are looked at for the last one it pushed
+_WITHOUT_NUMBER = 1  # what the outbox keeps of a write that has no number on GitHub
+_MAX_COMMITS = 200  # of a run that are looked at for the last one it pushed
 _PUSH = "push"
 
 
@@ -28,7 +28,7 @@ class NotProposed(ForgeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PushedBranch:
     """The run's commit is on its branch, perhaps below commits of people.
 
     :param branch: not the name that was asked for if somebody else has that.
@@ -38,7 +38,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class BranchPusher:
     """The branch and the pull request of one run. Every method may be repeated after a crash, then changing nothing."""
 
     services: Services
@@ -49,25 +49,25 @@ class Proposal:
         """The marker of the pull request: one per run."""
         return Publisher.of(self.services).markers.make("proposal", self.run.id)
 
-    async def push(self, mirror: Mirror, sha: str, branch: str) -> Placed | Moved | Refused:
+    async def push(self, mirror: Mirror, sha: str, branch: str) -> PushedBranch | BranchMoved | PushRejected:
         """Bring a commit to the run's own branch, which the first push makes; nothing of others is overwritten.
 
         :param sha: a commit on top of the run's ``head_sha`` and of all that it pushed before; here, in the mirror.
         :param branch: the name wanted. Where somebody else has it, the next one with a number is taken.
-        :returns: ``Moved`` if somebody moved or removed the branch since the run's last push.
+        :returns: ``BranchMoved`` if somebody moved or removed the branch since the run's last push.
         :raises NotProposed: others have all names that are tried.
         :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
         :raises Superseded: if another run owns the issue and this was not pushed before.
         """
-        names = [branch, *(with_suffix(branch, number) for number in range(2, MOST_NAMES + 1))]
-        commits = await self._commits(mirror, sha)
+        names = [branch, *(add_suffix(branch, number) for number in range(2, MAX_NAMES + 1))]
+        commits = await self._list_commits(mirror, sha)
         for name in names:
-            last = await self._last_pushed(name, commits)
+            last = await self._find_last_pushed(name, commits)
             if last is not None:
                 return await self._push(mirror, sha, name, last)
         for name in names:
             result = await self._push(mirror, sha, name, None)
-            if not isinstance(result, Moved):
+            if not isinstance(result, BranchMoved):
                 return result
         raise NotProposed(*pull_request_texts.names_taken(branch, len(names)))
 
@@ -83,53 +83,55 @@ class Proposal:
         text = body if self.marker in body else f"{body}\n\n{self.marker}"
 
         async def find() -> int | None:
-            return await self._own_pull_request(branch)
+            return await self._find_own_pull_request(branch)
 
         async def create() -> int:
             base = (await host.default_branch(repository)).name
             try:
                 made = await host.open_pull_request(
-                    repository, branch, base, outgoing(title), outgoing(text), draft=draft
+                    repository, branch, base, redact_outgoing(title), redact_outgoing(text), draft=draft
                 )
             except (Forbidden, Unprocessable) as error:
-                raise await self._not_opened(branch, error) from error
+                raise await self._explain_not_opened(branch, error) from error
             return made.number
 
-        number = await Publisher.of(self.services).once(self.run, "propose", outbox.PULL_REQUEST, find, create)
+        number = await Publisher.of(self.services).write_once(self.run, "propose", outbox.PULL_REQUEST, find, create)
         try:
             return await host.pull_request(repository, number)
         except NotFound as error:
             raise Behind(error.message, error.advice) from error
 
-    async def _push(self, mirror: Mirror, sha: str, branch: str, expected: str | None) -> Placed | Moved | Refused:
+    async def _push(
+        self, mirror: Mirror, sha: str, branch: str, expected: str | None
+    ) -> PushedBranch | BranchMoved | PushRejected:
         async def find() -> int | None:
-            return _THERE if await self._is_on(mirror, sha, branch) else None
+            return _WITHOUT_NUMBER if await self._is_on(mirror, sha, branch) else None
 
         async def push() -> int:
             result = await mirror.push(sha, branch, expected)
             if isinstance(result, Pushed):
-                return _THERE
+                return _WITHOUT_NUMBER
             raise _NotPushed(result)
 
         try:
-            await Publisher.of(self.services).once(self.run, _step(branch, sha), _PUSH, find, push)
+            await Publisher.of(self.services).write_once(self.run, _step_name(branch, sha), _PUSH, find, push)
         except _NotPushed as error:
             return error.outcome
-        return Placed(branch)
+        return PushedBranch(branch)
 
-    async def _commits(self, mirror: Mirror, sha: str) -> Sequence[str]:
+    async def _list_commits(self, mirror: Mirror, sha: str) -> Sequence[str]:
         """The run's own commits, the newest first."""
-        options = ("--first-parent", f"--max-count={_MOST_COMMITS}", "--end-of-options")
+        options = ("--first-parent", f"--max-count={_MAX_COMMITS}", "--end-of-options")
         listed = await mirror.git.run("rev-list", *options, f"{self.run.head_sha}..{sha}")
         return listed.stdout.decode().split()
 
-    async def _last_pushed(self, branch: str, commits: Sequence[str]) -> str | None:
+    async def _find_last_pushed(self, branch: str, commits: Sequence[str]) -> str | None:
         """The newest of the run's commits that is known to have come to a branch.
 
         That the branch stands at one of them says less: somebody may have set it back.
         """
         for commit in commits:
-            if await outbox.is_done(self.services.database, self.run.id, _step(branch, commit), _PUSH):
+            if await outbox.is_done(self.services.database, self.run.id, _step_name(branch, commit), _PUSH):
                 return commit
         return None
 
@@ -144,7 +146,7 @@ class Proposal:
             return False
         return await mirror.follows(head, sha)
 
-    async def _own_pull_request(self, branch: str) -> int | None:
+    async def _find_own_pull_request(self, branch: str) -> int | None:
         """The number of the open pull request from a branch that this run opened; others may have opened some, too."""
         host, repository = self.services.host, self.run.repository
         oldest = await host.find_pull_request(repository, branch)
@@ -163,21 +165,21 @@ class Proposal:
             return False
         return self.marker in (await self.services.host.issue(self.run.repository, pull.number)).body
 
-    async def _not_opened(self, branch: str, error: ForgeError) -> NotProposed:
+    async def _explain_not_opened(self, branch: str, error: ForgeError) -> NotProposed:
         other = await self.services.host.find_pull_request(self.run.repository, branch)
         if other is not None:
-            return NotProposed(*pull_request_texts.taken_by(branch, other.number))
+            return NotProposed(*pull_request_texts.report_foreign_proposal(branch, other.number))
         return NotProposed(*pull_request_texts.not_opened(branch, str(error)))
 
 
 class _NotPushed(Exception):
     """Carries what became of a push past the outbox, which then knows of no write."""
 
-    def __init__(self, outcome: Moved | Refused) -> None:
+    def __init__(self, outcome: BranchMoved | PushRejected) -> None:
         super().__init__()
         self.outcome = outcome
 
 
-def _step(branch: str, sha: str) -> str:
+def _step_name(branch: str, sha: str) -> str:
     """The step of a push in the outbox."""
     return f"push {branch} {sha}"

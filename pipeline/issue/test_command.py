@@ -19,11 +19,11 @@ from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.names import APP_VERSION, TEST, TESTS
-from pipeline.issue.testing import Testing
-from pipeline.publishing.test_check import ShownTests, close
-from pipeline.runs.lifecycle import said
-from pipeline.steps import noted
-from pipeline.verdicts.settings import configured
+from pipeline.issue.testing import HeadTester
+from pipeline.publishing.test_check import HeadTestCheck, close_checks
+from pipeline.runs.lifecycle import answer_nothing
+from pipeline.steps import call_dbos
+from pipeline.verdicts.settings import load_configuration
 
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes from one look at workflows to the next; an hour in all."""
@@ -31,7 +31,7 @@ _PAUSES = (1, 2, 4, 8, 15, 30)
 log = structlog.get_logger(__name__)
 
 
-async def queue_test(run: Run, occasion: str) -> None:
+async def enqueue_test(run: Run, occasion: str) -> None:
     """Queue the tests of a run's head; a repeated call changes nothing.
 
     :param occasion: the delivery that asked for it.
@@ -43,17 +43,17 @@ async def queue_test(run: Run, occasion: str) -> None:
         "app_version": APP_VERSION,
         "queue_partition_key": f"{run.repository.id}#{run.number}",
     }
-    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run.id, occasion))
+    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, run.id, occasion))
 
 
-async def run_of(services: Services, repository: RepositoryRef, number: int, head: str) -> Run | None:
+async def find_run_on_head(services: Services, repository: RepositoryRef, number: int, head: str) -> Run | None:
     """The run whose tests those of a head are: the newest on the pull request, if it is about that head."""
-    past = await runs.of_pull_request(services.database, repository.id, number)
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
     newest = past[0].run if past else None
     return newest if newest is not None and newest.head_sha == head else None
 
 
-class _Known(BaseModel):
+class _TestContext(BaseModel):
     configuration: Configuration
     level: RiskLevel
     paused_by: str | None
@@ -75,19 +75,19 @@ class HeadTest:
 
     async def _execute(self) -> str:
         try:
-            known = _Known.model_validate(await self._journal.step("what is known", self._known))
+            known = _TestContext.model_validate(await self._journal.step("what is known", self._load_context))
             if known.paused_by is not None:
-                return await self._give_up(test_texts.paused(known.paused_by))
+                return await self._give_up(test_texts.render_paused(known.paused_by))
             head, occasion = self._run.head_sha, self._occasion
-            testing = Testing(self._services, self._journal, self._run, known.configuration, head, occasion)
-            return await self._tested(testing, known.level)
+            testing = HeadTester(self._services, self._journal, self._run, known.configuration, head, occasion)
+            return await self._test_until_done(testing, known.level)
         except Superseded:
             return await self._close()
         except ForgeError as error:
             log.warning("test.failed", run=self._run.id, error=str(error))
-            return await self._give_up(test_texts.given_up(error))
+            return await self._give_up(test_texts.render_failure(error))
 
-    async def _tested(self, testing: Testing, level: RiskLevel) -> str:
+    async def _test_until_done(self, testing: HeadTester, level: RiskLevel) -> str:
         """Test it, looking again until workflows of the repository's own have ended, if it is they that test."""
         for pause in (*_PAUSES, None):
             tested = await testing.test(level, asks=False)
@@ -97,18 +97,18 @@ class HeadTest:
                 await self._journal.pause(timedelta(minutes=pause), "The repository's own workflows have not ended.")
         raise ForgeError("The repository's own workflows did not end within an hour.", "Ask again once they have.")
 
-    async def _known(self) -> JsonValue:
+    async def _load_context(self) -> JsonValue:
         """Before a review says how risky a change is, all tests are run."""
         review = await checkpoints.load_review(self._services.database, self._run)
         level = RiskLevel.high if review is None else review.risk.level
-        configuration = (await configured(self._services, self._run)).configuration
-        paused_by = await permits.paused_by(self._services.database, self._run.repository)
-        return _Known(configuration=configuration, level=level, paused_by=paused_by).model_dump(mode="json")
+        configuration = (await load_configuration(self._services, self._run)).configuration
+        paused_by = await permits.find_pauser(self._services.database, self._run.repository)
+        return _TestContext(configuration=configuration, level=level, paused_by=paused_by).model_dump(mode="json")
 
     async def _give_up(self, text: CheckText) -> str:
-        shown = ShownTests(self._services, self._run, self._run.head_sha, self._occasion)
+        shown = HeadTestCheck(self._services, self._run, self._run.head_sha, self._occasion)
         try:
-            await self._journal.step("give up", lambda: said(shown.give_up(text, Conclusion.action_required)))
+            await self._journal.step("give up", lambda: answer_nothing(shown.give_up(text, Conclusion.action_required)))
         except Superseded:
             return await self._close()
         except ForgeError as error:
@@ -118,7 +118,7 @@ class HeadTest:
     async def _close(self) -> str:
         """Something else owns the pull request by now: what this left open is completed all the same."""
         try:
-            await self._journal.step("close the check", lambda: said(close(self._services, self._run)))
+            await self._journal.step("close the check", lambda: answer_nothing(close_checks(self._services, self._run)))
         except ForgeError as error:
             log.warning("test.unclosed", run=self._run.id, error=str(error))
         return "superseded"

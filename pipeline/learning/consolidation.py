@@ -15,9 +15,9 @@ from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.names import APP_VERSION, CONSOLIDATE, LEARNING
-from pipeline.steps import noted
+from pipeline.steps import call_dbos
 from safety import memory_consolidation as deciding
-from safety.memory_consolidation import Plan
+from safety.memory_consolidation import ConsolidationPlan
 
 log = structlog.get_logger(__name__)
 
@@ -27,24 +27,24 @@ BATCH = 50
 """Memories that are changed in one transaction: nobody waits for the lock for long."""
 
 
-class Nights:
+class ConsolidationSweep:
     """The look of one process whether a night's work is due; each has its name, so that it is done once."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._begun: date | None = None
 
-    async def tidy(self) -> None:
+    async def enqueue_consolidations(self) -> None:
         """Begin tonight's work, unless this process did so."""
         now = self._services.clock.now()
         if now.hour < HOUR or self._begun == now.date():
             return
-        for repository_id in await consolidation.repositories(self._services.database):
-            await begin(repository_id, now.date())
+        for repository_id in await consolidation.list_repositories(self._services.database):
+            await enqueue_consolidation(repository_id, now.date())
         self._begun = now.date()
 
 
-async def begin(repository_id: int, day: date) -> None:
+async def enqueue_consolidation(repository_id: int, day: date) -> None:
     """Queue a night's work in a repository; a repeated call changes nothing."""
     options: EnqueueOptions = {
         "workflow_name": CONSOLIDATE,
@@ -53,17 +53,17 @@ async def begin(repository_id: int, day: date) -> None:
         "app_version": APP_VERSION,
         "queue_partition_key": str(repository_id),
     }
-    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, repository_id))
+    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, repository_id))
 
 
-class _Planned(BaseModel):
+class _StoredPlan(BaseModel):
     """What is done, as decided at one moment: however often it is interrupted, it is carried out as it was."""
 
-    plan: Plan
+    plan: ConsolidationPlan
     at: datetime
 
 
-class Consolidating:
+class ConsolidationRun:
     """One night's work in one repository."""
 
     def __init__(self, services: Services, repository_id: int, workflow_id: str) -> None:
@@ -74,20 +74,20 @@ class Consolidating:
 
     async def execute(self) -> str:
         """Put the memories in order; what that came to, in a few words."""
-        settings = Memory.model_validate(await self._journal.step("what may live", self._settings))
+        settings = Memory.model_validate(await self._journal.step("what may live", self._load_settings))
         if not settings.enabled:
             return "not here"
-        planned = _Planned.model_validate(await self._journal.step("plan", lambda: self._plan(settings.max)))
+        planned = _StoredPlan.model_validate(await self._journal.step("plan", lambda: self._plan(settings.max)))
         changes = planned.plan.changes
         for start in range(0, len(changes), BATCH):
             await self._journal.step("carry out", partial(self._carry_out, planned, start))
         await self._journal.step("report", lambda: self._report(planned))
         return f"{len(changes)} archived, {planned.plan.live} live"
 
-    async def _settings(self) -> JsonValue:
+    async def _load_settings(self) -> JsonValue:
         """What the repository says, or what is usual where it is out of reach."""
         services = self._services
-        where = await consolidation.address(services.database, self._repository_id)
+        where = await consolidation.find_address(services.database, self._repository_id)
         if where is None:
             return Memory().model_dump(mode="json")
         try:
@@ -100,17 +100,17 @@ class Consolidating:
 
     async def _plan(self, most: int) -> JsonValue:
         database, now = self._services.database, self._services.clock.now()
-        known = await consolidation.known(database, self._repository_id)
-        held = await consolidation.held(database, self._repository_id)
-        plan = await asyncio.to_thread(deciding.plan, known, now, most, held)
-        return _Planned(plan=plan, at=now).model_dump(mode="json")
+        known = await consolidation.load_memories(database, self._repository_id)
+        held = await consolidation.list_protected(database, self._repository_id)
+        plan = await asyncio.to_thread(deciding.plan_consolidation, known, now, most, held)
+        return _StoredPlan(plan=plan, at=now).model_dump(mode="json")
 
-    async def _carry_out(self, planned: _Planned, start: int) -> JsonValue:
+    async def _carry_out(self, planned: _StoredPlan, start: int) -> JsonValue:
         changes = planned.plan.changes[start : start + BATCH]
-        await consolidation.carry_out(self._services.database, changes, planned.at)
+        await consolidation.apply_changes(self._services.database, changes, planned.at)
         return None
 
-    async def _report(self, planned: _Planned) -> JsonValue:
+    async def _report(self, planned: _StoredPlan) -> JsonValue:
         database = self._services.database
         await consolidation.report(database, self._repository_id, self._workflow_id, planned.plan, planned.at)
         return None

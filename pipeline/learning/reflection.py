@@ -18,14 +18,14 @@ from agents import reflection
 from agents.llm.ask import Answer, ask
 from agents.llm.models import LanguageModel, Task, Unusable
 from agents.reflection import Reflection, ReflectionQuestion
-from domain.config.configuration import Configuration, Reads
+from domain.config.configuration import Configuration, ReadMode
 from domain.errors import ForgeError, Superseded
 from domain.gates import digest
 from domain.globs import matches
 from domain.money import Refusal
-from domain.runs.next_step import Bounce
+from domain.runs.next_step import SendBack
 from domain.runs.run import Phase, Run, RunState
-from domain.text.redaction import OWN, outgoing
+from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from domain.verdicts import Reason
 from memory.budgets import model_answers
 from memory.db.engine import Connection
@@ -33,16 +33,16 @@ from memory.learned import memories, reflections
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.reservations import reservations
-from memory.reservations.call_facts import History
+from memory.reservations.call_facts import RunCallFacts
 from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.names import APP_VERSION, LEARNING, REFLECT
-from pipeline.model_calls.guards import purse
-from pipeline.steps import noted
-from pipeline.verdicts.settings import configured
-from safety.learning_screening import admitted
-from safety.reflection_triggers import OURS, Moment, ReflectionFacts, moments, most_kept, not_now
+from pipeline.model_calls.guards import build_budget
+from pipeline.steps import call_dbos
+from pipeline.verdicts.settings import load_configuration
+from safety.learning_screening import screen_learnings
+from safety.reflection_triggers import OURS, Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
 
 log = structlog.get_logger(__name__)
 
@@ -52,9 +52,11 @@ _MISSED = timedelta(hours=1)
 """How far the first look of a process reaches back, for what happened while none ran."""
 
 
-async def begin(services: Services, run_id: str, repository_id: int, moment: Moment = Moment.ended) -> None:
+async def enqueue_reflection(
+    services: Services, run_id: str, repository_id: int, moment: Moment = Moment.ended
+) -> None:
     """Queue a reflection, if Forge reflects at all; a repeated call changes nothing."""
-    if not reflects(services):
+    if not can_reflect(services):
         return
     options: EnqueueOptions = {
         "workflow_name": REFLECT,
@@ -63,22 +65,22 @@ async def begin(services: Services, run_id: str, repository_id: int, moment: Mom
         "app_version": APP_VERSION,
         "queue_partition_key": str(repository_id),
     }
-    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run_id, moment.value))
+    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, run_id, moment.value))
 
 
-async def looked_back_on(services: Services, run: Run, outcome: str) -> str:
+async def reflect_if_ended(services: Services, run: Run, outcome: str) -> str:
     """The outcome of a run's work, of which the reflection is queued if that was its end."""
     if outcome != RunState.waiting.value:
-        await begin(services, run.id, run.repository.id)
+        await enqueue_reflection(services, run.id, run.repository.id)
     return outcome
 
 
-def reflects(services: Services) -> bool:
+def can_reflect(services: Services) -> bool:
     """Whether the operator lets Forge reflect and there is a model to ask."""
     return services.reflects and isinstance(services.models.choose(Task.fast), LanguageModel)
 
 
-class Attention:
+class ReflectionSweep:
     """The look of one process for moments in runs that go on, or that people judged after they ended.
 
     Several processes at once do no harm: each reflection has its name.
@@ -89,28 +91,28 @@ class Attention:
         self._begun: set[tuple[str, Moment]] = set()
         self._since = datetime.now(UTC) - _MISSED  # events get their ids by this machine's clock
 
-    async def look(self) -> None:
+    async def enqueue_reflections(self) -> None:
         """Begin the reflections that became due."""
-        if not reflects(self._services):
+        if not can_reflect(self._services):
             return
         began = datetime.now(UTC)
-        news = set(await reflections.runs_with_news(self._services.database, self._since))
+        news = set(await reflections.list_newsworthy_runs(self._services.database, self._since))
         self._begun = {each for each in self._begun if each[0] in news}
         for run_id in news:
-            await self._begin(run_id)
+            await self._enqueue_moments(run_id)
         self._since = began - _OVERLAP
 
-    async def _begin(self, run_id: str) -> None:
+    async def _enqueue_moments(self, run_id: str) -> None:
         run = await runs.get(self._services.database, run_id)
         if run is None:
             return
-        for moment in sorted(moments(await ledger.replay(self._services.database, run_id))):
+        for moment in sorted(find_moments(await ledger.load_events(self._services.database, run_id))):
             if (run_id, moment) not in self._begun:
-                await begin(self._services, run_id, run.repository.id, moment)
+                await enqueue_reflection(self._services, run_id, run.repository.id, moment)
                 self._begun.add((run_id, moment))
 
 
-class _Known(BaseModel):
+class _ReflectionInput(BaseModel):
     """What a reflection begins with: a question, or why there is none."""
 
     question: ReflectionQuestion | None = None
@@ -120,7 +122,7 @@ class _Known(BaseModel):
     most: int = 1
 
 
-class Reflecting:
+class ReflectionRun:
     """One reflection on one run."""
 
     def __init__(self, services: Services, run: Run, moment: Moment, workflow_id: str) -> None:
@@ -134,10 +136,10 @@ class Reflecting:
         try:
             return await self._execute()
         except Superseded:
-            return await self._leave("Something else owns its issue or pull request by now.")
+            return await self._record_nothing("Something else owns its issue or pull request by now.")
         except ForgeError as error:
             log.warning("reflection.failed", run=self._run.id, error=str(error))
-            return await self._leave(error.message)
+            return await self._record_nothing(error.message)
         except DBOSUnexpectedStepError:
             raise
         except Exception:
@@ -145,49 +147,49 @@ class Reflecting:
             return "failed"
 
     async def _execute(self) -> str:
-        known = _Known.model_validate(await self._journal.step("what is known", self._known))
+        known = _ReflectionInput.model_validate(await self._journal.step("what is known", self._load_input))
         if known.question is None:
             return known.code
         question, configuration = known.question, known.configuration
-        given = await self._journal.step("reflect", lambda: self._ask(question, configuration))
+        given = await self._journal.step("reflect", lambda: self._ask_model(question, configuration))
         answer = Answer.model_validate(given)
         if answer.value is None:
-            return await self._leave(answer.problem or "There was no answer.")
+            return await self._record_nothing(answer.problem or "There was no answer.")
         kept = await self._journal.step("keep what is worth it", lambda: self._keep(question, answer, known))
         return f"{kept} kept"
 
-    async def _leave(self, why: str) -> str:
+    async def _record_nothing(self, why: str) -> str:
         """Note that nothing came of it."""
         try:
-            await self._journal.step("leave it", lambda: self._note(why))
+            await self._journal.step("leave it", lambda: self._record_reason(why))
         except ForgeError as error:
             log.warning("reflection.unnoted", run=self._run.id, error=str(error))
         return "not asked"
 
     # --- steps -------------------------------------------------------------------------------------------------
 
-    async def _known(self) -> JsonValue:
+    async def _load_input(self) -> JsonValue:
         services, database = self._services, self._services.database
         run = await runs.get(database, self._run.id) or self._run
         if self._moment is Moment.ended and not run.state.is_final:
-            return _Known(code="reflection.goes_on").model_dump(mode="json")
-        events = await ledger.replay(database, run.id)
+            return _ReflectionInput(code="reflection.goes_on").model_dump(mode="json")
+        events = await ledger.load_events(database, run.id)
         facts = ReflectionFacts(run=run, events=events, is_enabled=True, is_trusted=True)
-        reason = not_now(facts) or await self._paused()  # before GitHub is asked anything
+        reason = find_obstacle(facts) or await self._find_pause()  # before GitHub is asked anything
         if reason is not None:
-            return _Known(code=reason.code).model_dump(mode="json")
-        configuration = (await configured(services, run)).configuration
+            return _ReflectionInput(code=reason.code).model_dump(mode="json")
+        configuration = (await load_configuration(services, run)).configuration
         facts = ReflectionFacts(run, events, _is_enabled(configuration, run), await self._is_trusted())
-        reason = not_now(facts)
+        reason = find_obstacle(facts)
         if reason is not None:
-            return _Known(code=reason.code).model_dump(mode="json")
-        bounces = [_sendable(each, configuration) for each in await checkpoints.sent_back(database, run)]
-        asked = reflection.question(run, self._moment, reflection.facts(events, bounces), outgoing)
-        known = _Known(question=asked, configuration=configuration, most=most_kept(events))
+            return _ReflectionInput(code=reason.code).model_dump(mode="json")
+        bounces = [_filter_sendable(each, configuration) for each in await checkpoints.load_send_backs(database, run)]
+        asked = reflection.build_question(run, self._moment, reflection.list_facts(events, bounces), redact_outgoing)
+        known = _ReflectionInput(question=asked, configuration=configuration, most=most_kept(events))
         return known.model_dump(mode="json")
 
-    async def _paused(self) -> Reason | None:
-        by = await permits.paused_by(self._services.database, self._run.repository)
+    async def _find_pause(self) -> Reason | None:
+        by = await permits.find_pauser(self._services.database, self._run.repository)
         return None if by is None else Reason(code="reflection.paused", text=f"{by} paused this repository.")
 
     async def _is_trusted(self) -> bool:
@@ -198,7 +200,7 @@ class Reflecting:
         pull_request = await host.pull_request(run.repository, run.number)
         return not pull_request.is_from_fork(run.repository.id) and pull_request.author_association in OURS
 
-    async def _ask(self, question: ReflectionQuestion, configuration: Configuration) -> JsonValue:
+    async def _ask_model(self, question: ReflectionQuestion, configuration: Configuration) -> JsonValue:
         """What the model says, or what it said before this process died."""
         services = self._services
         model = services.models.choose(Task.fast)
@@ -210,35 +212,35 @@ class Reflecting:
             return known
 
         async def keep(answer: Answer) -> None:
-            value = cast(dict[str, JsonValue], OWN.values(answer.model_dump(mode="json")))
+            value = cast(dict[str, JsonValue], PROCESS_REDACTOR.redact_values(answer.model_dump(mode="json")))
             await model_answers.keep(services.database, self._run, name, value, services.clock.now())
 
-        money = purse(services, self._run, Phase.reflection, configuration, self._stopped)
+        money = build_budget(services, self._run, Phase.reflection, configuration, self._find_refusal)
         answer = await ask(question, Reflection, model, money, keep=keep)
-        return OWN.values(answer.model_dump(mode="json"))
+        return PROCESS_REDACTOR.redact_values(answer.model_dump(mode="json"))
 
-    def _stopped(self, _connection: Connection, known: History, _now: datetime) -> Refusal | None:
+    def _find_refusal(self, _connection: Connection, known: RunCallFacts, _now: datetime) -> Refusal | None:
         """Who is halted, paused or lost the pull request spends nothing."""
-        permits.require(known.sums.standing, self._run)
+        permits.require(known.sums.permit, self._run)
         return None
 
-    async def _keep(self, question: ReflectionQuestion, answer: Answer, known: _Known) -> JsonValue:
-        await self._close_books(question.key)
+    async def _keep(self, question: ReflectionQuestion, answer: Answer, known: _ReflectionInput) -> JsonValue:
+        await self._close_reservations(question.key)
         database, run, now = self._services.database, self._run, self._services.clock.now()
-        live = await memories.live(database, run.repository.id)
-        proposed = reflection.learnings(answer, question)
-        decided = await asyncio.to_thread(admitted, proposed, question.shown, live, most=known.most)
+        live = await memories.list_live(database, run.repository.id)
+        proposed = reflection.read_learnings(answer, question)
+        decided = await asyncio.to_thread(screen_learnings, proposed, question.shown, live, most=known.most)
         may_live = known.configuration.memory.max
         return await reflections.keep(database, run, self._moment.value, decided, "", now, may_live)
 
-    async def _note(self, why: str) -> JsonValue:
-        await self._close_books(reflection.key(self._moment))
+    async def _record_reason(self, why: str) -> JsonValue:
+        await self._close_reservations(reflection.build_key(self._moment))
         await reflections.keep(
-            self._services.database, self._run, self._moment.value, (), outgoing(why), self._services.clock.now()
+            self._services.database, self._run, self._moment.value, (), redact_outgoing(why), self._services.clock.now()
         )
         return None
 
-    async def _close_books(self, step: str) -> None:
+    async def _close_reservations(self, step: str) -> None:
         """What an earlier try left reserved was lost."""
         now = self._services.clock.now()
         await reservations.close(
@@ -249,10 +251,10 @@ class Reflecting:
 def _is_enabled(configuration: Configuration, run: Run) -> bool:
     """Whether Forge learns here; where no model reads changes, none reads what became of them either."""
     learns = configuration.memory.enabled and configuration.memory.max > 0
-    return learns and (run.is_of_issue or configuration.review.model is not Reads.never)
+    return learns and (run.is_of_issue or configuration.review.model is not ReadMode.never)
 
 
-def _sendable(bounce: Bounce, configuration: Configuration) -> Bounce:
+def _filter_sendable(bounce: SendBack, configuration: Configuration) -> SendBack:
     """A bounce without what was said of files that must not leave."""
     hidden = configuration.review.never_send
     return bounce.model_copy(update={"to_fix": tuple(e for e in bounce.to_fix if not matches(e.path, hidden))})

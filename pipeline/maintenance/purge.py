@@ -11,13 +11,15 @@ from pipeline.context import Services
 from pipeline.maintenance.retention import forget_journals, remove_copies
 
 
-async def still_lost(services: Services, installation_id: int, repository_ids: Sequence[int]) -> Sequence[int]:
+async def list_lost_repositories(
+    services: Services, installation_id: int, repository_ids: Sequence[int]
+) -> Sequence[int]:
     """Which of these repositories GitHub hides from an installation: the event that said so may be late.
 
     :raises CodeHostError: GitHub does not say.
     """
     try:
-        covered = await services.host.covered(installation_id)
+        covered = await services.host.repository_ids(installation_id)
     except (Forbidden, NotFound):  # suspended or uninstalled: it sees nothing
         return repository_ids
     return [each for each in repository_ids if each not in covered]
@@ -34,10 +36,10 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     """
     everything = repository_ids is None
     if repository_ids is None:
-        ran = await runs.repositories(services.database, installation_id)
-        taught = await memories.repositories(services.database, installation_id)  # words of people need no run
+        ran = await runs.list_repositories(services.database, installation_id)
+        taught = await memories.list_repositories(services.database, installation_id)  # words of people need no run
         repository_ids = sorted({*ran, *taught})
-    elsewhere = await runs.of_others(services.database, installation_id, repository_ids)  # they were transferred
+    elsewhere = await runs.find_transferred(services.database, installation_id, repository_ids)  # they were transferred
     repository_ids = [each for each in repository_ids if each not in elsewhere]
     scopes = None if everything else repository_ids  # None: the organisation's, too
     await configurations.purge(services.database, installation_id, scopes, elsewhere)

@@ -13,17 +13,17 @@ from domain.ids import new_id
 from domain.ports import Clock, DeliveryLog
 from memory.db.engine import Database
 from memory.deliveries import deliveries, redelivery
-from memory.deliveries.redelivery import Turn
-from safety.redelivery import TOO_OLD, Doubtful, Step, doubtful, plan
+from memory.deliveries.redelivery import LogLease
+from safety.redelivery import TOO_OLD, DoubtfulDelivery, RedeliveryStep, list_doubtful, plan_redelivery
 
 log = structlog.get_logger(__name__)
 
 EVERY = timedelta(minutes=3)
 OVERLAP = timedelta(minutes=5)  # read twice: the log is not written in the order in which attempts end
-MOST_PAGES = 300  # of 100 attempts, in one sweep
-MOST_ASKED = 100  # in one sweep
-LOOK = 5.0  # seconds between two looks whether a sweep is due
-_AFTER_FAILURE = 12  # looks that are left out
+MAX_PAGES = 300  # of 100 attempts, in one sweep
+MAX_REQUESTS = 100  # in one sweep
+POLL_SECONDS = 5.0  # seconds between two looks whether a sweep is due
+_POLLS_AFTER_FAILURE = 12  # looks that are left out
 
 
 class TurnLost(ForgeError):
@@ -48,14 +48,14 @@ class Redelivery:
         clock: Clock,
         app_id: int,
         *,
-        look: float = LOOK,
-        most: int = MOST_ASKED,
+        look: float = POLL_SECONDS,
+        most: int = MAX_REQUESTS,
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         self._database = database
         self._log = delivery_log
         self._clock = clock
-        self._turn = Turn(app_id, new_id())
+        self._turn = LogLease(app_id, new_id())
         self._look = look
         self._most = most
         self._count = count
@@ -69,10 +69,10 @@ class Redelivery:
                 await self.sweep()
             except ForgeError as error:
                 log.warning("redelivery.failed", error=str(error))
-                looks = _AFTER_FAILURE
+                looks = _POLLS_AFTER_FAILURE
             except Exception:
                 log.exception("redelivery.failed")
-                looks = _AFTER_FAILURE
+                looks = _POLLS_AFTER_FAILURE
             await asyncio.sleep(looks * self._look)
 
     async def sweep(self) -> bool:
@@ -84,47 +84,47 @@ class Redelivery:
         """
         now = self._clock.now()
         due = now - EVERY if self._has_begun else now
-        if not await redelivery.take(self._database, self._turn, now, due):
+        if not await redelivery.acquire(self._database, self._turn, now, due):
             return False
         self._has_begun = True
         try:
-            await self._ask(await self._missed())
+            await self._request_all(await self._find_missed())
         finally:
-            await redelivery.give_back(self._database, self._turn, self._clock.now())
+            await redelivery.release(self._database, self._turn, self._clock.now())
         return True
 
-    async def _missed(self) -> Sequence[Doubtful]:
+    async def _find_missed(self) -> Sequence[DoubtfulDelivery]:
         """The deliveries to ask for, the oldest first; what is doubtful is remembered."""
         now = self._clock.now()
-        attempts = await self._attempts(await self._read_to(now))
-        remembered = await redelivery.remembered(self._database)
-        found = doubtful(attempts, remembered)
-        known = await deliveries.known(self._database, [each.guid for each in found])
-        verdicts = plan(found, known, now, self._log.redeliverable_for)
-        left = [each.delivery for each in verdicts if each.step is not Step.drop]
-        gone = {each.delivery.guid for each in verdicts if each.step is Step.drop}
+        attempts = await self._load_attempts(await self._choose_start(now))
+        remembered = await redelivery.list_doubtful(self._database)
+        found = list_doubtful(attempts, remembered)
+        known = await deliveries.find_stored(self._database, [each.guid for each in found])
+        verdicts = plan_redelivery(found, known, now, self._log.redeliverable_for)
+        left = [each.delivery for each in verdicts if each.step is not RedeliveryStep.drop]
+        gone = {each.delivery.guid for each in verdicts if each.step is RedeliveryStep.drop}
         await self._keep_turn()
-        await redelivery.remember(self._database, [each for each in left if each not in remembered])
-        await redelivery.forget(self._database, [each for each in remembered if each.guid in gone])
+        await redelivery.save_doubtful(self._database, [each for each in left if each not in remembered])
+        await redelivery.remove_doubtful(self._database, [each for each in remembered if each.guid in gone])
         if attempts:
             newest = min(max(each.at for each in attempts), now)
             await redelivery.set_read_to(self._database, self._turn, newest)
         for each in verdicts:
             if each.delivery.asked and each.reason.code == TOO_OLD:
                 log.warning("redelivery.given_up", guid=each.delivery.guid, times=each.delivery.asked)
-        return [each.delivery for each in verdicts if each.step is Step.ask]
+        return [each.delivery for each in verdicts if each.step is RedeliveryStep.ask]
 
-    async def _read_to(self, now: datetime) -> datetime:
+    async def _choose_start(self, now: datetime) -> datetime:
         """The moment back to which the log must be read."""
         oldest = now - self._log.redeliverable_for
-        before = await redelivery.read_to(self._database, self._turn.app_id)
+        before = await redelivery.get_read_to(self._database, self._turn.app_id)
         return oldest if before is None else max(oldest, before - OVERLAP)
 
-    async def _attempts(self, back_to: datetime) -> Sequence[DeliveryAttempt]:
+    async def _load_attempts(self, back_to: datetime) -> Sequence[DeliveryAttempt]:
         """The newest attempts, back to a moment or as far as one sweep goes."""
         attempts: list[DeliveryAttempt] = []
         cursor = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             await self._keep_turn()
             page = await self._log.attempts(cursor)
             attempts += page.attempts
@@ -134,21 +134,21 @@ class Redelivery:
         log.warning("redelivery.log_too_long", attempts=len(attempts), read_back_to=attempts[-1].at.isoformat())
         return attempts
 
-    async def _ask(self, missed: Sequence[Doubtful]) -> None:
+    async def _request_all(self, missed: Sequence[DoubtfulDelivery]) -> None:
         """Ask for deliveries, each counted as asked for before it is: an answer that is lost is no reason to repeat."""
         outcomes: Counter[str] = Counter()
         try:
             for each in missed[: self._most]:
                 if not await redelivery.claim(self._database, self._turn, each, self._clock.now()):
                     raise TurnLost
-                outcome = await self._ask_for(each)
+                outcome = await self._request(each)
                 outcomes[outcome] += 1
                 self._count(outcome)
         finally:
             if outcomes:
                 log.info("redelivery.done", left=len(missed) - outcomes.total(), **outcomes)
 
-    async def _ask_for(self, delivery: Doubtful) -> str:
+    async def _request(self, delivery: DoubtfulDelivery) -> str:
         try:
             await self._log.redeliver(delivery.attempt_id)
         except (Forbidden, NotFound, Unprocessable) as error:  # this one only
@@ -158,5 +158,5 @@ class Redelivery:
 
     async def _keep_turn(self) -> None:
         """:raises TurnLost: it is another process's by now."""
-        if not await redelivery.keep(self._database, self._turn, self._clock.now()):
+        if not await redelivery.renew(self._database, self._turn, self._clock.now()):
             raise TurnLost

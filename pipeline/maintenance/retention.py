@@ -10,7 +10,7 @@ from dbos import DBOS
 
 from domain.errors import CodeAccessError
 from memory.reports import retention
-from memory.reports.retention import CODE
+from memory.reports.retention import CODE_RETENTION
 from memory.repositories import purges
 from pipeline.context import Services
 
@@ -20,7 +20,7 @@ EVERY = timedelta(hours=1)
 MIRRORS = timedelta(days=30)
 """How long a mirror is kept that nobody uses, and what set-ups downloaded; both are read anew when they are needed."""
 _BATCH = 50  # workflows, each with all its steps
-_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+_FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 
 class Retention:
@@ -43,7 +43,7 @@ class Retention:
 
     async def _remove_lost(self) -> None:
         """Remove this machine's copies of what any process purged; a mirror in use goes with the next sweep."""
-        for each in await purges.known(self._services.database):
+        for each in await purges.list_purged(self._services.database):
             with contextlib.suppress(CodeAccessError):
                 await remove_copies(self._services, [each])
 
@@ -53,9 +53,9 @@ async def remove_copies(services: Services, repository_ids: Sequence[int]) -> No
 
     :raises CodeAccessError: a mirror is in use; what uses it is about to end.
     """
-    if services.toolbox.filling is not None:
+    if services.toolbox.cache_warmer is not None:
         for each in repository_ids:
-            await services.toolbox.filling.remove(each)
+            await services.toolbox.cache_warmer.remove(each)
     removed = [await services.mirrors.remove(each) for each in repository_ids]
     if not all(removed):
         raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")
@@ -63,21 +63,21 @@ async def remove_copies(services: Services, repository_ids: Sequence[int]) -> No
 
 async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     """Remove what was kept long enough; how much of each kind."""
-    removed = await retention.remove(services.database, await retention.terms(services.database), now)
+    removed = await retention.remove(services.database, await retention.load_terms(services.database), now)
     mirrors = len(await services.mirrors.purge(now - MIRRORS))
-    filling = services.toolbox.filling
+    filling = services.toolbox.cache_warmer
     downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)
-    journals = await _old_journals(now - CODE)
+    journals = await _remove_old_journals(now - CODE_RETENTION)
     more = {"mirrors": mirrors, "downloads": downloads, "journals": journals}
     return removed | {name: count for name, count in more.items() if count}
 
 
-async def _old_journals(until: datetime) -> int:
+async def _remove_old_journals(until: datetime) -> int:
     """Remove what DBOS keeps of workflows that are over: the answers of their steps, which hold code and prompts."""
     count = 0
     while True:
         found = await DBOS.list_workflows_async(
-            status=_OVER, completed_before=until.isoformat(), limit=_BATCH, load_input=False, load_output=False
+            status=_FINISHED, completed_before=until.isoformat(), limit=_BATCH, load_input=False, load_output=False
         )
         await _remove([each.workflow_id for each in found])
         count += len(found)
@@ -88,18 +88,18 @@ async def _old_journals(until: datetime) -> int:
 
 async def forget_journals(services: Services, repository_ids: Sequence[int]) -> None:
     """Remove the journals of all that is over in repositories that Forge lost; the rest goes with its time."""
-    runs = await retention.runs_of(services.database, repository_ids)
-    deliveries = await retention.deliveries_of(services.database, repository_ids)
+    runs = await retention.list_runs(services.database, repository_ids)
+    deliveries = await retention.list_deliveries(services.database, repository_ids)
     for start in range(0, len(runs), _BATCH):
-        await _remove(await _over([*runs[start : start + _BATCH]]))
+        await _remove(await _list_finished([*runs[start : start + _BATCH]]))
     for start in range(0, len(deliveries), _BATCH):
-        await _remove(await _over([*deliveries[start : start + _BATCH]]))
+        await _remove(await _list_finished([*deliveries[start : start + _BATCH]]))
 
 
-async def _over(workflow_id_prefix: list[str]) -> Sequence[str]:
+async def _list_finished(workflow_id_prefix: list[str]) -> Sequence[str]:
     found = await DBOS.list_workflows_async(
         workflow_id_prefix=workflow_id_prefix,
-        status=_OVER,
+        status=_FINISHED,
         load_input=False,
         load_output=False,
     )

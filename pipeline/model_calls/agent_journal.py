@@ -4,19 +4,19 @@ from collections.abc import Awaitable, Sequence
 
 from pydantic import BaseModel
 
-from agents.llm.context import Told
+from agents.llm.context import PromptContext
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Use
 from agents.loop.tools.tool import Tool
-from agents.loop.turns import Assignment, Exchange, Result, Turn, named, take
-from domain.ports import Purse
+from agents.loop.turns import Assignment, Exchange, Result, Turn, digest_turn, take_turn
+from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
-from memory.budgets.model_answers import Used
+from memory.budgets.model_answers import RecordedToolUse
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.model_calls.budgeted import Keep, Paying
+from pipeline.model_calls.budgeted import BudgetedCalls, Keep
 
 
 class AgentSteps:
@@ -31,7 +31,7 @@ class AgentSteps:
         journal: WorkflowJournal,
         run: Run,
         phase: Phase,
-        paying: Paying,
+        paying: BudgetedCalls,
         assignment: Assignment,
         schema: type[BaseModel],
         tools: Sequence[Tool],
@@ -47,14 +47,14 @@ class AgentSteps:
         self._tools = tools
         self._model = model
 
-    async def earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[Exchange]:
         """What this run did of it before it waited for something else."""
-        return await self._journal.step(f"done before: {self._assignment.key}", self._done_before)
+        return await self._journal.step(f"done before: {self._assignment.key}", self._load_done)
 
-    async def _done_before(self) -> list[Exchange]:
-        kept = await model_answers.acted_on(self._services.database, self._run)
+    async def _load_done(self) -> list[Exchange]:
+        kept = await model_answers.load_outcomes(self._services.database, self._run)
         past: list[Exchange] = []
-        while (done := kept.get(self._name(past))) is not None:
+        while (done := kept.get(self._name_turn(past))) is not None:
             results = tuple(Result(text=text, is_error=is_error) for text, is_error in done.results)
             past.append(Exchange(turn=Turn.model_validate(done.value), results=results))
         return past
@@ -62,27 +62,27 @@ class AgentSteps:
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         """:raises AtGate: if a person has to let it go on first."""
 
-        def call(money: Purse, told: Told, keep: Keep[Turn]) -> Awaitable[Turn]:
-            assignment = told.above(self._assignment, outgoing)
-            return take(assignment, past, self._schema, self._tools, self._model, money, keep=keep)
+        def call(money: ModelBudget, told: PromptContext, keep: Keep[Turn]) -> Awaitable[Turn]:
+            assignment = told.prepend_to(self._assignment, redact_outgoing)
+            return take_turn(assignment, past, self._schema, self._tools, self._model, money, keep=keep)
 
         key = f"{self._assignment.key} {len(past) + 1}"
-        return await self._paying.ask(key, self._name(past), Turn, call)
+        return await self._paying.ask(key, self._name_turn(past), Turn, call)
 
     async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
         key = f"act: {self._assignment.key} {len(past) + 1}"
-        return await self._journal.step(key, self._act, self._name(past), turn, use)
+        return await self._journal.step(key, self._run_tools, self._name_turn(past), turn, use)
 
-    async def _act(self, name: str, turn: Turn, use: Use) -> Exchange:
+    async def _run_tools(self, name: str, turn: Turn, use: Use) -> Exchange:
         exchange = Exchange(turn=turn, results=tuple(await use()))
         used = [
-            Used(use.tool, result.text, result.is_error, result.reason, result.seconds)
+            RecordedToolUse(use.tool, result.text, result.is_error, result.reason, result.seconds)
             for use, result in zip(turn.uses, exchange.results, strict=True)
         ]
-        await model_answers.acted(
+        await model_answers.record_outcome(
             self._services.database, self._run, self._phase, name, used, self._services.clock.now()
         )
         return exchange
 
-    def _name(self, past: Sequence[Exchange]) -> str:
-        return named(self._assignment, past, self._schema, self._model)
+    def _name_turn(self, past: Sequence[Exchange]) -> str:
+        return digest_turn(self._assignment, past, self._schema, self._model)

@@ -6,34 +6,34 @@ from datetime import datetime, timedelta
 
 from agents import reflection, reply_reader
 from domain.config.configuration import Configuration
-from domain.gates import SLICED, Gate, GateDecision, GateRequest, GateState, Option, digest
-from domain.money import Refusal, Slice
+from domain.gates import BUDGET_GATES, Gate, GateDecision, GateRequest, GateState, Option, digest
+from domain.money import BudgetExtension, Refusal
 from domain.runs.run import Phase, Run
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 from domain.verdicts import BreakerState, Check, Reason
 from memory.budgets import model_answers
-from memory.budgets.model_answers import Turn
+from memory.budgets.model_answers import ModelTurn
 from memory.db.engine import Connection
 from memory.gates import gates
 from memory.ledger import ledger
-from memory.reservations.call_facts import History
-from memory.reservations.reservations import Before, StoredPurse
+from memory.reservations.call_facts import RunCallFacts
+from memory.reservations.reservations import PhaseBudget, ReservationCheck
 from pipeline.context import Services
-from pipeline.gates.ask import ask
+from pipeline.gates.ask import open_gate
 from safety import breakers, guards
 from safety.budgets import limits_of
-from safety.gates import request
+from safety.gates import build_request
 from safety.guards import GuardLimits, TaskKind
 from safety.loop_detection import Step
 
-_BESIDE = (reflection.KEY, reply_reader.KEY)
+_SIDE_KEYS = (reflection.KEY, reply_reader.KEY)
 """How the keys of what is asked beside a run begin."""
 
-_LAST = 200  # characters of the last output that people see
+_MAX_OUTPUT = 200  # characters of the last output that people see
 
 
 @dataclass(frozen=True)
-class Guarded:
+class GuardedTask:
     """A task of an agent, which guards bound for itself.
 
     :param key: begins the keys of its steps; empty where the phase is one task.
@@ -43,15 +43,15 @@ class Guarded:
     kind: TaskKind = TaskKind.other
 
 
-PHASE = Guarded()
+WHOLE_PHASE = GuardedTask()
 """Where the phase is one task."""
 
 
-class Watch:
+class CallGuards:
     """The limits of one phase of one run. All facts come from the database, so a restart changes nothing."""
 
     def __init__(
-        self, services: Services, run: Run, phase: Phase, configuration: Configuration, task: Guarded = PHASE
+        self, services: Services, run: Run, phase: Phase, configuration: Configuration, task: GuardedTask = WHOLE_PHASE
     ) -> None:
         self._services = services
         self._run = run
@@ -59,26 +59,26 @@ class Watch:
         self._configuration = configuration
         self._task = task
 
-    def stopped(self, connection: Connection, known: History, now: datetime) -> Refusal | None:
+    def find_refusal(self, connection: Connection, known: RunCallFacts, now: datetime) -> Refusal | None:
         """What stops the phase before its next turn: a guard, or that it makes no progress."""
-        over = self._given_up(known.gates)
+        over = self._find_rejection(known.gates)
         if over is not None:
             return over
-        mine = self._mine(known.turns)
+        mine = self._filter_own_turns(known.turns)
         before = (len(mine), f"{self._task.key}{mine[-1].question if mine else ''}")
-        check = self._guard(known, mine, now)
+        check = self._check_guards(known, mine, now)
         if check is None:
-            check = self._stagnant([each.step for each in mine])
+            check = self._check_stagnation([each.step for each in mine])
             if check.warns:
-                ledger.note_warning(connection, self._run, self._phase, check, *before, now)
+                ledger.record_warning(connection, self._run, self._phase, check, *before, now)
         if not check.should_break:
             return None
-        ledger.note_guard(connection, self._run, self._phase, check, *before, now)
+        ledger.record_guard(connection, self._run, self._phase, check, *before, now)
         return Refusal(check=check, gate="guard")
 
-    def _given_up(self, known: Sequence[Gate]) -> Refusal | None:
+    def _find_rejection(self, known: Sequence[Gate]) -> Refusal | None:
         """A person took what there is, or nobody answered: then the model is asked no more in this phase."""
-        sliced = [gate for gate in known if gate.name in SLICED]
+        sliced = [gate for gate in known if gate.name in BUDGET_GATES]
         here = [gate for gate in sliced if gate.request.phase is self._phase and not gate.is_waiting]
         if not here or here[-1].state not in {GateState.rejected, GateState.expired}:
             return None
@@ -86,99 +86,107 @@ class Watch:
         check = Check(name=here[-1].name, state=BreakerState.open, reason=reason, suggestion="Have a person review.")
         return Refusal(check=check)
 
-    async def asked(self, refusal: Refusal) -> Gate | None:
+    async def ask_person(self, refusal: Refusal) -> Gate | None:
         """The gate at which a person can let the phase go on; None if none can."""
         if refusal.gate is None:
             return None
         known = [
-            gate for gate in await gates.of_run(self._services.database, self._run.id) if gate.name == refusal.gate
+            gate
+            for gate in await gates.list_for_run(self._services.database, self._run.id)
+            if gate.name == refusal.gate
         ]
         approved = sum(gate.state is GateState.approved for gate in known)
-        return await ask(self._services, self._run, await self._request(refusal, refusal.gate, approved))
+        return await open_gate(self._services, self._run, await self._build_request(refusal, refusal.gate, approved))
 
-    async def conditions(self) -> tuple[str, ...]:
+    async def load_conditions(self) -> tuple[str, ...]:
         """What people made a condition when they let this run go on."""
-        known = await gates.of_run(self._services.database, self._run.id)
+        known = await gates.list_for_run(self._services.database, self._run.id)
         return tuple(gate.conditions for gate in known if gate.conditions)
 
-    def _mine(self, turns: Sequence[Turn]) -> Sequence[Turn]:
+    def _filter_own_turns(self, turns: Sequence[ModelTurn]) -> Sequence[ModelTurn]:
         """The turns of this task; what is asked about the run beside it is no turn of anybody."""
-        return [each for each in turns if each.key.startswith(self._task.key) and not each.key.startswith(_BESIDE)]
+        return [each for each in turns if each.key.startswith(self._task.key) and not each.key.startswith(_SIDE_KEYS)]
 
-    def _guard(self, known: History, mine: Sequence[Turn], now: datetime) -> Check | None:
+    def _check_guards(self, known: RunCallFacts, mine: Sequence[ModelTurn], now: datetime) -> Check | None:
         """The guard that stops the next turn, by those since a person last let it go on."""
-        last = guards.let_go_on([gate for gate in known.gates if self._is_mine(gate)])
-        begun = [*([last.at] if last is not None else []), *([_began(mine, now)] if self._task.key else [])]
+        last = guards.find_release([gate for gate in known.gates if self._is_own_gate(gate)])
+        begun = [*([last.at] if last is not None else []), *([_find_start(mine, now)] if self._task.key else [])]
         since = max(begun, default=None)
-        before = timedelta() if since is None else breakers.worked([m for m in known.moves if m.at <= since], since)
-        started = now - (breakers.worked(known.moves, now) - before)
-        return guards.check([each.step for each in mine], self._limits(last), now, started)
+        before = (
+            timedelta() if since is None else breakers.measure_work([m for m in known.moves if m.at <= since], since)
+        )
+        started = now - (breakers.measure_work(known.moves, now) - before)
+        return guards.check([each.step for each in mine], self._build_limits(last), now, started)
 
-    def _is_mine(self, gate: Gate) -> bool:
+    def _is_own_gate(self, gate: Gate) -> bool:
         """What is granted to one task is granted to no other."""
         return gate.request.phase is self._phase and gate.request.task == self._task.key
 
-    def _limits(self, last: GateDecision | None) -> GuardLimits:
+    def _build_limits(self, last: GateDecision | None) -> GuardLimits:
         limits = guards.limits_of(self._task.kind, self._configuration.guards)
         granted = 0 if last is None else last.grants.calls
-        return limits.stretch(granted) if granted else limits
+        return limits.extend(granted) if granted else limits
 
-    def _stagnant(self, steps: Sequence[Step]) -> Check:
+    def _check_stagnation(self, steps: Sequence[Step]) -> Check:
         """Whether none of the latest turns did or saw anything new."""
-        strides = breakers.strides([f"{each.did} {each.result}" for each in steps])
-        return breakers.stagnation(strides, self._configuration.breakers.iteration)
+        strides = breakers.mark_progress([f"{each.did} {each.result}" for each in steps])
+        return breakers.check_stagnation(strides, self._configuration.breakers.iteration)
 
-    async def _request(self, refusal: Refusal, name: str, approved: int) -> GateRequest:
+    async def _build_request(self, refusal: Refusal, name: str, approved: int) -> GateRequest:
         configuration, check = self._configuration, refusal.check
-        grants = self._slice(name)
-        reason = check.reason.model_copy(update={"children": (*check.reason.children, *await self._facts())})
-        asked = request(
+        grants = self._build_extension(name)
+        reason = check.reason.model_copy(update={"children": (*check.reason.children, *await self._list_facts())})
+        asked = build_request(
             name,
             self._phase,
             digest(name, check.reason.code, approved),
             _PROMPTS[name],
             [reason],
             configuration,
-            options=_options(name, grants),
+            options=_build_options(name, grants),
             grants=grants,
         )
         return asked.model_copy(update={"task": self._task.key})
 
-    def _slice(self, name: str) -> Slice:
+    def _build_extension(self, name: str) -> BudgetExtension:
         """Another one of the size of the first."""
         if name == "cost_overrun":
-            return Slice(amount=limits_of(self._configuration.budgets).phase[self._phase])
+            return BudgetExtension(amount=limits_of(self._configuration.budgets).phase[self._phase])
         limits = self._configuration.breakers.iteration
-        return Slice(calls=getattr(limits, self._phase.value, limits.other))
+        return BudgetExtension(calls=getattr(limits, self._phase.value, limits.other))
 
-    async def _facts(self) -> Sequence[Reason]:
+    async def _list_facts(self) -> Sequence[Reason]:
         """What people see of a task that was stopped: turns, time, errors, and its last output in brief."""
         database, run_id = self._services.database, self._run.id
-        turns = self._mine(await database.at_once(lambda connection: model_answers.of_run(connection, run_id)))
-        moves = await database.at_once(lambda connection: ledger.moves(connection, run_id))
-        minutes = breakers.worked(moves, self._services.clock.now()) / timedelta(minutes=1)
+        turns = self._filter_own_turns(
+            await database.run_in_transaction(lambda connection: model_answers.load_turns(connection, run_id))
+        )
+        moves = await database.run_in_transaction(lambda connection: ledger.load_moves(connection, run_id))
+        minutes = breakers.measure_work(moves, self._services.clock.now()) / timedelta(minutes=1)
         errors = sum(bool(each.step.error) for each in turns)
-        most = self._limits(None).max_iterations
-        last = await self._last_output(turns[-1].question) if turns else "none yet"
+        most = self._build_limits(None).max_iterations
+        last = await self._load_last_output(turns[-1].question) if turns else "none yet"
         return (
             Reason(code="facts.turns", text=f"Turn {len(turns)} of {most}, {minutes:.1f} min of work, {errors} errors"),
             Reason(code="facts.output", text=f"Last output: {last}"),
         )
 
-    async def _last_output(self, question: str) -> str:
+    async def _load_last_output(self, question: str) -> str:
         value = await model_answers.find(self._services.database, self._run, question)
-        turn = model_answers.iteration(question, value or {})
-        return " ".join(visible(turn.output or turn.error).split())[:_LAST]
+        turn = model_answers.to_iteration(question, value or {})
+        return " ".join(strip_invisible(turn.output or turn.error).split())[:_MAX_OUTPUT]
 
 
-def _began(mine: Sequence[Turn], now: datetime) -> datetime:
+def _find_start(mine: Sequence[ModelTurn], now: datetime) -> datetime:
     """When a task began, give or take its first call; now, if that is still to come."""
     return mine[0].at if mine else now
 
 
-def purse(services: Services, run: Run, phase: Phase, configuration: Configuration, before: Before) -> StoredPurse:
+def build_budget(
+    services: Services, run: Run, phase: Phase, configuration: Configuration, before: ReservationCheck
+) -> PhaseBudget:
     """The money of a phase, behind every breaker the repository configured."""
-    return StoredPurse(
+    return PhaseBudget(
         services.database,
         run,
         phase,
@@ -197,10 +205,10 @@ _PROMPTS = {
 }
 
 
-def _options(name: str, grants: Slice) -> tuple[Option, ...]:
+def _build_options(name: str, grants: BudgetExtension) -> tuple[Option, ...]:
     another = "/forge continue 5usd" if name == "cost_overrun" else f"/forge continue {grants.calls}it"
     return (
-        Option(command=f"/forge approve {name}", effect=f"grants another slice: {grants.shown}"),
+        Option(command=f"/forge approve {name}", effect=f"grants another slice: {grants.label}"),
         Option(command=another, effect="grants a slice of this size; phase and run may use that much more"),
         Option(command="/forge accept", effect="asks the model no more and ends with what there is"),
         Option(command=f"/forge reject {name} reason", effect="the same, with your reason in the summary"),

@@ -8,15 +8,15 @@ from domain.errors import ForgeError, NotFound
 from domain.gates import Gate
 from domain.github.conversation import CommentEdit
 from domain.runs.run import Run, RunState, Trigger
-from domain.text.escaping import code
-from domain.text.redaction import outgoing
+from domain.text.escaping import inline_code
+from domain.text.redaction import redact_outgoing
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, runs
 from messages import plan as plan_texts
 from messages import pull_request as pull_request_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher, Tell
+from pipeline.publishing.publisher import PostLater, Publisher
 from safety.plan_risk import needs_approval
 
 log = structlog.get_logger(__name__)
@@ -35,8 +35,8 @@ class IssueStatus:
         :param step: names this state of the comment.
         :raises Superseded: if another run owns the issue.
         """
-        text = await self._with_plan(text)
-        comment_id, says_it = await self._opened(text)
+        text = await self._append_plan(text)
+        comment_id, says_it = await self._find_or_create(text)
 
         async def edit() -> int:
             if not says_it:
@@ -44,53 +44,57 @@ class IssueStatus:
             return comment_id
 
         # A run that was taken up again says anew where it stands.
-        await Publisher.of(self.services).once(self.run, self.step(step), "comment", _no_trace, edit)
+        await Publisher.of(self.services).write_once(self.run, self.step_name(step), "comment", _find_nothing, edit)
 
-    async def edit(self, text: str) -> CommentEdit:
+    async def build_edit(self, text: str) -> CommentEdit:
         """What :meth:`show` would write, for whoever writes it together with something else.
 
         :raises Superseded: if another run owns the issue.
         """
-        text = await self._with_plan(text)
-        comment_id, _ = await self._opened(text)
-        return CommentEdit(comment_id=comment_id, body=self._marked(text))
+        text = await self._append_plan(text)
+        comment_id, _ = await self._find_or_create(text)
+        return CommentEdit(comment_id=comment_id, body=self._append_marker(text))
 
-    async def shown(self, step: str, edit: CommentEdit) -> None:
+    async def record_shown(self, step: str, edit: CommentEdit) -> None:
         """Note that it was written, so that :meth:`show` does not write it again."""
 
-        async def known() -> int:
+        async def get_comment_id() -> int:
             return edit.comment_id
 
-        await Publisher.of(self.services).once(self.run, self.step(step), "comment", _no_trace, known)
+        await Publisher.of(self.services).write_once(
+            self.run, self.step_name(step), "comment", _find_nothing, get_comment_id
+        )
 
-    def step(self, name: str) -> str:
+    def step_name(self, name: str) -> str:
         """The name of a state of the comment in the outbox."""
         return f"status {name} under {self.run.fence}"
 
-    async def tell(self, step: str, progress: Progress, tell: Tell) -> None:
+    async def show_progress(self, step: str, progress: Progress, tell: PostLater) -> None:
         """Have it said in the comment how far the run is.
 
         :param step: names this state of the comment.
         """
-        text = await self._with_plan(await self.told(progress))
-        comment_id, _ = await self._opened(text)
+        text = await self._append_plan(await self.render_progress(progress))
+        comment_id, _ = await self._find_or_create(text)
 
         async def edit() -> None:
             await self._edit(comment_id, text)
 
-        await Publisher.of(self.services).in_passing(self.run, self.step(step), "comment", comment_id, edit, tell)
+        await Publisher.of(self.services).post_progress_once(
+            self.run, self.step_name(step), "comment", comment_id, edit, tell
+        )
 
-    async def wait(self, gate: Gate, progress: Progress) -> None:
+    async def show_waiting(self, gate: Gate, progress: Progress) -> None:
         """Say in the comment which decision the run waits for."""
-        waits = f"**Waiting for a decision:** {code(gate.name)}, asked in the comment below."
-        await self.show(f"waits for {gate.id}", f"{await self.told(progress)}\n\n{waits}")
+        waits = f"**Waiting for a decision:** {inline_code(gate.name)}, asked in the comment below."
+        await self.show(f"waits for {gate.id}", f"{await self.render_progress(progress)}\n\n{waits}")
 
-    async def told(self, progress: Progress) -> str:
+    async def render_progress(self, progress: Progress) -> str:
         """The text that says how far the run is."""
-        spent = await self.spent()
+        spent = await self.load_cost()
         if self.run.trigger is Trigger.plan:
-            return plan_texts.progress([("Planning", progress.planning)], spent)
-        return pull_request_texts.status(progress, spent)
+            return plan_texts.render_progress([("Planning", progress.planning)], spent)
+        return pull_request_texts.render_status(progress, spent)
 
     async def post(self, kind: str, text: str) -> None:
         """Comment once: a plan, or questions.
@@ -98,47 +102,47 @@ class IssueStatus:
         :raises Superseded: if another run owns the issue.
         """
         marker = Publisher.of(self.services).markers.make(kind, self.run.id)
-        await self._commented(kind, marker, text)
+        await self._comment_once(kind, marker, text)
 
     async def close(self) -> None:
         """Say in the comment how a run ended that was put an end to, whoever owns the issue now."""
         host, run = self.services.host, self.run
-        comment_id = await outbox.remote_id(self.services.database, run.id, "status", "comment")
+        comment_id = await outbox.find_remote_id(self.services.database, run.id, "status", "comment")
         comment_id = comment_id or await host.find_comment(run.repository, run.number, self._marker)
         if comment_id is None:
             return
         ended = await runs.get(self.services.database, run.id) or run
-        spent = await self.spent()
+        spent = await self.load_cost()
         if ended.state is RunState.failed:
-            text = plan_texts.failed(ForgeError(ended.detail), run.id, spent=spent)
+            text = plan_texts.report_failure(ForgeError(ended.detail), run.id, spent=spent)
         else:
-            text = plan_texts.stopped(ended.reason, spent=spent)
-        await self._edit(comment_id, await self._with_plan(text))
+            text = plan_texts.report_stop(ended.reason, spent=spent)
+        await self._edit(comment_id, await self._append_plan(text))
 
-    async def spent(self) -> int:
+    async def load_cost(self) -> int:
         """What the run cost so far, in micro-USD."""
-        return (await reservations.of_run(self.services.database, self.run.id)).amount
+        return (await reservations.sum_run(self.services.database, self.run.id)).amount
 
-    async def _with_plan(self, text: str) -> str:
+    async def _append_plan(self, text: str) -> str:
         """The text with the run's plan below it, unless a comment of its own shows that or asks about it."""
         plan = await checkpoints.load_plan(self.services.database, self.run)
         if plan is None or self.run.trigger is Trigger.plan or needs_approval(plan.level):
             return text
-        version = len(await checkpoints.plans(self.services.database, self.run)) + 1
-        return f"{text}\n\n{plan_texts.folded(plan, version=version)}"
+        version = len(await checkpoints.list_plans(self.services.database, self.run)) + 1
+        return f"{text}\n\n{plan_texts.render_details(plan, version=version)}"
 
     @property
     def _marker(self) -> str:
         return Publisher.of(self.services).markers.make("status", self.run.id)
 
-    def _marked(self, text: str) -> str:
-        return outgoing(f"{text}\n\n{self._marker}")
+    def _append_marker(self, text: str) -> str:
+        return redact_outgoing(f"{text}\n\n{self._marker}")
 
-    async def _opened(self, text: str) -> tuple[int, bool]:
+    async def _find_or_create(self, text: str) -> tuple[int, bool]:
         """The comment, and whether it was made just now and says ``text``."""
-        return await self._commented("status", self._marker, text)
+        return await self._comment_once("status", self._marker, text)
 
-    async def _commented(self, step: str, marker: str, text: str) -> tuple[int, bool]:
+    async def _comment_once(self, step: str, marker: str, text: str) -> tuple[int, bool]:
         host, where = self.services.host, (self.run.repository, self.run.number)
         is_new = False
 
@@ -147,19 +151,19 @@ class IssueStatus:
 
         async def create() -> int:
             nonlocal is_new
-            comment_id = await host.create_comment(*where, outgoing(f"{text}\n\n{marker}"))
+            comment_id = await host.create_comment(*where, redact_outgoing(f"{text}\n\n{marker}"))
             is_new = True
             return comment_id
 
-        return await Publisher.of(self.services).once(self.run, step, "comment", find, create), is_new
+        return await Publisher.of(self.services).write_once(self.run, step, "comment", find, create), is_new
 
     async def _edit(self, comment_id: int, text: str) -> None:
         try:
-            await self.services.host.edit_comment(self.run.repository, comment_id, self._marked(text))
+            await self.services.host.edit_comment(self.run.repository, comment_id, self._append_marker(text))
         except NotFound:  # a person deleted it; it is not put there again
             log.info("status.comment_gone", run=self.run.id)
 
 
-async def _no_trace() -> int | None:
+async def _find_nothing() -> int | None:
     """An edit may be made twice; it says the same."""
     return None

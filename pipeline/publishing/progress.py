@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from domain.errors import ForgeError
-from domain.importance import Importance, writing
+from domain.importance import Importance, use_importance
 from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.process import halts
@@ -14,10 +14,10 @@ from pipeline.publishing.publisher import Write
 
 log = structlog.get_logger(__name__)
 
-_AGAIN = 0.1  # seconds between two looks whether the last write is over
+_POLL_SECONDS = 0.1  # seconds between two looks whether the last write is over
 
 
-class Telling:
+class ProgressUpdates:
     """What one execution of a run says in passing about one thing that it shows, such as its comment.
 
     Nothing waits for it, and nothing is lost with it. It must be :meth:`quiet` before anything is said there that
@@ -33,13 +33,13 @@ class Telling:
         self._next: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
-    def tell(self, write: Write) -> None:
+    def post_later(self, write: Write) -> None:
         """Say this in a moment, instead of what was to be said before.
 
         :param write: the one write; it may fail, or never be made.
         """
         self._drop()
-        self._begin_in(self._lasts, write)
+        self._schedule(self._lasts, write)
 
     async def quiet(self) -> None:
         """Say nothing more: what waits is dropped, what is on its way to GitHub is waited for."""
@@ -51,12 +51,12 @@ class Telling:
         if self._next is not None:
             self._next.cancel()
 
-    def _begin_in(self, seconds: float, write: Write) -> None:
+    def _schedule(self, seconds: float, write: Write) -> None:
         self._next = asyncio.get_running_loop().call_later(seconds, self._begin, write)
 
     def _begin(self, write: Write) -> None:
         if self._writing is not None and not self._writing.done():
-            self._begin_in(_AGAIN, write)
+            self._schedule(_POLL_SECONDS, write)
         else:
             self._writing = asyncio.create_task(self._write(write))
 
@@ -65,7 +65,7 @@ class Telling:
         try:
             await halts.require_none(self._database)
             if await runs.is_current(self._database, self._run):
-                with writing(Importance.informing):
+                with use_importance(Importance.informing):
                     await write()
         except ForgeError as error:
             log.info("progress.untold", run=self._run.id, error=str(error))

@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from domain.commands import ObeyComment
+from domain.commands import ExecuteComment
 from domain.errors import (
     Behind,
     Forbidden,
@@ -21,19 +21,19 @@ from domain.errors import (
     Superseded,
     Unprocessable,
 )
-from domain.gates import CHECK_ID, Choice, Gate, GateState
+from domain.gates import CHECK_ID_PREFIX, Choice, Gate, GateState
 from domain.github.checks import Annotation, Button, CheckRun, CheckRunRef
 from domain.github.conversation import CommentKind
 from domain.github.pull_requests import DraftReview, InlineComment
-from domain.importance import Importance, writing
+from domain.importance import Importance, use_importance
 from domain.ports import Clock, CodeHost
 from domain.review.findings import Finding, Severity
-from domain.review.inline_comments import Remark, remarks
+from domain.review.inline_comments import Remark, group_remarks
 from domain.review.review import Conclusion, Review
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 from domain.text.markers import Markers
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.findings import findings
 from memory.gates import gates
@@ -50,20 +50,20 @@ from pipeline.context import Services
 log = structlog.get_logger(__name__)
 
 Write = Callable[[], Awaitable[None]]
-Tell = Callable[[Write], None]
-"""Takes a write that is made in a moment, or never: see :class:`pipeline.publishing.progress.Telling`."""
+PostLater = Callable[[Write], None]
+"""Takes a write that is made in a moment, or never: see :class:`pipeline.publishing.progress.ProgressUpdates`."""
 
 CONCLUDED = "concluded"
 _OPENED = "queued"
-_OVER = frozenset({ReasonCode.superseded, ReasonCode.closed})  # reasons whose head nobody looks at any more
-MOST_ANNOTATIONS = 100
-_UNNUMBERED = 0  # what the outbox keeps of a write whose object it does not know the number of
-DECIDE = (
+_ABANDONED = frozenset({ReasonCode.superseded, ReasonCode.closed})  # reasons whose head nobody looks at any more
+MAX_ANNOTATIONS = 100
+_WITHOUT_NUMBER = 0  # what the outbox keeps of a write whose object it does not know the number of
+GATE_BUTTONS = (
     Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
     Button(label="Reject", description="End the run here", identifier=Choice.reject),
     Button(label="View", description="Show where it stands now", identifier=Choice.view),
 )
-AGAIN = Button(label="Review again", description="Run all checks on this head once more", identifier="review")
+REVIEW_AGAIN = Button(label="Review again", description="Run all checks on this head once more", identifier="review")
 _LEVELS = {
     Severity.info: "notice",
     Severity.warning: "warning",
@@ -72,7 +72,7 @@ _LEVELS = {
 }
 
 
-class Posted(BaseModel):
+class PostedReview(BaseModel):
     """What became of a run's review; in journals.
 
     :param unposted: why there is none.
@@ -87,7 +87,7 @@ class Posted(BaseModel):
     comments: int = 0
 
     @classmethod
-    def of(cls, answer: JsonValue) -> "Posted":
+    def of(cls, answer: JsonValue) -> "PostedReview":
         """What a step answered; in an earlier version only why nothing was posted."""
         return cls.model_validate(answer if isinstance(answer, dict) else {"unposted": answer})
 
@@ -110,18 +110,20 @@ class Publisher:
 
     async def open_check(self, run: Run) -> None:
         """Create the run's check, queued: the first sign people see."""
-        await self._opened(run)
+        await self._ensure_queued_check(run)
 
-    async def show_progress(self, run: Run, step: str, doing: str, tell: Tell) -> None:
+    async def show_progress(self, run: Run, step: str, doing: str, tell: PostLater) -> None:
         """Have it said on the check what is being done, which creates it if nothing did before."""
-        check = _check(run, "in_progress", review_texts.progress(doing))
-        await self.in_passing(run, step, "check", _UNNUMBERED, partial(self.mention, run, _OPENED, check), tell)
+        check = _build_check(run, "in_progress", review_texts.render_progress(doing))
+        await self.post_progress_once(
+            run, step, "check", _WITHOUT_NUMBER, partial(self.update_check, run, _OPENED, check), tell
+        )
 
     async def conclude(self, run: Run, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         """Complete the run's check. ``shown`` become annotations."""
-        conclusion, text = await self._agreed(run, conclusion, text)
-        check = _check(run, "completed", text, conclusion, _annotations(shown))
-        await self.complete(run, _OPENED, CONCLUDED, check)
+        conclusion, text = await self._reconcile(run, conclusion, text)
+        check = _build_check(run, "completed", text, conclusion, _build_annotations(shown))
+        await self.complete_check(run, _OPENED, CONCLUDED, check)
 
     async def close(self, run: Run) -> None:
         """Complete the check of a run that ended without a verdict, whoever holds the fencing token now, and say why.
@@ -131,23 +133,23 @@ class Publisher:
         that it was given a moment ago.
         """
         found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
-        check_id = await outbox.remote_id(self.database, run.id, _OPENED, "check") if found is None else found.id
+        check_id = await outbox.find_remote_id(self.database, run.id, _OPENED, "check") if found is None else found.id
         ended = await runs.get(self.database, run.id) or run
-        is_said = ended.reason in _OVER if check_id is None else await self._says_it(ended, found)
+        is_said = ended.reason in _ABANDONED if check_id is None else await self._shows_end(ended, found)
         if is_said:
             return
         if ended.state is RunState.failed:
-            conclusion, text = Conclusion.action_required, review_texts.failed(ForgeError(ended.detail), run.id)
+            conclusion, text = Conclusion.action_required, review_texts.render_failure(ForgeError(ended.detail), run.id)
         else:
-            conclusion, text = Conclusion.cancelled, review_texts.cancelled(ended.reason)
-        check = _check(run, "completed", text, conclusion)
+            conclusion, text = Conclusion.cancelled, review_texts.render_cancelled(ended.reason)
+        check = _build_check(run, "completed", text, conclusion)
         if check_id is not None:
             await self.host.update_check_run(run.repository, check_id, check)
             return
         with suppress(Superseded):  # then whoever took over shows one
-            await self.opened(run, _OPENED, check)
+            await self.ensure_check(run, _OPENED, check)
 
-    async def _says_it(self, ended: Run, found: CheckRunRef | None) -> bool:
+    async def _shows_end(self, ended: Run, found: CheckRunRef | None) -> bool:
         """Whether the check of a run that ended says so; a verdict that came before the merge stands.
 
         :param found: None where GitHub does not show it yet.
@@ -164,7 +166,7 @@ class Publisher:
         """Complete the check of a verdict on a merge into another branch, which ``base`` took the place of."""
         found = await self.host.find_check_run(run.repository, run.head_sha, run.id)
         if found is not None and found.conclusion != Conclusion.cancelled:
-            check = _check(run, "completed", review_texts.retargeted(base), Conclusion.cancelled)
+            check = _build_check(run, "completed", review_texts.render_retargeted(base), Conclusion.cancelled)
             await self.host.update_check_run(run.repository, found.id, check)
 
     async def has_concluded(self, run: Run) -> bool:
@@ -175,15 +177,15 @@ class Publisher:
         """Whether the run's verdict is known to have reached GitHub; one that may have is said once more in full."""
         return await outbox.is_done(self.database, run.id, CONCLUDED, "check")
 
-    async def post_review(self, run: Run, review: Review, said: Sequence[Remark], posted_before: int) -> Posted:
+    async def post_review(self, run: Run, review: Review, said: Sequence[Remark], posted_before: int) -> PostedReview:
         """Post the one review of this run, with a comment for each of ``said``, and keep which are about what."""
         placed = 0  # of a review that is found again; perhaps it had to be posted without
         marker = self.markers.make("review", run.id)
         inline = [finding for remark in said for finding in remark]
         draft = DraftReview(
             head_sha=run.head_sha,
-            body=outgoing(review_texts.review_body(review, inline, posted_before, marker)),
-            comments=tuple(_comment(remark) for remark in said),
+            body=redact_outgoing(review_texts.render_body(review, inline, posted_before, marker)),
+            comments=tuple(_build_comment(remark) for remark in said),
         )
 
         async def find() -> int | None:
@@ -196,19 +198,19 @@ class Publisher:
                 placed = len(said)
                 return review_id
             except Unprocessable:
-                listed = outgoing(review_texts.unplaced_body(review, inline, marker))
+                listed = redact_outgoing(review_texts.render_unplaced_body(review, inline, marker))
                 plain = draft.model_copy(update={"body": listed, "comments": ()})
                 return await self.host.create_review(run.repository, run.number, plain)
 
-        review_id = await self._once(run, "review", "review", find, create)
+        review_id = await self._write_once(run, "review", "review", find, create)
         await findings.mark_posted(self.database, run, [finding.fingerprint for finding in inline])
         try:
-            await self.note_comments(run, said, review_id, placed)
+            await self.record_comments(run, said, review_id, placed)
         except Behind:  # nobody is to wait for the verdict because of that
-            return Posted(review_id=review_id, comments=placed)
-        return Posted()
+            return PostedReview(review_id=review_id, comments=placed)
+        return PostedReview()
 
-    async def note_comments(self, run: Run, said: Sequence[Remark], review_id: int, wanted: int) -> None:
+    async def record_comments(self, run: Run, said: Sequence[Remark], review_id: int, wanted: int) -> None:
         """Keep which comments of the run's review are about which findings, so that its threads are known.
 
         :param wanted: how many there must be.
@@ -232,7 +234,7 @@ class Publisher:
         if not await runs.is_current(self.database, run):
             raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
         try:
-            await self.host.edit_review_comment(run.repository, comment_id, outgoing(text))
+            await self.host.edit_review_comment(run.repository, comment_id, redact_outgoing(text))
         except NotFound:  # a person deleted it; it is not put there again
             log.info("remark.gone", run=run.id, comment=comment_id)
 
@@ -240,21 +242,21 @@ class Publisher:
         self, run: Run, conclusion: Conclusion, text: CheckText, annotations: Sequence[Annotation]
     ) -> None:
         """Create the check on the configuration file, complete at once."""
-        check = _check(run, "completed", text, conclusion, tuple(annotations)).model_copy(
+        check = _build_check(run, "completed", text, conclusion, tuple(annotations)).model_copy(
             update={"name": config_texts.CHECK_NAME, "external_id": f"{run.id}:config", "buttons": ()}
         )
-        await self.opened(run, "configuration", check)
+        await self.ensure_check(run, "configuration", check)
 
     async def show_gate(self, run: Run, gate: Gate, spent: int) -> Gate:
         """Show a gate in its check and its comment, as it stands; the gate with where it is shown."""
         if gate.check_head is not None:
-            check_id = await self._gate_check(run, gate, spent)
+            check_id = await self._show_gate_check(run, gate, spent)
             gate = gate.model_copy(update={"check_id": check_id})
         try:
-            gate = gate.model_copy(update={"comment_id": await self._gate_comment(run, gate, spent)})
+            gate = gate.model_copy(update={"comment_id": await self._show_gate_comment(run, gate, spent)})
         except Forbidden as error:  # a locked conversation: the check asks alone
             log.warning("gate.uncommented", gate=gate.id, error=str(error))
-        await gates.shown(self.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
+        await gates.save_location(self.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
         return gate
 
     async def show_outcome(self, run: Run, gate: Gate, spent: int) -> None:
@@ -263,18 +265,18 @@ class Publisher:
         :raises Superseded: if another run owns the pull request.
         """
         if gate.check_id is not None:
-            await self._gate_check(run, gate, spent)
+            await self._show_gate_check(run, gate, spent)
 
     async def close_comment(self, gate: Gate, spent: int) -> None:
         """Show in the comment of a gate that it is void although its run owns the pull request no more."""
         if gate.comment_id is not None:
-            await self.host.edit_comment(gate.repository, gate.comment_id, self._gate_text(gate, spent))
+            await self.host.edit_comment(gate.repository, gate.comment_id, self._render_gate(gate, spent))
 
     async def refresh_gate(self, gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> None:
         """Show anew in the check of a gate where it stands."""
         if gate.check_id is not None:
-            text = gate_texts.check(gate, spent, note, looked)
-            await self.host.update_check_run(gate.repository, gate.check_id, _gate_check(gate, text))
+            text = gate_texts.render_check(gate, spent, note, looked)
+            await self.host.update_check_run(gate.repository, gate.check_id, _build_gate_check(gate, text))
 
     async def escalate(self, run: Run, gate: Gate, spent: int) -> None:
         """Put a label there because nobody answered, and tell the configured people; each once."""
@@ -285,28 +287,28 @@ class Publisher:
             return await host.find_comment(*where, marker)
 
         async def create() -> int:
-            return await host.create_comment(*where, outgoing(gate_texts.escalation(gate, spent, marker)))
+            return await host.create_comment(*where, redact_outgoing(gate_texts.render_escalation(gate, spent, marker)))
 
         async def label() -> int:
-            with writing(Importance.tidying):
+            with use_importance(Importance.tidying):
                 await host.add_label(*where, gate_texts.ESCALATED_LABEL)
-            return _UNNUMBERED
+            return _WITHOUT_NUMBER
 
-        await self._once(run, f"escalate {gate.id}", "label", _no_trace, label)
+        await self._write_once(run, f"escalate {gate.id}", "label", _find_nothing, label)
         if gate.request.escalate:
-            await self._once(run, f"escalate {gate.id}", "comment", find, create)
+            await self._write_once(run, f"escalate {gate.id}", "comment", find, create)
 
-    async def _gate_check(self, run: Run, gate: Gate, spent: int) -> int:
-        check = _gate_check(gate, gate_texts.check(gate, spent))
+    async def _show_gate_check(self, run: Run, gate: Gate, spent: int) -> int:
+        check = _build_gate_check(gate, gate_texts.render_check(gate, spent))
         opening = f"gate {gate.id}"
         if not gate.is_waiting:
-            return await self.complete(run, opening, f"{opening} {gate.state}", check)
-        check_id, _ = await self.opened(run, opening, check)
+            return await self.complete_check(run, opening, f"{opening} {gate.state}", check)
+        check_id, _ = await self.ensure_check(run, opening, check)
         return check_id
 
-    async def _gate_comment(self, run: Run, gate: Gate, spent: int) -> int:
+    async def _show_gate_comment(self, run: Run, gate: Gate, spent: int) -> int:
         """The comment that shows the gate: a new one, or the one of the question that lost its object."""
-        text = self._gate_text(gate, spent)
+        text = self._render_gate(gate, spent)
 
         async def find() -> int | None:
             return await self.host.find_comment(gate.repository, gate.number, self.markers.make("gate", gate.id))
@@ -325,19 +327,26 @@ class Publisher:
 
         known = gate.comment_id
         write = create if known is None else partial(edit, known)
-        comment_id = await self._once(run, f"gate {gate.id}", "comment", find if known is None else _no_trace, write)
+        comment_id = await self._write_once(
+            run, f"gate {gate.id}", "comment", find if known is None else _find_nothing, write
+        )
         if not gate.is_waiting:
-            await self._once(run, f"gate {gate.id} {gate.state}", "comment", _no_trace, partial(edit, comment_id))
+            await self._write_once(
+                run, f"gate {gate.id} {gate.state}", "comment", _find_nothing, partial(edit, comment_id)
+            )
         return comment_id
 
     async def fold(self, gate: Gate, comment_id: int) -> None:
         """Fold the comment of a gate that asks nothing any more, and unfold the one that asks again in its place."""
         if gate.is_waiting or gate.state is GateState.void:
-            with suppress(Forbidden, NotFound, Unprocessable), writing(Importance.tidying):  # else read at full size
+            with (
+                suppress(Forbidden, NotFound, Unprocessable),
+                use_importance(Importance.tidying),
+            ):  # else read at full size
                 await self.host.fold_comment(gate.repository, comment_id, folded=not gate.is_waiting)
 
-    def _gate_text(self, gate: Gate, spent: int) -> str:
-        return outgoing(gate_texts.comment(gate, spent, self.markers.make("gate", gate.id)))
+    def _render_gate(self, gate: Gate, spent: int) -> str:
+        return redact_outgoing(gate_texts.render_comment(gate, spent, self.markers.make("gate", gate.id)))
 
     async def report(
         self, repository: RepositoryRef, guid: str, head_sha: str, name: str, conclusion: Conclusion, text: CheckText
@@ -348,8 +357,8 @@ class Publisher:
             head_sha=head_sha,
             external_id=guid,
             status="completed",
-            title=outgoing(text.title),
-            summary=outgoing(text.summary),
+            title=redact_outgoing(text.title),
+            summary=redact_outgoing(text.summary),
             conclusion=conclusion,
         )
 
@@ -364,27 +373,29 @@ class Publisher:
 
     async def conclude_again(self, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
         """Change the verdict of a run's check, because of what the delivery ``cause`` brought."""
-        conclusion, text = await self._agreed(run, conclusion, text)
-        await self.complete(run, _OPENED, f"concluded by {cause}", _check(run, "completed", text, conclusion))
+        conclusion, text = await self._reconcile(run, conclusion, text)
+        await self.complete_check(
+            run, _OPENED, f"concluded by {cause}", _build_check(run, "completed", text, conclusion)
+        )
 
-    async def _agreed(self, run: Run, conclusion: Conclusion, text: CheckText) -> tuple[Conclusion, CheckText]:
+    async def _reconcile(self, run: Run, conclusion: Conclusion, text: CheckText) -> tuple[Conclusion, CheckText]:
         """What the check says where another open pull request has the same head: its newest check counts for all.
 
         So a head passes only where nothing speaks against it, in whichever pull request that was asked.
         """
         if conclusion not in {Conclusion.success, Conclusion.neutral}:  # GitHub lets both pass
             return conclusion, text
-        others = await checkpoints.disagreeing(self.database, run)
+        others = await checkpoints.find_disagreeing(self.database, run)
         for against in (Conclusion.action_required, Conclusion.neutral):
             for number in (number for number, said in others.items() if against is said is not conclusion):
                 if (await self.host.pull_request(run.repository, number)).is_open:
-                    return against, review_texts.same_head(number, text)
+                    return against, review_texts.render_same_head(number, text)
         return conclusion, text
 
-    async def answer(self, command: ObeyComment, guid: str, answers: Sequence[Answer]) -> None:
+    async def answer(self, command: ExecuteComment, guid: str, answers: Sequence[Answer]) -> None:
         """Answer a comment once: in its thread, or below the issue or pull request."""
         marker = self.markers.make("answer", guid)
-        text = outgoing(command_texts.compose(answers, marker))
+        text = redact_outgoing(command_texts.compose(answers, marker))
         if command.comment.kind is CommentKind.review_comment:
             root = command.comment.thread or command.comment.id
             await self._reply_once(command.repository, command.number, root, guid, text, marker)
@@ -396,13 +407,13 @@ class Publisher:
             lambda: host.create_comment(repository, number, text),
         )
 
-    async def say_once(self, repository: RepositoryRef, number: int, key: str, text: str) -> None:
+    async def comment_once(self, repository: RepositoryRef, number: int, key: str, text: str) -> None:
         """Say something below an issue or pull request, once for this key."""
         marker = self.markers.make("answer", key)
         await self._answer_once(
             key,
             lambda: self.host.find_comment(repository, number, marker),
-            lambda: self.host.create_comment(repository, number, outgoing(f"{text}\n\n{marker}")),
+            lambda: self.host.create_comment(repository, number, redact_outgoing(f"{text}\n\n{marker}")),
         )
 
     async def reply_in_thread(self, repository: RepositoryRef, number: int, root: int, guid: str, text: str) -> None:
@@ -426,12 +437,12 @@ class Publisher:
         claim = await outbox.claim_answer(self.database, guid, "answer", self.clock.now())
         if claim.remote_id is not None:
             return
-        remote_id = await self._effect(claim, find)
+        remote_id = await self._find_effect(claim, find)
         if remote_id is None:
-            remote_id = await self._written(claim, write)
-        await outbox.done(self.database, claim.id, remote_id, self.clock.now())
+            remote_id = await self._make_write(claim, write)
+        await outbox.mark_done(self.database, claim.id, remote_id, self.clock.now())
 
-    async def _effect(self, claim: outbox.Claim, find: Callable[[], Awaitable[int | None]]) -> int | None:
+    async def _find_effect(self, claim: outbox.Claim, find: Callable[[], Awaitable[int | None]]) -> int | None:
         """What an earlier attempt left on GitHub; None if it left nothing.
 
         :raises Behind: if it left nothing that GitHub shows, which may come a moment later.
@@ -439,25 +450,25 @@ class Publisher:
         if not claim.tried_before:
             return None
         found = await find()
-        if found is None and find is not _no_trace and self.clock.now() - claim.tried_at < self.settling:
+        if found is None and find is not _find_nothing and self.clock.now() - claim.tried_at < self.settling:
             raise Behind("GitHub did not say whether a write took effect, and may show it later.", "Forge looks again.")
         return found
 
-    async def _written(self, claim: outbox.Claim, write: Callable[[], Awaitable[int]]) -> int:
+    async def _make_write(self, claim: outbox.Claim, write: Callable[[], Awaitable[int]]) -> int:
         """The id of what is written now. Who is refused knows that nothing happened, and need not look for long."""
         if claim.tried_before:
-            await outbox.tried(self.database, claim.id, self.clock.now())
+            await outbox.mark_tried(self.database, claim.id, self.clock.now())
         try:
             return await write()
         except (RateLimited, LeftOut, Halted, Forbidden, NotFound, Unprocessable):
-            await outbox.tried(self.database, claim.id, self.clock.now() - self.settling)
+            await outbox.mark_tried(self.database, claim.id, self.clock.now() - self.settling)
             raise
 
-    async def _opened(self, run: Run) -> int:
-        check_id, _ = await self.opened(run, _OPENED, _check(run, "queued", review_texts.queued()))
+    async def _ensure_queued_check(self, run: Run) -> int:
+        check_id, _ = await self.ensure_check(run, _OPENED, _build_check(run, "queued", review_texts.render_queued()))
         return check_id
 
-    async def opened(self, run: Run, step: str, check: CheckRun) -> tuple[int, bool]:
+    async def ensure_check(self, run: Run, step: str, check: CheckRun) -> tuple[int, bool]:
         """The id of a check, which is created as it stands if there is none yet, and whether that was just now.
 
         :param step: names its creation.
@@ -474,33 +485,33 @@ class Publisher:
             is_new = True
             return made.id
 
-        return await self._once(run, step, "check", find, create), is_new
+        return await self._write_once(run, step, "check", find, create), is_new
 
-    async def mention(self, run: Run, opening: str, check: CheckRun) -> None:
-        """Have a check say this, in passing: see :class:`pipeline.publishing.progress.Telling`.
+    async def update_check(self, run: Run, opening: str, check: CheckRun) -> None:
+        """Have a check say this, in passing: see :class:`pipeline.publishing.progress.ProgressUpdates`.
 
         :param opening: names its creation.
         """
-        check_id, says_it = await self.opened(run, opening, check)
+        check_id, says_it = await self.ensure_check(run, opening, check)
         if not says_it:
             await self.host.update_check_run(run.repository, check_id, check)
 
-    async def complete(self, run: Run, opening: str, step: str, check: CheckRun) -> int:
+    async def complete_check(self, run: Run, opening: str, step: str, check: CheckRun) -> int:
         """Have a check say this, once; its id.
 
         :param opening: names its creation.
         :param step: names this state of it.
         """
-        check_id, says_it = await self.opened(run, opening, check)
+        check_id, says_it = await self.ensure_check(run, opening, check)
 
         async def update() -> int:
             if not says_it:
                 await self.host.update_check_run(run.repository, check_id, check)
             return check_id
 
-        return await self._once(run, step, "check", _no_trace, update)
+        return await self._write_once(run, step, "check", _find_nothing, update)
 
-    async def once(
+    async def write_once(
         self,
         run: Run,
         step: str,
@@ -509,9 +520,11 @@ class Publisher:
         write: Callable[[], Awaitable[int]],
     ) -> int:
         """Make another kind of write as all are made here (``pipeline.automation.writes``); see :meth:`_once`."""
-        return await self._once(run, step, kind, find, write)
+        return await self._write_once(run, step, kind, find, write)
 
-    async def in_passing(self, run: Run, step: str, kind: str, remote_id: int, write: Write, tell: Tell) -> None:
+    async def post_progress_once(
+        self, run: Run, step: str, kind: str, remote_id: int, write: Write, tell: PostLater
+    ) -> None:
         """Leave a write of progress to ``tell``, once: it is lost with the process, and never made anew after a crash,
         when more may have been said since.
 
@@ -522,9 +535,9 @@ class Publisher:
             tell(write)
             return remote_id
 
-        await self._once(run, step, kind, _no_trace, leave)
+        await self._write_once(run, step, kind, _find_nothing, leave)
 
-    async def _once(
+    async def _write_once(
         self,
         run: Run,
         step: str,
@@ -541,16 +554,16 @@ class Publisher:
         claim = await outbox.claim(self.database, run, step, kind, self.clock.now())
         if claim.remote_id is not None:
             return claim.remote_id
-        remote_id = await self._effect(claim, find)
+        remote_id = await self._find_effect(claim, find)
         if remote_id is None:
             if claim.lost:
                 raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
-            remote_id = await self._written(claim, write)
-        await outbox.done(self.database, claim.id, remote_id, self.clock.now())
+            remote_id = await self._make_write(claim, write)
+        await outbox.mark_done(self.database, claim.id, remote_id, self.clock.now())
         return remote_id
 
 
-def _check(
+def _build_check(
     run: Run,
     status: str,
     text: CheckText,
@@ -563,12 +576,12 @@ def _check(
             "head_sha": run.head_sha,
             "external_id": run.id,
             "status": status,
-            "title": outgoing(text.title),
-            "summary": outgoing(text.summary),
-            "text": outgoing(text.text),
+            "title": redact_outgoing(text.title),
+            "summary": redact_outgoing(text.summary),
+            "text": redact_outgoing(text.text),
             "conclusion": conclusion,
             "annotations": annotations,
-            "buttons": (AGAIN,) if conclusion is not None else (),
+            "buttons": (REVIEW_AGAIN,) if conclusion is not None else (),
         }
     )
 
@@ -582,20 +595,20 @@ _GATE_CONCLUSIONS = {
 }
 
 
-def _gate_check(gate: Gate, text: CheckText) -> CheckRun:
+def _build_gate_check(gate: Gate, text: CheckText) -> CheckRun:
     return CheckRun(
         name=gate_texts.check_name(gate.name),
         head_sha=gate.check_head or gate.head_sha,
-        external_id=f"{CHECK_ID}{gate.id}",
+        external_id=f"{CHECK_ID_PREFIX}{gate.id}",
         status="completed",
-        title=outgoing(text.title),
-        summary=outgoing(text.summary),
+        title=redact_outgoing(text.title),
+        summary=redact_outgoing(text.summary),
         conclusion=_GATE_CONCLUSIONS[gate.state],
-        buttons=DECIDE if gate.is_waiting else (),
+        buttons=GATE_BUTTONS if gate.is_waiting else (),
     )
 
 
-async def _no_trace() -> int | None:
+async def _find_nothing() -> int | None:
     """An update may be sent twice; it says the same."""
     return None
 
@@ -610,21 +623,23 @@ def choose_inline(review: Review, posted_before: Collection[str], most: int) -> 
     """
     new = [finding for finding in review.findings if finding.on_diff and finding.fingerprint not in posted_before]
     worth = [finding for finding in new if finding.severity is not Severity.info or finding.fix is not None]
-    return remarks(sorted(worth, key=lambda finding: finding.weight))[:most]
+    return group_remarks(sorted(worth, key=lambda finding: finding.sort_key))[:most]
 
 
-def _comment(remark: Remark) -> InlineComment:
+def _build_comment(remark: Remark) -> InlineComment:
     start, end = remark[0].comment_lines
-    return InlineComment(path=remark[0].path, start_line=start, line=end, body=outgoing(review_texts.comment(remark)))
+    return InlineComment(
+        path=remark[0].path, start_line=start, line=end, body=redact_outgoing(review_texts.render_comment(remark))
+    )
 
 
-def _annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:
+def _build_annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:
     """The first of the findings, the gravest, on their lines: GitHub takes fifty in one write."""
-    return tuple(_annotation(f) for f in findings if f.line is not None)[:MOST_ANNOTATIONS]
+    return tuple(_build_annotation(f) for f in findings if f.line is not None)[:MAX_ANNOTATIONS]
 
 
-def _annotation(finding: Finding) -> Annotation:
-    title, message = review_texts.annotation(finding)
+def _build_annotation(finding: Finding) -> Annotation:
+    title, message = review_texts.render_annotation(finding)
     start = finding.line or 1
     return Annotation.model_validate(
         {
@@ -633,6 +648,6 @@ def _annotation(finding: Finding) -> Annotation:
             "end_line": max(start, finding.end_line or start),
             "level": _LEVELS[finding.severity],
             "title": title,
-            "message": outgoing(visible(message)),
+            "message": redact_outgoing(strip_invisible(message)),
         }
     )

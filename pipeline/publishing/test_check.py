@@ -6,7 +6,7 @@ from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.runs.testing import Verdict
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import tests as test_texts
 from messages.review import CheckText
@@ -22,7 +22,7 @@ CONCLUSIONS = {
 
 
 @dataclass(frozen=True)
-class ShownTests:
+class HeadTestCheck:
     """The check of one testing of one head. Every method may be repeated after a crash and then changes nothing.
 
     :param run: on whose account the tests run.
@@ -34,18 +34,18 @@ class ShownTests:
     head: str
     occasion: str
 
-    async def begin(self) -> None:
+    async def show_queued(self) -> None:
         """Show that the tests wait for their turn.
 
         :raises Superseded: if another run owns the pull request or issue.
         """
-        check = self._check("queued", test_texts.queued(), None)
-        await Publisher.of(self.services).opened(self.run, self._opening, check)
+        check = self._build_check("queued", test_texts.render_queued(), None)
+        await Publisher.of(self.services).ensure_check(self.run, self._creation_step, check)
 
-    async def mention(self, doing: str) -> None:
-        """Say what is being done, in passing: see :class:`pipeline.publishing.progress.Telling`."""
-        check = self._check("in_progress", test_texts.progress(doing), None)
-        await Publisher.of(self.services).mention(self.run, self._opening, check)
+    async def show_progress(self, doing: str) -> None:
+        """Say what is being done, in passing: see :class:`pipeline.publishing.progress.ProgressUpdates`."""
+        check = self._build_check("in_progress", test_texts.render_progress(doing), None)
+        await Publisher.of(self.services).update_check(self.run, self._creation_step, check)
 
     async def conclude(self, verdict: Verdict, text: CheckText) -> None:
         """Say what the tests came to."""
@@ -61,44 +61,44 @@ class ShownTests:
         return f"{self.run.id}:test:{self.head}:{self.occasion}"
 
     @property
-    def cancelled(self) -> CheckRun:
+    def cancellation(self) -> CheckRun:
         """The check of tests whose result nobody waits for any more."""
-        return self._check("completed", test_texts.cancelled(), Conclusion.cancelled)
+        return self._build_check("completed", test_texts.render_cancelled(), Conclusion.cancelled)
 
-    def step(self, name: str) -> str:
+    def step_name(self, name: str) -> str:
         """The name of one of its writes in the outbox."""
         return f"tests {self.head} {self.occasion}: {name}"
 
     @property
-    def _opening(self) -> str:
-        return self.step("queued")
+    def _creation_step(self) -> str:
+        return self.step_name("queued")
 
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
-        check = self._check(status, text, conclusion)
-        await Publisher.of(self.services).complete(self.run, self._opening, self.step(step), check)
+        check = self._build_check(status, text, conclusion)
+        await Publisher.of(self.services).complete_check(self.run, self._creation_step, self.step_name(step), check)
 
-    def _check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
+    def _build_check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
         return CheckRun.model_validate(
             {
                 "name": test_texts.CHECK_NAME,
                 "head_sha": self.head,
                 "external_id": self.external_id,
                 "status": status,
-                "title": outgoing(text.title),
-                "summary": outgoing(text.summary),
-                "text": outgoing(text.text),
+                "title": redact_outgoing(text.title),
+                "summary": redact_outgoing(text.summary),
+                "text": redact_outgoing(text.text),
                 "conclusion": conclusion,
             }
         )
 
 
-async def close(services: Services, run: Run) -> None:
+async def close_checks(services: Services, run: Run) -> None:
     """Complete every check of a run's tests that was left open, whoever owns the pull request or issue by now.
 
     A check that GitHub does not find any more, or completed meanwhile, stays as it is.
     """
-    for head, occasion in await outbox.opened_tests(services.database, run.id):
-        shown = ShownTests(services, run, head, occasion)
+    for head, occasion in await outbox.list_opened_tests(services.database, run.id):
+        shown = HeadTestCheck(services, run, head, occasion)
         found = await services.host.find_check_run(run.repository, head, shown.external_id)
         if found is not None and not found.is_completed:
-            await services.host.update_check_run(run.repository, found.id, shown.cancelled)
+            await services.host.update_check_run(run.repository, found.id, shown.cancellation)

@@ -6,17 +6,17 @@ from collections.abc import Collection
 from pydantic import JsonValue
 
 from agents.review import reviewer
-from agents.review.reviewer import Checked, ModelPart
+from agents.review.reviewer import CheckedChange, ModelPart
 from domain.runs.run import Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror
 from pipeline.config import loading, memory_file
-from pipeline.config.check import ConfigCheck, config_check
+from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.publishing.publisher import Publisher
-from pipeline.verdicts.settings import Settings, configured, is_own
-from pipeline.verdicts.suppression import heeded
+from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_configuration
+from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
 from safety.review_update import with_history
 from safety.risk import Author
@@ -25,14 +25,14 @@ EXAMINED = frozenset({loading.PATH, memory_file.PATH})
 """Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""
 
 
-class Drawing:
+class ReviewAnalysis:
     """The parts of one review. Each may be repeated after a crash."""
 
     def __init__(self, services: Services, run: Run) -> None:
         self._services = services
         self._run = run
 
-    async def check(self, settings: Settings) -> JsonValue:
+    async def run_checks(self, settings: RunSettings) -> JsonValue:
         """Run layers 1 and 2 on the code."""
         services, run = self._services, self._run
         author = Author(
@@ -41,7 +41,7 @@ class Drawing:
         )
         mirror = await fetch_mirror(services, run)
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
-        kept = reviewer.within(change, settings.configuration)
+        kept = reviewer.apply_path_filters(change, settings.configuration)
         checked = await reviewer.check(
             kept,
             mirror,
@@ -49,29 +49,33 @@ class Drawing:
             settings.configuration,
             author,
             lambda: services.host.dependency_changes(run.repository, change.merge_base, run.head_sha),
-            owned=await is_own(services, run, settings.pull_request),
+            owned=await is_own_pull_request(services, run, settings.pull_request),
         )
-        searched = await reviewer.with_commits(checked, mirror, services.toolbox, settings.configuration, author)
+        searched = await reviewer.add_transient_commits(
+            checked, mirror, services.toolbox, settings.configuration, author
+        )
         return searched.model_dump(mode="json")
 
-    async def draw(self, checked: Checked, model: ModelPart) -> JsonValue:
+    async def build_review(self, checked: CheckedChange, model: ModelPart) -> JsonValue:
         """Draw the review together, leave out what people do not want, and keep it as the phase's checkpoint."""
         services, run = self._services, self._run
-        earlier = await findings.credentials(services.database, run.repository.id, run.number)
-        review = with_history(reviewer.draw(checked, model), (*checked.in_passing, *earlier))
-        judged = await heeded(services, run.repository, review)
-        timed = judged.model_copy(update={"seconds": await self._seconds()})
+        earlier = await findings.load_credentials(services.database, run.repository.id, run.number)
+        review = with_history(reviewer.build_review(checked, model), (*checked.in_passing, *earlier))
+        judged = await apply_dismissals(services, run.repository, review)
+        timed = judged.model_copy(update={"seconds": await self._count_seconds()})
         await checkpoints.save_review(services.database, run, timed, services.clock.now())
         return review.decision
 
-    async def leaked(self) -> JsonValue:
+    async def has_leaked(self) -> JsonValue:
         """Whether an earlier head held a credential for which nobody answered: no filter of paths covers that."""
         database, run = self._services.database, self._run
-        earlier = {each.fingerprint for each in await findings.credentials(database, run.repository.id, run.number)}
-        return bool(earlier - set(await dismissals.among(database, run.repository, earlier)))
+        earlier = {
+            each.fingerprint for each in await findings.load_credentials(database, run.repository.id, run.number)
+        }
+        return bool(earlier - set(await dismissals.find_by_fingerprint(database, run.repository, earlier)))
 
-    async def _seconds(self) -> float:
-        began = await runs.began(self._services.database, self._run.id)
+    async def _count_seconds(self) -> float:
+        began = await runs.get_started_at(self._services.database, self._run.id)
         return 0.0 if began is None else (self._services.clock.now() - began).total_seconds()
 
     async def check_files(self, touched: Collection[str]) -> JsonValue:
@@ -83,12 +87,14 @@ class Drawing:
         at_head = await (await fetch_mirror(services, run)).read(run.head_sha, sorted(touched))
         found: list[ConfigCheck] = []
         if loading.PATH in touched:
-            loaded = await configured(services, run)
+            loaded = await load_configuration(services, run)
             ceilings = services.ceilings.of_configuration
             there = at_head.get(loading.PATH)
-            found.append(await asyncio.to_thread(config_check, there, loaded.configuration, loaded.below, ceilings))
+            found.append(
+                await asyncio.to_thread(check_configuration, there, loaded.configuration, loaded.below, ceilings)
+            )
         if memory_file.PATH in touched:
             found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
-        shown = memory_file.together(found)
+        shown = memory_file.merge_checks(found)
         await Publisher.of(services).show_configuration(run, shown.conclusion, shown.text, shown.annotations)
         return shown.conclusion

@@ -6,49 +6,49 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pydantic import BaseModel, JsonValue
 
 from agents.llm.ask import Answer, Question, ask
-from agents.llm.context import Told
+from agents.llm.context import PromptContext
 from agents.llm.models import LanguageModel, Task, Unusable
-from agents.review.checks.fingerprints import identified
+from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.model import (
-    Earlier,
+    EarlierFinding,
     Intent,
-    Plan,
+    QuestionPlan,
     Report,
     ReviewQuestion,
     Verdicts,
-    confirmed,
-    findings_of,
-    narrowed,
-    now_at,
-    questions,
-    rechecked,
-    second_look,
+    build_questions,
+    build_second_look,
+    extract_findings,
+    find_current_line,
+    keep_confirmed,
+    narrow_change,
+    read_earlier_verdicts,
 )
-from agents.review.reviewer import Checked, ModelPart, within, without_model
-from domain.config.configuration import Configuration, Reads
+from agents.review.reviewer import CheckedChange, ModelPart, apply_path_filters, skip_model
+from domain.config.configuration import Configuration, ReadMode
 from domain.errors import CodeAccessError
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.memories.memory import Memory
-from domain.ports import Purse
-from domain.review.changes import Change, FileChange, FileVersions, NotLookedAt
-from domain.review.findings import Finding, Layer, place
+from domain.ports import ModelBudget
+from domain.review.changes import Change, FileChange, FileVersions, SkippedFile
+from domain.review.findings import Finding, Layer, place_on_diff
 from domain.review.review import LayerReport, Review, ToolRun
 from domain.runs.run import Phase, Run
-from domain.text.redaction import outgoing, unquoted
+from domain.text.redaction import redact_finding, redact_outgoing
 from memory.learned import recall
 from memory.repositories import permits
 from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.model_calls.budgeted import Keep, Paying
-from pipeline.model_calls.recall import About
+from pipeline.model_calls.budgeted import BudgetedCalls, Keep
+from pipeline.model_calls.recall import RecallTopic
 from safety.eligibility import needs_ok
-from safety.unread_files import read_before
+from safety.unread_files import list_read_before
 from workspace.mirror import Mirror
 
 
-class Prepared(BaseModel):
+class PreparedQuestions(BaseModel):
     """What is asked.
 
     :param carried: findings of earlier heads on lines that are as they were: they stand.
@@ -56,17 +56,17 @@ class Prepared(BaseModel):
     :param known: paths of which everything was read at earlier heads, and nothing is new now.
     """
 
-    plan: Plan
+    plan: QuestionPlan
     known: tuple[str, ...] = ()
     carried: tuple[Finding, ...] = ()
     changed: tuple[Finding, ...] = ()
 
 
-class _Standing(BaseModel):
+class _EarlierFindings(BaseModel):
     findings: tuple[Finding, ...]
 
 
-class Weighed(BaseModel):
+class AssessedAnswers(BaseModel):
     """What the answers come to before the second look."""
 
     candidates: tuple[Finding, ...]
@@ -98,41 +98,45 @@ class ModelLayer:
         self._configuration = configuration
         self._pull_request = pull_request
 
-    async def read(self, checked: Checked) -> ModelPart:
+    async def read(self, checked: CheckedChange) -> ModelPart:
         """What layer 3 has to say; never an error: what could not be asked is named, and asks for a person.
 
         It is also asked, whatever was changed, where it has to say whether what it found earlier is gone.
         """
-        standing = _Standing.model_validate(await self._journal.step("earlier findings", self._earlier)).findings
-        may_read = self._configuration.review.model is not Reads.never
+        standing = _EarlierFindings.model_validate(
+            await self._journal.step("earlier findings", self._load_earlier)
+        ).findings
+        may_read = self._configuration.review.model is not ReadMode.never
         if not checked.wants_a_model(self._configuration) and not (standing and may_read):
-            return without_model(checked, self._configuration, None)
+            return skip_model(checked, self._configuration, None)
         model = self._services.models.choose(Task.fast)
         missing = model.reason if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
             missing = _NEEDS_OK
         if missing is not None or isinstance(model, Unusable):
-            part = without_model(checked, self._configuration, missing)
-            return part.model_copy(update={"findings": tuple(map(_unplaced, standing))})
-        return await self._asked(checked, model)
+            part = skip_model(checked, self._configuration, missing)
+            return part.model_copy(update={"findings": tuple(map(_remove_place, standing))})
+        return await self._ask_model(checked, model)
 
-    async def _asked(self, checked: Checked, model: LanguageModel) -> ModelPart:
+    async def _ask_model(self, checked: CheckedChange, model: LanguageModel) -> ModelPart:
         plan = await self._journal.step("prepare questions", lambda: self._prepare(checked))
-        prepared = Prepared.model_validate(plan)
-        paying = self._paying(checked)
+        prepared = PreparedQuestions.model_validate(plan)
+        paying = self._build_calls(checked)
         told = [await self._ask(paying, question, Report, model) for question in prepared.plan.questions]
-        weighed = Weighed.model_validate(
-            await self._journal.step("weigh answers", lambda: self._weigh(checked, prepared, told))
+        weighed = AssessedAnswers.model_validate(
+            await self._journal.step("weigh answers", lambda: self._assess(checked, prepared, told))
         )
         kept = weighed.candidates
         if weighed.second is not None:
             told.append(await self._ask(paying, weighed.second, Verdicts, model))
-            kept = confirmed(weighed.candidates, told[-1])
-        return self._part(prepared, told, kept, weighed.gone, model)
+            kept = keep_confirmed(weighed.candidates, told[-1])
+        return self._build_part(prepared, told, kept, weighed.gone, model)
 
-    async def _earlier(self) -> JsonValue:
-        previous = await self._previous()
-        return _Standing(findings=() if previous is None else tuple(_standing(previous))).model_dump(mode="json")
+    async def _load_earlier(self) -> JsonValue:
+        previous = await self._find_previous()
+        return _EarlierFindings(
+            findings=() if previous is None else tuple(_filter_model_findings(previous))
+        ).model_dump(mode="json")
 
     async def _waits_for_ok(self) -> JsonValue:
         if not needs_ok(self._pull_request, self._configuration.review, self._run.repository.id):
@@ -141,83 +145,89 @@ class ModelLayer:
             self._services.database, self._run.repository, self._run.number, self._run.head_sha
         )
 
-    async def _prepare(self, checked: Checked) -> JsonValue:
+    async def _prepare(self, checked: CheckedChange) -> JsonValue:
         """What to ask: on a push only about what is new, and whether what is gone from its line is gone."""
-        change, versions = await self._code(checked)
-        previous = await self._previous()
-        since = None if previous is None else await self._since(previous, checked)
-        standing = [] if previous is None or since is None else _standing(previous)
-        carried = [] if since is None else [kept for f in standing if (kept := _carried(f, since)) is not None]
+        change, versions = await self._load_code(checked)
+        previous = await self._find_previous()
+        since = None if previous is None else await self._load_changes_since(previous, checked)
+        standing = [] if previous is None or since is None else _filter_model_findings(previous)
+        carried = [] if since is None else [kept for f in standing if (kept := _carry_over(f, since)) is not None]
         ids = {finding.id for finding in carried}
         changed = [f for f in standing if f.id not in ids and f.path in versions]
         read = frozenset[str]()
         if previous is not None and since is not None:
             compared = await (await self._mirror()).change(previous.merge_base, previous.head_sha)
-            read = read_before(previous.read_by_model, compared, change, since)
-        earlier = await self._as_they_were(changed, previous, since)
+            read = list_read_before(previous.read_by_model, compared, change, since)
+        earlier = await self._load_earlier_code(changed, previous, since)
         plan = await asyncio.to_thread(
-            lambda: questions(
-                change if since is None else narrowed(change, since, read),
+            lambda: build_questions(
+                change if since is None else narrow_change(change, since, read),
                 versions,
                 (*checked.findings, *carried),
                 intent=Intent(title=self._pull_request.title),
                 earlier=earlier,
                 never_send=self._configuration.review.never_send,
-                redact=outgoing,
+                redact=redact_outgoing,
             )
         )
         asked = {path for question in plan.questions for path in question.lines}
         unasked = asked | {entry.path for entry in plan.not_read}
-        prepared = Prepared(
+        prepared = PreparedQuestions(
             plan=plan,
-            carried=tuple(place(f, change) for f in carried),
+            carried=tuple(place_on_diff(f, change) for f in carried),
             changed=tuple(changed),
             known=tuple(sorted(read - unasked)),
         )
         return prepared.model_dump(mode="json")
 
-    async def _as_they_were(
+    async def _load_earlier_code(
         self, changed: Sequence[Finding], previous: Review | None, since: Change | None
-    ) -> list[Earlier]:
+    ) -> list[EarlierFinding]:
         """The changed findings with the code they were about, and where that stands now."""
         if previous is None or since is None or not changed:
             return []
         paths = sorted({finding.path for finding in changed})
         contents = await (await self._mirror()).read(previous.head_sha, paths)
-        return [_earlier(finding, contents.get(finding.path, b""), since.file(finding.path)) for finding in changed]
+        return [
+            _build_earlier(finding, contents.get(finding.path, b""), since.file(finding.path)) for finding in changed
+        ]
 
-    async def _weigh(self, checked: Checked, prepared: Prepared, answers: Sequence[Answer]) -> JsonValue:
-        change, versions = await self._code(checked)
-        lessons = await recall.told(self._services.database, self._run.id, Phase.review.value)
-        weighed = await asyncio.to_thread(_weighed, checked, prepared, answers, change, versions, lessons)
+    async def _assess(
+        self, checked: CheckedChange, prepared: PreparedQuestions, answers: Sequence[Answer]
+    ) -> JsonValue:
+        change, versions = await self._load_code(checked)
+        lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
+        weighed = await asyncio.to_thread(_assess_answers, checked, prepared, answers, change, versions, lessons)
         return weighed.model_dump(mode="json")
 
-    def _paying(self, checked: Checked) -> Paying:
+    def _build_calls(self, checked: CheckedChange) -> BudgetedCalls:
         rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
-        about = About(self._pull_request.title, (*rules, *checked.paths))
-        return Paying(self._services, self._journal, self._run, Phase.review, self._configuration, about)
+        about = RecallTopic(self._pull_request.title, (*rules, *checked.paths))
+        return BudgetedCalls(self._services, self._journal, self._run, Phase.review, self._configuration, about)
 
-    async def _ask(self, paying: Paying, question: Question, schema: type[BaseModel], model: LanguageModel) -> Answer:
-        def call(money: Purse, told: Told, keep: Keep[Answer]) -> Awaitable[Answer]:
-            return ask(told.above(question, outgoing), schema, model, money, keep=keep)
+    async def _ask(
+        self, paying: BudgetedCalls, question: Question, schema: type[BaseModel], model: LanguageModel
+    ) -> Answer:
+        def call(money: ModelBudget, told: PromptContext, keep: Keep[Answer]) -> Awaitable[Answer]:
+            return ask(told.prepend_to(question, redact_outgoing), schema, model, money, keep=keep)
 
-        return await paying.ask(question.key, _digest(question, schema, model), Answer, call)
+        return await paying.ask(question.key, _compute_digest(question, schema, model), Answer, call)
 
-    async def _code(self, checked: Checked) -> tuple[Change, dict[str, FileVersions]]:
+    async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await self._mirror()
-        change = within(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
+        change = apply_path_filters(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
         return change, await mirror.versions(change.files)
 
-    async def _previous(self) -> Review | None:
+    async def _find_previous(self) -> Review | None:
         """The last review of another head of this pull request, unless everything is to be read from scratch."""
         if self._run.attempt > 1:
             return None
-        found = await checkpoints.latest_review(
+        found = await checkpoints.load_latest_review(
             self._services.database, self._run.repository.id, self._run.number, before=self._run.id
         )
         return None if found is None or found.head_sha == self._run.head_sha else found
 
-    async def _since(self, previous: Review, checked: Checked) -> Change | None:
+    async def _load_changes_since(self, previous: Review, checked: CheckedChange) -> Change | None:
         """What changed since the last reviewed head; None if that head is not to be had any more.
 
         Nor where it was compared with something else, as before a change of the base: then more than that is new.
@@ -230,16 +240,16 @@ class ModelLayer:
         except CodeAccessError:
             return None
 
-    def _part(
+    def _build_part(
         self,
-        prepared: Prepared,
+        prepared: PreparedQuestions,
         answers: Sequence[Answer],
         kept: Sequence[Finding],
         gone: Sequence[str],
         model: LanguageModel,
     ) -> ModelPart:
         problems = [answer.problem for answer in answers if answer.problem is not None]
-        not_read = [*prepared.plan.not_read, *_not_all_read(prepared, answers)]
+        not_read = [*prepared.plan.not_read, *_list_unread(prepared, answers)]
         asked = ToolRun(
             tool=model.name,
             seconds=sum(answer.seconds for answer in answers),
@@ -251,12 +261,12 @@ class ModelLayer:
         report = LayerReport(layer=Layer.model, tools=(asked,), note=model.notice)
         if not answers:
             report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
-        there = [_unplaced(finding) for finding in prepared.changed if finding.id not in gone]
+        there = [_remove_place(finding) for finding in prepared.changed if finding.id not in gone]
         return ModelPart(
             report=report,
             findings=(*prepared.carried, *there, *kept),
             not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
-            read=_read(prepared, answers),
+            read=_list_read_paths(prepared, answers),
             gone=tuple(gone),
         )
 
@@ -274,68 +284,75 @@ _CUT = (
 )
 
 
-def _read(prepared: Prepared, answers: Sequence[Answer]) -> tuple[str, ...]:
+def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[Answer]) -> tuple[str, ...]:
     """The paths of which the model read everything that is new: all their parts, to the end of each line."""
-    asked = {path for question, _ in _pairs(prepared, answers) for path in question.lines}
-    missed = {each.path for each in _not_all_read(prepared, answers)}
+    asked = {path for question, _ in _pair_answers(prepared, answers) for path in question.lines}
+    missed = {each.path for each in _list_unread(prepared, answers)}
     return tuple(sorted({*prepared.known, *(asked - missed)}))
 
 
-def _not_all_read(prepared: Prepared, answers: Sequence[Answer]) -> list[NotLookedAt]:
+def _list_unread(prepared: PreparedQuestions, answers: Sequence[Answer]) -> list[SkippedFile]:
     """What it was asked about and did not read, or not all of it."""
-    pairs = _pairs(prepared, answers)
+    pairs = _pair_answers(prepared, answers)
     lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines}
     cut = {path for question, _ in pairs for path in question.cut} - lost
-    return [NotLookedAt(path=path, reason=why) for paths, why in ((lost, _LOST), (cut, _CUT)) for path in sorted(paths)]
+    return [SkippedFile(path=path, reason=why) for paths, why in ((lost, _LOST), (cut, _CUT)) for path in sorted(paths)]
 
 
-def _pairs(prepared: Prepared, answers: Sequence[Answer]) -> list[tuple[ReviewQuestion, Answer]]:
+def _pair_answers(prepared: PreparedQuestions, answers: Sequence[Answer]) -> list[tuple[ReviewQuestion, Answer]]:
     """The questions with their answers. The second look reads nothing new."""
     return list(zip(prepared.plan.questions, answers, strict=False))
 
 
-def _weighed(
-    checked: Checked,
-    prepared: Prepared,
+def _assess_answers(
+    checked: CheckedChange,
+    prepared: PreparedQuestions,
     answers: Sequence[Answer],
     change: Change,
     versions: Mapping[str, FileVersions],
     lessons: Sequence[Memory],
-) -> Weighed:
+) -> AssessedAnswers:
     found = [*checked.findings, *prepared.carried]
     pairs = list(zip(prepared.plan.questions, answers, strict=True))
     raw = [
         finding
         for question, answer in pairs
-        for finding in findings_of(answer, question, change, versions, found, redact=outgoing)
+        for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
     ]
     lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
-    candidates = tuple(_taught(place(unquoted(each), change), lessons) for each in identified(raw, lines))
-    second = second_look(candidates, change, versions, checked.findings, redact=outgoing)
-    gone = [name for question, answer in pairs for name, is_gone in rechecked(answer, question).items() if is_gone]
-    return Weighed(candidates=candidates, second=second, gone=tuple(gone))
+    candidates = tuple(
+        _attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in add_fingerprints(raw, lines)
+    )
+    second = build_second_look(candidates, change, versions, checked.findings, redact=redact_outgoing)
+    gone = [
+        name
+        for question, answer in pairs
+        for name, is_gone in read_earlier_verdicts(answer, question).items()
+        if is_gone
+    ]
+    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
 
 
-def _taught(finding: Finding, lessons: Sequence[Memory]) -> Finding:
+def _attach_memories(finding: Finding, lessons: Sequence[Memory]) -> Finding:
     """The finding with the memories that it names as what led to it."""
-    named = Told(lessons=tuple(lessons)).named_in(finding.message)
+    named = PromptContext(lessons=tuple(lessons)).find_named(finding.message)
     return finding.model_copy(update={"memories": tuple(each.id for each in named)}) if named else finding
 
 
-def _digest(question: Question, schema: type[BaseModel], model: LanguageModel) -> str:
+def _compute_digest(question: Question, schema: type[BaseModel], model: LanguageModel) -> str:
     return digest(model.name, question.instructions, question.content, schema.__name__)
 
 
-def _standing(previous: Review) -> list[Finding]:
+def _filter_model_findings(previous: Review) -> list[Finding]:
     """The model's findings of the last review, also those that people do not want to hear."""
-    return [finding for finding in previous.found if finding.layer is Layer.model]
+    return [finding for finding in previous.all_findings if finding.layer is Layer.model]
 
 
-def _carried(finding: Finding, since: Change) -> Finding | None:
+def _carry_over(finding: Finding, since: Change) -> Finding | None:
     """A finding on lines that are as they were, where they stand now; None if its line was changed."""
     touched = since.file(finding.path)
     if touched is None or finding.line is None:
-        return None if touched is None and finding.path in _removed(since) else finding
+        return None if touched is None and finding.path in _list_old_paths(since) else finding
     line = touched.head_line(finding.line)
     if line is None:
         return None
@@ -346,30 +363,30 @@ def _carried(finding: Finding, since: Change) -> Finding | None:
         update={
             "line": line,
             "end_line": None if finding.end_line is None else finding.end_line + by,
-            "fix": None if finding.fix is None else finding.fix.moved(by),
+            "fix": None if finding.fix is None else finding.fix.move(by),
         }
     )
 
 
-def _removed(since: Change) -> set[str]:
+def _list_old_paths(since: Change) -> set[str]:
     return {file.old_path for file in since.files if file.old_path is not None}
 
 
-def _earlier(finding: Finding, content: bytes, since: FileChange | None) -> Earlier:
+def _build_earlier(finding: Finding, content: bytes, since: FileChange | None) -> EarlierFinding:
     """A finding whose line was changed, with the code it was about."""
     lines = content.decode(errors="replace").split("\n")
     start = finding.line or 1
     before = lines[max(0, start - 3) : (finding.end_line or start) + 2]
-    return Earlier(
+    return EarlierFinding(
         id=finding.id,
         rule=finding.rule,
         path=finding.path,
-        line=None if since is None or finding.line is None else now_at(since, finding.line),
+        line=None if since is None or finding.line is None else find_current_line(since, finding.line),
         message=finding.message,
         before="\n".join(before),
     )
 
 
-def _unplaced(finding: Finding) -> Finding:
+def _remove_place(finding: Finding) -> Finding:
     """A finding that is still there although its line is gone: it counts, and stands on no line."""
     return finding.model_copy(update={"line": None, "end_line": None, "fix": None, "on_diff": False})

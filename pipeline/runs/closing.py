@@ -16,14 +16,14 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.names import APP_VERSION, DELIVERIES, LAST_WORD
 from pipeline.gates import ask
-from pipeline.runs.status import close_sign
-from pipeline.steps import noted
+from pipeline.runs.status import close_status
+from pipeline.steps import call_dbos
 
 DERAILED = "Forge was updated, or restarted after a failure, and cannot go on where this run was."
 log = structlog.get_logger(__name__)
 
 
-async def hand_over(run: Run, occasion: str = "") -> None:
+async def close_later(run: Run, occasion: str = "") -> None:
     """Leave it to a workflow of its own to close what shows a run; a repeated call changes nothing.
 
     :param occasion: tells it from an earlier one that could not.
@@ -34,10 +34,10 @@ async def hand_over(run: Run, occasion: str = "") -> None:
         "workflow_id": f"{run.id}/last word{f' after {occasion}' if occasion else ''}",
         "app_version": APP_VERSION,
     }
-    await noted(partial(DBOS.enqueue_workflow_with_options_async, options, run.id))
+    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, run.id))
 
 
-async def derailed(services: Services, run: Run, error: Exception) -> str:
+async def end_derailed(services: Services, run: Run, error: Exception) -> str:
     """End a run whose journal does not fit what its code does now, so that nothing of it can be journaled any more.
 
     That is so after an update that changed its steps, or where what is no step failed once and works now. May be
@@ -48,30 +48,30 @@ async def derailed(services: Services, run: Run, error: Exception) -> str:
     if await runs.move(services.database, run.id, RunState.failed, now, ReasonCode.error, DERAILED):
         await reservations.close(services.database, run.id, now)
     # Beside the workflow: within it, this would have to be in the journal, too.
-    await asyncio.get_running_loop().create_task(hand_over(run, "it was derailed"), context=Context())
+    await asyncio.get_running_loop().create_task(close_later(run, "it was derailed"), context=Context())
     return ReasonCode.error.value
 
 
-async def say(services: Services, workflow_id: str, run: Run) -> str:
+async def close_run(services: Services, workflow_id: str, run: Run) -> str:
     """Close what shows a run that ended, and what it asked; how that went."""
     journal = WorkflowJournal(services, workflow_id, pauses=services.long_pauses)
 
     async def close() -> None:
-        await close_sign(services, run)
+        await close_status(services, run)
 
-    async def find() -> list[tuple[str, ask.Part]]:
-        return [*await ask.unshown(services, run)]
+    async def find() -> list[tuple[str, ask.GatePart]]:
+        return [*await ask.list_open_parts(services, run)]
 
-    is_said = await _said(journal, run, "close the check", close)
+    is_said = await _try_step(journal, run, "close the check", close)
     for gate_id, part in await journal.step("what is not shown", find):
         # Each in a step of its own: where much is to be closed, none of it is written twice.
-        is_said &= await _said(
-            journal, run, f"close the {part.value} of a gate", partial(ask.close, services, gate_id, part)
+        is_said &= await _try_step(
+            journal, run, f"close the {part.value} of a gate", partial(ask.close_part, services, gate_id, part)
         )
     return "said" if is_said else "unsaid"
 
 
-async def _said(journal: WorkflowJournal, run: Run, key: str, last_word: Callable[[], Awaitable[None]]) -> bool:
+async def _try_step(journal: WorkflowJournal, run: Run, key: str, last_word: Callable[[], Awaitable[None]]) -> bool:
     """Whether a last word was said, however long that took."""
     try:
         await journal.step(key, last_word)

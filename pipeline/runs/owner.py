@@ -6,17 +6,17 @@ from domain.runs.run import RepositoryRef, Run
 from memory.runs import outbox, runs, waits
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import go_on
+from pipeline.durable.queues import enqueue_resume
 
 
-async def owner_of(services: Services, repository: RepositoryRef, number: int) -> Run | None:
+async def find_owner(services: Services, repository: RepositoryRef, number: int) -> Run | None:
     """The run that proposed a pull request and is not over."""
-    owner = await outbox.proposed_by(services.database, repository.id, number)
+    owner = await outbox.find_proposing_run(services.database, repository.id, number)
     run = None if owner is None else await runs.get(services.database, owner)
     return None if run is None or run.state.is_final else run
 
 
-async def tell_owner(
+async def wake_owner(
     services: Services, journal: WorkflowJournal, repository: RepositoryRef, number: int, cause: str
 ) -> None:
     """Let the run that proposed a pull request look at it anew, if there is one and it is not over.
@@ -25,7 +25,7 @@ async def tell_owner(
     """
 
     async def find() -> JsonValue:
-        run = await owner_of(services, repository, number)
+        run = await find_owner(services, repository, number)
         if run is None:
             return None
         await waits.end(services.database, run.id, services.clock.now())  # it would keep this look waiting, too
@@ -33,4 +33,4 @@ async def tell_owner(
 
     found = await journal.step("whose pull request it is", find)
     if found is not None:
-        await go_on(Run.model_validate(found), cause)
+        await enqueue_resume(Run.model_validate(found), cause)

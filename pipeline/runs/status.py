@@ -7,36 +7,38 @@ from pipeline.context import Services
 from pipeline.publishing import test_check
 from pipeline.publishing.issue_comment import IssueStatus
 from pipeline.publishing.publisher import Publisher
-from pipeline.runs.owner import owner_of
+from pipeline.runs.owner import find_owner
 
 
-async def open_sign(services: Services, run: Run) -> None:
+async def open_status(services: Services, run: Run) -> None:
     """The first sign people see; may be repeated.
 
     :raises Superseded: if another run took over.
     """
     if run.is_of_issue:
         status = IssueStatus(services, run)
-        await status.show("admitted", await status.told(Progress()))
-    elif not await _goes_without(services, run):
+        await status.show("admitted", await status.render_progress(Progress()))
+    elif not await _starts_silently(services, run):
         await Publisher.of(services).open_check(run)
 
 
-async def close_sign(services: Services, run: Run) -> None:
+async def close_status(services: Services, run: Run) -> None:
     """Say how a run ended that something else put an end to; may be repeated."""
     if run.is_of_issue:
         await IssueStatus(services, run).close()
-        await test_check.close(services, run)
+        await test_check.close_checks(services, run)
     else:
         await Publisher.of(services).close(run)
 
 
-async def _goes_without(services: Services, run: Run) -> bool:
+async def _starts_silently(services: Services, run: Run) -> bool:
     """Whether a review shows nothing before its verdict, unless that takes long.
 
     Nobody asked for it, the run that proposed the change says on its issue how far things are, and its head was never
     looked at, so that no verdict of before stands there meanwhile.
     """
-    if run.trigger is not Trigger.pull_request or await owner_of(services, run.repository, run.number) is None:
+    if run.trigger is not Trigger.pull_request or await find_owner(services, run.repository, run.number) is None:
         return False
-    return all(each.id == run.id for each in await runs.of_head(services.database, run.repository.id, run.head_sha))
+    return all(
+        each.id == run.id for each in await runs.list_for_head(services.database, run.repository.id, run.head_sha)
+    )

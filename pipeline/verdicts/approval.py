@@ -17,7 +17,7 @@ from pipeline.publishing.publisher import Publisher
 log = structlog.get_logger(__name__)
 
 
-async def withdraw(services: Services, run: Run, *, all_of_them: bool = False) -> None:
+async def withdraw_approvals(services: Services, run: Run, *, all_of_them: bool = False) -> None:
     """Dismiss what Forge approved on a pull request but the head and base that a run is about; may be repeated.
 
     GitHub counts an approval for whatever is pushed after it, unless a branch is set up otherwise.
@@ -26,13 +26,13 @@ async def withdraw(services: Services, run: Run, *, all_of_them: bool = False) -
     """
     if not await outbox.was_approved(services.database, run.repository.id, run.number):
         return
-    for given in await _given(services, run):
-        if not given.is_dismissed and (all_of_them or not is_of(given, services, run)):
+    for given in await _list_approvals(services, run):
+        if not given.is_dismissed and (all_of_them or not is_approval_of(given, services, run)):
             await halts.require_none(services.database)
             await _dismiss(services, run, given)
 
 
-def approval_marker(services: Services, run: Run) -> str:
+def build_approval_marker(services: Services, run: Run) -> str:
     """The marker of an approval: one per head and base, however often that is reviewed.
 
     An approval of another merge says nothing about this one, whatever the name of its check.
@@ -43,9 +43,9 @@ def approval_marker(services: Services, run: Run) -> str:
     return Publisher.of(services).markers.make("approval", where)
 
 
-def is_of(given: Approval, services: Services, run: Run) -> bool:
+def is_approval_of(given: Approval, services: Services, run: Run) -> bool:
     """Whether an approval is of the head and base that a run is about. Its marker ends it: above, others are quoted."""
-    return given.body.rstrip().endswith(approval_marker(services, run))
+    return given.body.rstrip().endswith(build_approval_marker(services, run))
 
 
 async def withdraw_if_lost(services: Services, run: Run) -> None:
@@ -55,21 +55,21 @@ async def withdraw_if_lost(services: Services, run: Run) -> None:
     """
     if await runs.is_current(services.database, run):
         return
-    await withdraw(services, run, all_of_them=True)
+    await withdraw_approvals(services, run, all_of_them=True)
     raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
 
 
-async def _given(services: Services, run: Run) -> Sequence[Approval]:
+async def _list_approvals(services: Services, run: Run) -> Sequence[Approval]:
     """The approvals of a pull request, also one that GitHub does not show yet."""
     shown = await services.host.approvals(run.repository, run.number)
     where = (services.database, run.repository.id, run.number)
-    known, taken_back = await outbox.approvals(*where), await outbox.taken_back(*where)
+    known, taken_back = await outbox.list_approvals(*where), await outbox.list_withdrawn(*where)
     unseen = known.keys() - {each.id for each in shown} - set(taken_back)
     given_by = {review_id: await runs.get(services.database, known[review_id]) for review_id in sorted(unseen)}
     return [
         *shown,
         *(
-            Approval(id=review_id, head_sha=by.head_sha, body=approval_marker(services, by), is_dismissed=False)
+            Approval(id=review_id, head_sha=by.head_sha, body=build_approval_marker(services, by), is_dismissed=False)
             for review_id, by in given_by.items()
             if by is not None
         ),
@@ -78,9 +78,9 @@ async def _given(services: Services, run: Run) -> Sequence[Approval]:
 
 async def _dismiss(services: Services, run: Run, given: Approval) -> None:
     try:
-        text = automation_texts.approval_withdrawn(given.head_sha)
+        text = automation_texts.explain_withdrawal(given.head_sha)
         await services.host.dismiss_approval(run.repository, run.number, given.id, text)
-        await outbox.withdrawn(services.database, run, given.id, services.clock.now())
+        await outbox.record_withdrawal(services.database, run, given.id, services.clock.now())
     except Unprocessable:  # a person, or an execution of this that died, was faster: it counts as a person's
         log.info("approval.withdrawn_before", run=run.id, review=given.id)
     except Forbidden as error:  # the branch names who may dismiss reviews, and Forge is not among them

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from domain.commands import Sender
-from domain.ids import short
+from domain.ids import shorten_id
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import RepositoryRef
 from memory.findings import dismissals
 from pipeline.context import Services
 from pipeline.verdicts import update
-from pipeline.verdicts.suppression import wanted
+from pipeline.verdicts.suppression import load_memory_settings
 
 
 async def dismiss(
@@ -29,11 +29,11 @@ async def dismiss(
 
     :param cause: what the check is shown anew for.
     """
-    now, configured = services.clock.now(), await wanted(services, repository)
+    now, configured = services.clock.now(), await load_memory_settings(services, repository)
     role = await services.host.permission(repository, sender.login, sender.id)
     where = (services.database, repository, number)
     taught = await dismissals.add(
         *where, found, sender, reason, now, role=role, learns=configured.enabled, most=configured.max
     )
-    await update.check(services, repository, number, cause)
-    return {short("M", memory): finding for memory, finding in taught.items()}
+    await update.update_verdict(services, repository, number, cause)
+    return {shorten_id("M", memory): finding for memory, finding in taught.items()}

@@ -15,10 +15,10 @@ from memory.gates import gates
 from memory.reservations import reservations
 from memory.runs import checkpoints
 from pipeline.context import Services
-from pipeline.gates.ask import ask, show_all
-from pipeline.verdicts.suppression import heeded
+from pipeline.gates.ask import open_gate, show_gates
+from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
-from safety.gates import OF_OTHER_PHASES, answered, held, needed, unanswered
+from safety.gates import OF_OTHER_PHASES, apply_answers, apply_blocking_gates, list_requests, list_unapproved
 
 
 class GatesOutcome(StrEnum):
@@ -30,7 +30,7 @@ class GatesOutcome(StrEnum):
     expired = "expired"
 
 
-class Asked:
+class ReviewGates:
     """What one review asks people."""
 
     def __init__(self, services: Services, run: Run, configuration: Configuration, pull_request: PullRequest) -> None:
@@ -39,37 +39,39 @@ class Asked:
         self._configuration = configuration
         self._pull_request = pull_request
 
-    async def outcome(self) -> GatesOutcome:
+    async def ask_people(self) -> GatesOutcome:
         """Ask what is to be asked, drop what is settled otherwise, and keep the verdict; may be repeated."""
-        review = await self._drawn()
-        known = await gates.of_run(self._services.database, self._run.id)
-        wanted = await self._wanted(review, known)
-        live = [await ask(self._services, self._run, request) for request in wanted]
-        outcome = _outcome(live)
+        review = await self._load_review()
+        known = await gates.list_for_run(self._services.database, self._run.id)
+        wanted = await self._list_wanted(review, known)
+        live = [await open_gate(self._services, self._run, request) for request in wanted]
+        outcome = _choose_outcome(live)
         ended = outcome in {GatesOutcome.rejected, GatesOutcome.expired}
         goes_on = outcome is GatesOutcome.waiting
         elsewhere = [gate for gate in known if gate.name in OF_OTHER_PHASES]
         keep = [gate.id for gate in (*elsewhere, *live) if goes_on]  # what ended asks nothing any more
         why = "ended" if ended else "settled"
         await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
-        every = await show_all(self._services, self._run)
-        verdict = held(answered(review, every), [gate for gate in every if gate.id in {each.id for each in live}])
+        every = await show_gates(self._services, self._run)
+        verdict = apply_blocking_gates(
+            apply_answers(review, every), [gate for gate in every if gate.id in {each.id for each in live}]
+        )
         await checkpoints.replace_review(self._services.database, self._run, verdict)
         return outcome
 
-    async def unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
+    async def list_unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
         """What has to be asked, and approved, before this review may approve.
 
         :param review: with what people dismissed, without what they answered.
         """
-        return unanswered(await self._wanted(review, known), known)
+        return list_unapproved(await self._list_wanted(review, known), known)
 
-    async def _wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
+    async def _list_wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
         if self._configuration.review.dry_run:  # nobody is asked where nobody is told
             return []
-        return needed(review, review.changed, self._configuration, await self._context(review), known)
+        return list_requests(review, review.changed, self._configuration, await self._build_context(review), known)
 
-    async def _drawn(self) -> Review:
+    async def _load_review(self) -> Review:
         """The review with what people dismissed meanwhile.
 
         :raises ForgeError: if it is gone.
@@ -77,9 +79,9 @@ class Asked:
         review = await checkpoints.load_review(self._services.database, self._run)
         if review is None:
             raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
-        return await heeded(self._services, self._run.repository, review, self._configuration)
+        return await apply_dismissals(self._services, self._run.repository, review, self._configuration)
 
-    async def _context(self, review: Review) -> Mapping[str, Value]:
+    async def _build_context(self, review: Review) -> Mapping[str, Value]:
         """What conditions of the repository's own gates may speak of."""
         pull_request = self._pull_request
         count = {each: sum(finding.severity is each for finding in review.findings) for each in Severity}
@@ -101,12 +103,12 @@ class Asked:
             "review.first_time": pull_request.author_association in NEWCOMERS,
             "review.author": pull_request.author_login,
             "review.paths": review.changed,
-            "run.cost": (await reservations.of_run(self._services.database, self._run.id)).amount / 1_000_000,
+            "run.cost": (await reservations.sum_run(self._services.database, self._run.id)).amount / 1_000_000,
             "run.trigger": self._run.trigger.value,
         }
 
 
-def _outcome(live: Sequence[Gate]) -> GatesOutcome:
+def _choose_outcome(live: Sequence[Gate]) -> GatesOutcome:
     states = {gate.state for gate in live}
     for state, outcome in (
         (GateState.rejected, GatesOutcome.rejected),

@@ -14,74 +14,87 @@ from messages.memory import MOST_NAMED, Evidence
 from pipeline.config import loading
 from pipeline.context import Services
 from safety.review_update import with_dismissals
-from safety.suppression import FEWEST, NO_HISTORY, History, distinct, held, may_be_held, unseconded, weighed
+from safety.suppression import (
+    FEWEST,
+    NO_HISTORY,
+    DismissalHistory,
+    find_suppression,
+    find_unseconded,
+    list_distinct,
+    may_be_suppressed,
+    rate_confidence,
+)
 
 
-async def heeded(
+async def apply_dismissals(
     services: Services, repository: RepositoryRef, review: Review, configured: Configuration | None = None
 ) -> Review:
     """The review as it stands with what people said in this repository until now.
 
     :param configured: what the repository wants; asked for where it matters and is not given.
     """
-    dismissed = await dismissals.among(services.database, repository, review.fingerprints)
-    history = await history_of(services.database, repository, review.found)
-    if history.dismissed and not await learns(services, repository, configured):
+    dismissed = await dismissals.find_by_fingerprint(services.database, repository, review.fingerprints)
+    history = await load_dismissal_history(services.database, repository, review.all_findings)
+    if history.dismissed and not await is_learning_enabled(services, repository, configured):
         history = NO_HISTORY
     return with_dismissals(review, dismissed, history)
 
 
-async def history_of(database: Database, repository: RepositoryRef, found: Sequence[Finding]) -> History:
+async def load_dismissal_history(
+    database: Database, repository: RepositoryRef, found: Sequence[Finding]
+) -> DismissalHistory:
     """What people did here with findings of the same rules, at the same places, and with what a model said nearby."""
     rules, places = {finding.rule for finding in found}, {finding.place for finding in found}
     if not rules:
         return NO_HISTORY
     said_of = {finding.path for finding in found if finding.layer is Layer.model}
-    past = await dismissals.like(database, repository, rules, places, said_of)
+    past = await dismissals.find_related(database, repository, rules, places, said_of)
     if len(past) < FEWEST:
-        return History(past)
+        return DismissalHistory(past)
     doubted = {each.rule for each in past}
-    return History(past, await findings.taken_up(database, repository.id, doubted))
+    return DismissalHistory(past, await findings.find_resolved(database, repository.id, doubted))
 
 
-async def evidence(
+async def load_evidence(
     database: Database, repository: RepositoryRef, number: int, finding: Finding, *, is_learning: bool
 ) -> Evidence:
     """What is known about why a finding of a pull request is raised or not.
 
     :param is_learning: whether the repository wants that of its like to count.
     """
-    history = await history_of(database, repository, [finding])
+    history = await load_dismissal_history(database, repository, [finding])
     own = [past for past in history.dismissed if past.fingerprint == finding.fingerprint]
     led = [await memories.find(database, each) for each in finding.memories[:MOST_NAMED]]
     return Evidence(
         finding,
         dismissal=own[0] if own else None,
-        weight=weighed(finding, history) if is_learning else None,
-        exempt=not may_be_held(finding),
-        held=held(finding, history) if is_learning and not own else None,
-        unseconded=unseconded(finding, history) if is_learning and not own else None,
-        past=distinct(finding, history),
+        weight=rate_confidence(finding, history) if is_learning else None,
+        exempt=not may_be_suppressed(finding),
+        held=find_suppression(finding, history) if is_learning and not own else None,
+        unseconded=find_unseconded(finding, history) if is_learning and not own else None,
+        past=list_distinct(finding, history),
         memories=[memory for memory in led if memory is not None],
-        heads=await _heads(database, repository, number, finding),
+        heads=await _load_heads(database, repository, number, finding),
     )
 
 
-async def _heads(
+async def _load_heads(
     database: Database, repository: RepositoryRef, number: int, finding: Finding
 ) -> tuple[str, str] | None:
-    ids = await findings.runs_of(database, repository.id, number, finding.id)
+    ids = await findings.find_runs(database, repository.id, number, finding.id)
     found = [await runs.get(database, run_id) for run_id in ids or ()]
     first, last = found or (None, None)
     return None if first is None or last is None else (first.head_sha, last.head_sha)
 
 
-async def learns(services: Services, repository: RepositoryRef, configured: Configuration | None = None) -> bool:
+async def is_learning_enabled(
+    services: Services, repository: RepositoryRef, configured: Configuration | None = None
+) -> bool:
     """Whether the repository wants Forge to learn, and to use what it learned."""
-    return (await wanted(services, repository) if configured is None else configured.memory).enabled
+    return (await load_memory_settings(services, repository) if configured is None else configured.memory).enabled
 
 
-async def wanted(services: Services, repository: RepositoryRef) -> Memory:
+async def load_memory_settings(services: Services, repository: RepositoryRef) -> Memory:
     """What the repository wants of Forge's memory."""
     ceilings = services.ceilings.of_configuration
     return (await loading.load(services.host, services.database, repository, ceilings)).configuration.memory

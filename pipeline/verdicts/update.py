@@ -14,14 +14,16 @@ from messages import gates as gate_texts
 from messages import review as review_texts
 from pipeline.context import Services
 from pipeline.publishing.publisher import Publisher
-from pipeline.verdicts.approval import withdraw
-from pipeline.verdicts.gates import Asked
-from pipeline.verdicts.settings import Settings, begun
-from pipeline.verdicts.suppression import heeded
-from safety.gates import answered, with_open
+from pipeline.verdicts.approval import withdraw_approvals
+from pipeline.verdicts.gates import ReviewGates
+from pipeline.verdicts.settings import RunSettings, load_settings
+from pipeline.verdicts.suppression import apply_dismissals
+from safety.gates import apply_answers, mark_open
 
 
-async def check(services: Services, repository: RepositoryRef, number: int, cause: str, *, anew: bool = True) -> None:
+async def update_verdict(
+    services: Services, repository: RepositoryRef, number: int, cause: str, *, anew: bool = True
+) -> None:
     """Let the check of the newest run say what holds now; nothing if a newer head is on its way.
 
     A run that waits for people says it itself once it goes on: perhaps there is nothing left to ask. Where a dismissal
@@ -30,42 +32,42 @@ async def check(services: Services, repository: RepositoryRef, number: int, caus
     :param cause: the delivery behind it, so that a repeated step updates once.
     :param anew: also where it would say what it says.
     """
-    past = await runs.of_pull_request(services.database, repository.id, number)
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
     if not past or past[0].run.state is not RunState.completed:
         return
     run, said = past[0].run, None
-    settings = await begun(services, run)
+    settings = await load_settings(services, run)
     for attempt in count():
         review = await checkpoints.load_review(services.database, run)
         if review is None:
             return
-        now = await _drawn(services, run, review, settings)
+        now = await _apply_judgements(services, run, review, settings)
         if now == (said or (None if anew else review)):
             return
         await checkpoints.replace_review(services.database, run, now)
         try:
-            await _say(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
+            await _show_verdict(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
         except Superseded:
             return
         said = now  # two people may judge at once: whoever wrote last has to have seen both
 
 
-async def _drawn(services: Services, run: Run, review: Review, settings: Settings) -> Review:
+async def _apply_judgements(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:
     """The review with what people said of it by now."""
-    asked = await gates.of_run(services.database, run.id)
-    drawn = await heeded(services, run.repository, review, settings.configuration)
-    asking = Asked(services, run, settings.configuration, settings.pull_request)
-    return with_open(answered(drawn, asked), await asking.unanswered(drawn, asked))
+    asked = await gates.list_for_run(services.database, run.id)
+    drawn = await apply_dismissals(services, run.repository, review, settings.configuration)
+    asking = ReviewGates(services, run, settings.configuration, settings.pull_request)
+    return mark_open(apply_answers(drawn, asked), await asking.list_unanswered(drawn, asked))
 
 
-async def _say(services: Services, run: Run, now: Review, cause: str) -> None:
+async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -> None:
     """:raises Superseded: if another run owns the pull request."""
-    posted = await findings.posted(services.database, run.repository.id, run.number)
+    posted = await findings.load_posted(services.database, run.repository.id, run.number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]
     if now.decision is not Decision.approve:
-        await withdraw(services, run, all_of_them=True)
-    level = automation_texts.measured(await automation_level.changes(services.database, run.id))
-    asked = gate_texts.standing(await gates.of_run(services.database, run.id))
+        await withdraw_approvals(services, run, all_of_them=True)
+    level = automation_texts.render_changes(await automation_level.list_changes(services.database, run.id))
+    asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
     standing = "\n\n".join(part for part in (level, asked) if part)
-    text = review_texts.outcome(now, inline, 0, gates=standing)
+    text = review_texts.render_outcome(now, inline, 0, gates=standing)
     await Publisher.of(services).conclude_again(run, cause, now.conclusion, text)

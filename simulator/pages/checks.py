@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from simulator.pages import outcomes, pulls
-from simulator.pages.html import Content, Html, button, div, element, fold, hidden, link, span
+from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span
 from simulator.pages.layout import count, moment, page, verb_form
 from simulator.pages.markdown import Scope, render
 from simulator.pages.tables import anchor_of
@@ -23,7 +23,7 @@ def show(visit: Visit) -> Html:
     pull = visit.pull()
     runs = pulls.check_runs(visit, pull)
     waiting = not runs or any(run.status != "completed" for run in runs)
-    run = _chosen(visit, pull, runs)
+    run = _choose_run(visit, pull, runs)
     body = _detail(visit, pull, run) if run else element("p", "No check has been reported on this head yet.")
     content = [pulls.heading(visit, pull, "checks"), div("checks", _list(pull, runs, run), body)]
     refresh = _REFRESH if waiting and pull.state == "open" else None
@@ -41,7 +41,7 @@ def pull_of(visit: Visit) -> str:
     return address(found, "checks") + f"?check_run_id={run.id}"
 
 
-def _chosen(visit: Visit, pull: PullRequest, runs: Sequence[CheckRun]) -> CheckRun | None:
+def _choose_run(visit: Visit, pull: PullRequest, runs: Sequence[CheckRun]) -> CheckRun | None:
     """The one asked for, which may be on an earlier head, else the first that needs somebody."""
     identifier = visit.query.get("check_run_id", "")
     wanted = visit.world.check_runs.get(int(identifier)) if identifier.isdecimal() else None
@@ -87,8 +87,8 @@ def _buttons(visit: Visit, pull: PullRequest, run: CheckRun) -> Html | None:
         button(str(action["label"]), title=str(action["description"]), identifier=str(action["identifier"]))
         for action in run.actions
     ]
-    again = verb_form(visit, pull, "rerun", hidden(run=run.id), button("Re-run"))
-    pressed = verb_form(visit, pull, "press", hidden(run=run.id), press) if press else None
+    again = verb_form(visit, pull, "rerun", render_hidden(run=run.id), button("Re-run"))
+    pressed = verb_form(visit, pull, "press", render_hidden(run=run.id), press) if press else None
     viewer = visit.viewer
     reader = viewer is None or not pull.repository.allows(viewer, "write")
     note = "GitHub shows these buttons to people who may write. Here everybody may press them: the App has to ask."

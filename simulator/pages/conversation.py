@@ -8,10 +8,10 @@ from datetime import datetime
 
 from simulator.gitstore import CommitInfo
 from simulator.pages import pulls, threads
-from simulator.pages.html import Content, Html, button, div, element, hidden, link, text_area
+from simulator.pages.html import Content, Html, button, div, element, link, render_hidden, text_area
 from simulator.pages.layout import label_badge, moment, page, person, state_badge, verb_form
 from simulator.pages.markdown import Scope, render
-from simulator.pages.remarks import anchor_of, minimised, reactions, remark
+from simulator.pages.remarks import anchor_of, minimise, reactions, remark
 from simulator.pages.visit import Visit, address
 from simulator.state import Issue, IssueComment, PullRequest, Review
 
@@ -60,14 +60,14 @@ def _entries(visit: Visit, issue: Issue) -> Iterator[Entry]:
     if isinstance(issue, PullRequest):
         yield from _pull_entries(visit, issue)
     if issue.closed_at is not None:
-        yield Entry(issue.closed_at, _ending(issue))
+        yield Entry(issue.closed_at, _end_event(issue))
 
 
 def _pull_entries(visit: Visit, pull: PullRequest) -> Iterator[Entry]:
     for commit in pulls.commits(pull):
         yield Entry(commit.committer_date, _commit(pull, commit))
     for review in pull.reviews:
-        own = threads.of_review(pull, review.id)
+        own = threads.list_threads(pull, review.id)
         # A reply is a review, too, but stands in its thread.
         if review.submitted_at is not None and (review.body or own or review.state != "COMMENTED"):
             yield Entry(review.submitted_at, _review(visit, review))
@@ -77,7 +77,7 @@ def _issue_comment(visit: Visit, issue: Issue, comment: IssueComment) -> Html:
     text = render(comment.body, Scope(issue.repository))
     content = [text, reactions(visit, issue, comment)]
     box = remark(visit, issue, comment.user, comment.created_at, anchor_of(comment), *content)
-    return minimised(comment.minimized, box)
+    return minimise(comment.minimized, box)
 
 
 def _review(visit: Visit, review: Review) -> Html:
@@ -85,8 +85,8 @@ def _review(visit: Visit, review: Review) -> Html:
     body = [render(review.body, Scope(pull.repository)), reactions(visit, pull, review)] if review.body else None
     anchor, said = anchor_of(review), _SAID[review.state]
     box = remark(visit, pull, review.user, review.submitted_at, anchor, body, said=said)
-    under = [threads.in_conversation(visit, thread) for thread in threads.of_review(pull, review.id)]
-    return div(f"review {review.state.lower()}", minimised(review.minimized, box), under)
+    under = [threads.show_in_conversation(visit, thread) for thread in threads.list_threads(pull, review.id)]
+    return div(f"review {review.state.lower()}", minimise(review.minimized, box), under)
 
 
 def _commit(pull: PullRequest, commit: CommitInfo) -> Html:
@@ -95,7 +95,7 @@ def _commit(pull: PullRequest, commit: CommitInfo) -> Html:
     return div("event", commit.author_name, " committed ", sha, " ", title, " ", moment(commit.committer_date))
 
 
-def _ending(issue: Issue) -> Html:
+def _end_event(issue: Issue) -> Html:
     merged = isinstance(issue, PullRequest) and issue.merged_by
     what = ["Merged by ", person(merged)] if merged else "Closed"
     return div("event", what, " ", moment(issue.closed_at))
@@ -122,7 +122,9 @@ def _state_buttons(visit: Visit, issue: Issue) -> list[Content]:
     noun = "pull request" if isinstance(issue, PullRequest) else "issue"
     word, value = (f"Close {noun}", "closed") if issue.state == "open" else (f"Reopen {noun}", "open")
     merged = isinstance(issue, PullRequest) and issue.merged_at is not None
-    shown: list[Content] = [None if merged else verb_form(visit, issue, "state", hidden(state=value), button(word))]
+    shown: list[Content] = [
+        None if merged else verb_form(visit, issue, "state", render_hidden(state=value), button(word))
+    ]
     if isinstance(issue, PullRequest) and issue.state == "open" and not issue.draft:
         shown.append(verb_form(visit, issue, "ready", button("Convert to draft", ready="no")))
     return shown

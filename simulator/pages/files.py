@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from simulator import pull_shapes
 from simulator.diff import DiffLine, FileDiff
 from simulator.pages import checks, pulls, tables, threads
-from simulator.pages.html import Content, Html, button, div, element, fold, hidden, link, span, text_area
+from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span, text_area
 from simulator.pages.layout import count, page, verb_form
 from simulator.pages.tables import anchor_of
 from simulator.pages.visit import Visit, address
@@ -71,7 +71,7 @@ class _File:
         whole = [thread for thread in self._threads if thread.comments[0].subject_type == "file"]
         empty = div("quiet", "A binary file, or a change without lines.")
         body = tables.hunks(file.patch, file.lines, anchor, self._below, self._number) if file.lines else empty
-        notes = [threads.in_files(self.visit, thread) for thread in whole]
+        notes = [threads.show_in_files(self.visit, thread) for thread in whole]
         return element("section", _head(file, self._links()), notes, body, class_="file", id=anchor)
 
     def _links(self) -> Content:
@@ -99,8 +99,8 @@ class _File:
         here = [thread for thread in self._threads if (thread.comments[0].side, thread.comments[0].line) in places]
         notes = [item for item in self._annotations if item["end_line"] == line.new]
         shown: list[Content] = [checks.annotation(self.pull, item) for item in notes]
-        shown += [threads.in_files(self.visit, thread) for thread in here]
-        shown += [self._form(line)] if self._asked_for(line) else []
+        shown += [threads.show_in_files(self.visit, thread) for thread in here]
+        shown += [self._form(line)] if self._is_asked_for(line) else []
         return [tables.across(item, class_="between") for item in shown]
 
     def _number(self, line: DiffLine) -> Html:
@@ -109,14 +109,14 @@ class _File:
         target = "?" + urlencode({"on": self.file.path, "side": side, "line": number}) + "#comment"
         return element("a", "+", href=target, class_="plus", aria_label=f"Comment on line {number}")
 
-    def _asked_for(self, line: DiffLine) -> bool:
+    def _is_asked_for(self, line: DiffLine) -> bool:
         side, number = _place(line)
         asked = self.visit.query
         return (asked.get("on"), asked.get("side"), asked.get("line")) == (self.file.path, side, str(number))
 
     def _form(self, line: DiffLine) -> Html:
         side, number = _place(line)
-        place = hidden(path=self.file.path, side=side, line=number)
+        place = render_hidden(path=self.file.path, side=side, line=number)
         start = element("input", name="start_line", size=5, inputmode="numeric", aria_label="From line")
         row = div("row", element("label", "From line ", start), button("Add comment", class_="primary"))
         box = text_area(f"Comment on line {number}")

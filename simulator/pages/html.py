@@ -68,7 +68,7 @@ def form(action: str, *children: Content, class_: str | None = None) -> Html:
     return element("form", *children, method="post", action=action, class_=class_)
 
 
-def hidden(**fields: str | int | None) -> list[Content]:
+def render_hidden(**fields: str | int | None) -> list[Content]:
     return [element("input", type="hidden", name=key, value=value) for key, value in fields.items()]
 
 

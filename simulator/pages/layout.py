@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from simulator.pages import roles
-from simulator.pages.html import Content, Html, button, div, element, fold, form, hidden, join, link, path, span
+from simulator.pages.html import Content, Html, button, div, element, fold, form, join, link, path, render_hidden, span
 from simulator.pages.visit import Visit, address
 from simulator.state import Account, Issue, PullRequest, Repository
 
@@ -39,23 +39,23 @@ def _header(visit: Visit, repository: Repository | None, issue: Issue | None) ->
     if repository is not None:
         crumbs += [link(path(repository.owner.login), repository.owner.login), " / "]
         crumbs += [link(address(repository), repository.name), " private" if repository.private else None]
-    return element("header", element("nav", *crumbs), _acting(visit, repository, issue))
+    return element("header", element("nav", *crumbs), _person_switch(visit, repository, issue))
 
 
-def _acting(visit: Visit, repository: Repository | None, issue: Issue | None) -> Html:
+def _person_switch(visit: Visit, repository: Repository | None, issue: Issue | None) -> Html:
     """The switch between people, which the real GitHub does not have."""
     viewer = visit.viewer
 
     def person(who: Account) -> Html:
-        role = span("quiet", roles.told(who, repository, issue)) if repository else None
+        role = span("quiet", roles.describe_role(who, repository, issue)) if repository else None
         name = element("b", who.login, " ✓" if who is viewer else None)
         return element("button", name, role, type="submit", name="login", value=who.login)
 
     other = element("input", name="other", placeholder="Somebody new: a login", aria_label="A new login", maxlength=39)
-    known = form("/acting", hidden(back=visit.here), [person(who) for who in roles.people(visit.world)])
-    new = form("/acting", hidden(back=visit.here), other, button("Act as"), class_="row")
+    known = form("/acting", render_hidden(back=visit.here), [person(who) for who in roles.people(visit.world)])
+    new = form("/acting", render_hidden(back=visit.here), other, button("Act as"), class_="row")
     now = ["Acting as ", element("b", viewer.login) if viewer else "nobody"]
-    part = span("quiet", roles.told(viewer, repository, issue)) if viewer and repository else None
+    part = span("quiet", roles.describe_role(viewer, repository, issue)) if viewer and repository else None
     note = element("p", "A feature of the simulation: choose who you are. The real GitHub asks you to sign in.")
     return fold([now, " ", part], div("menu", note, known, new), class_="acting")
 

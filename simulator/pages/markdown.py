@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
 from simulator.pages.html import Html, div, element, join, link, path, span
-from simulator.pages.tables import changed_lines
+from simulator.pages.tables import render_change
 from simulator.state import Repository
 
 _ALLOWED = re.compile(
@@ -114,7 +114,7 @@ class _Writer(HTMLParser):
         elif any(tag in _PLAIN for tag in self._stack):
             self._text(data)
         else:
-            self._out.append(_linked(data, self.scope).text)
+            self._out.append(_link_references(data, self.scope).text)
 
     def _text(self, text: str) -> None:
         self._out.append(join(text).text)
@@ -126,7 +126,7 @@ class _Writer(HTMLParser):
 
     def _write_suggestion(self, text: str) -> None:
         self._suggestion = None
-        table = changed_lines(self.scope.replaced, text.splitlines())
+        table = render_change(self.scope.replaced, text.splitlines())
         self._out.append(div("suggestion", div("suggestion-title", "Suggested change"), table, self.scope.apply).text)
 
     def finish(self) -> str:
@@ -157,7 +157,7 @@ def _image(given: dict[str, str | None]) -> Html:
     return span("image", f"[image not loaded: {given.get('alt') or ''} {given.get('src') or ''}]")
 
 
-def _linked(text: str, scope: Scope) -> Html:
+def _link_references(text: str, scope: Scope) -> Html:
     parts: list[Html | str] = []
     end = 0
     for found in _REFERENCE.finditer(text):

@@ -64,7 +64,7 @@ def merge_box(visit: Visit, pull: PullRequest) -> Html:
     rows = [_check_row(pull, run) for run in check_runs(visit, pull)]
     checks = rows or [div("row", span("icon quiet", "○"), "No check has been reported on this head.")]
     statuses = [_status_row(status) for status in protecting.newest_statuses(pull.repository, pull.head_sha)]
-    reviews = [_review_row(review) for review in protecting.standing_reviews(pull)]
+    reviews = [_review_row(review) for review in protecting.list_latest_reviews(pull)]
     return div("merge-box", reviews, checks, statuses, div("merge-state", _merge_state(visit, pull)))
 
 
@@ -101,14 +101,14 @@ def _merge_state(visit: Visit, pull: PullRequest) -> Content:
     missing = [told for rule in _rules(pull) for told in protecting.missing_for(visit.world, pull, rule)]
     if missing:
         return [element("p", "Merging is blocked."), [element("p", told) for told in missing]]
-    return [_held(visit, pull), verb_form(visit, pull, "merge", button("Merge pull request", class_="primary"))]
+    return [_merge_advice(visit, pull), verb_form(visit, pull, "merge", button("Merge pull request", class_="primary"))]
 
 
 def _rules(pull: PullRequest) -> list[BranchRules]:
     return pull.repository.rules.get(pull.base_ref, [])
 
 
-def _held(visit: Visit, pull: PullRequest) -> Html:
+def _merge_advice(visit: Visit, pull: PullRequest) -> Html:
     names = [run.name for run in check_runs(visit, pull) if outcomes.blocks(run)]
     if not names:
         return element("p", "This branch has no conflicts with the base branch.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from simulator import shapes
-from simulator.pages.html import Content, Html, button, div, element, fold, hidden, link, span
+from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span
 from simulator.pages.layout import moment, person, verb_form
 from simulator.pages.visit import Visit
 from simulator.state import Account, Issue, IssueComment, Reaction, Review, ReviewComment
@@ -28,7 +28,7 @@ def remark(
     return element("article", head, div("remark-body", *body), class_="remark", id=anchor)
 
 
-def minimised(reason: str | None, content: Html) -> Html:
+def minimise(reason: str | None, content: Html) -> Html:
     if reason is None:
         return content
     return fold(f"This comment was hidden: {reason.lower()}", content, class_="minimised")
@@ -50,7 +50,7 @@ def anchor_of(subject: Subject) -> str:
 def reactions(visit: Visit, issue: Issue, subject: Subject) -> Html:
     given = [_count(face, content, subject.reactions) for content, face in _FACES.items()]
     choice = [button(face, title=content, content=content) for content, face in _FACES.items()]
-    picker = fold("☺ React", verb_form(visit, issue, "react", hidden(subject=anchor_of(subject)), choice))
+    picker = fold("☺ React", verb_form(visit, issue, "react", render_hidden(subject=anchor_of(subject)), choice))
     return div("reactions", given, picker)
 
 

@@ -36,7 +36,7 @@ def people(world: World) -> list[Account]:
     return [who for who in world.accounts.values() if who.type == "User" and who.login not in ours]
 
 
-def told(who: Account, repository: Repository, issue: Issue | None = None) -> str:
+def describe_role(who: Account, repository: Repository, issue: Issue | None = None) -> str:
     """The person's part here in words: ``author · collaborator (write)``."""
     role = repository.role_of(who)
     known = who.id in repository.roles or who.id in repository.owner.members
@@ -51,7 +51,7 @@ def refusal(who: Account | None, issue: Issue, verb: str) -> str | None:
     if who is None:
         return "Choose first who you are."
     needed, author_may = _NEEDS[verb]
-    repository = _touched(issue, verb)
+    repository = _target_repository(issue, verb)
     if repository is None:
         return "The repository of the head branch is gone."
     if repository.allows(who, needed) or (author_may and who is issue.user and repository.allows(who, "read")):
@@ -61,6 +61,6 @@ def refusal(who: Account | None, issue: Issue, verb: str) -> str | None:
     return f"Only people with the role {needed}{authors} may do this. {who.login} has {held} on {repository.full_name}."
 
 
-def _touched(issue: Issue, verb: str) -> Repository | None:
+def _target_repository(issue: Issue, verb: str) -> Repository | None:
     """A suggestion is committed to the head branch, which may be in a fork."""
     return issue.head_repository if verb == "apply" and isinstance(issue, PullRequest) else issue.repository

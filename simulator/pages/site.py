@@ -52,17 +52,17 @@ class Site:
     def add_routes(self, router: web.UrlDispatcher) -> None:
         router.add_post("/acting", self.act_as)
         for where, show in PAGES:
-            router.add_get(where, self._showing(show))
+            router.add_get(where, self._serve_page(show))
         router.add_get(_REPOSITORY + "/runs/{number:[0-9]+}", self.check_run)
         for where, verb in FORMS:
-            router.add_post(where, self._doing(verb))
+            router.add_post(where, self._serve_form(verb))
 
     async def act_as(self, request: web.Request) -> web.Response:
         """Be somebody else from now on; somebody new is a stranger everywhere."""
         visit = await self._visit(request)
         login = visit.form.get("other", "").strip() or visit.form.get("login", "")
         if not _LOGIN.fullmatch(login):
-            return _refused(visit, 422, "A login has letters, digits and single hyphens, at most 39.")
+            return _render_refusal(visit, 422, "A login has letters, digits and single hyphens, at most 39.")
         answer = _see_other(visit.form.get("back", ""))
         answer.set_cookie(COOKIE, self.world.account(login).login, path="/", samesite="Lax", httponly=True)
         return answer
@@ -72,29 +72,29 @@ class Site:
         try:
             return _see_other(checks.pull_of(visit))
         except Refusal as refusal:
-            return _refused(visit, refusal.status, told(refusal))
+            return _render_refusal(visit, refusal.status, explain_refusal(refusal))
 
-    def _showing(self, show: Page) -> Handler:
+    def _serve_page(self, show: Page) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
             visit = await self._visit(request)
             try:
                 return _answer(show(visit))
             except Refusal as refusal:
-                return _refused(visit, refusal.status, told(refusal))
+                return _render_refusal(visit, refusal.status, explain_refusal(refusal))
 
         return handle
 
-    def _doing(self, verb: Verb) -> Handler:
+    def _serve_form(self, verb: Verb) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
             visit = await self._visit(request)
             try:
                 return _see_other(await verb(visit))
             except PermissionError as error:
-                return _refused(visit, 403, str(error))
+                return _render_refusal(visit, 403, str(error))
             except Refusal as refusal:
-                return _refused(visit, refusal.status, told(refusal))
+                return _render_refusal(visit, refusal.status, explain_refusal(refusal))
             except LookupError as error:
-                return _refused(visit, 422, str(error.args[0]))
+                return _render_refusal(visit, 422, str(error.args[0]))
 
         return handle
 
@@ -104,7 +104,7 @@ class Site:
         return Visit(self.world, request.rel_url.raw_path, request.match_info, request.query, fields, login)
 
 
-def told(refusal: Refusal) -> str:
+def explain_refusal(refusal: Refusal) -> str:
     """GitHub's message and what it says about each field."""
     errors = cast("list[Json | str]", refusal.body.get("errors", []))
     details = [error if isinstance(error, str) else str(error.get("message") or error) for error in errors]
@@ -116,7 +116,7 @@ def _answer(shown: Html, status: int = 200) -> web.Response:
     return web.Response(status=status, text=shown.text, content_type="text/html", headers=headers)
 
 
-def _refused(visit: Visit, status: int, message: str) -> web.Response:
+def _render_refusal(visit: Visit, status: int, message: str) -> web.Response:
     title = {403: "You may not do this", 404: "Not found"}.get(status, "This was refused")
     back = re.sub(r"/[a-z]+$", "", visit.here) or "/"  # from a form's address to the page it was on
     content = div("refused", element("h1", title), element("p", message), element("p", link(back, "Back")))

@@ -33,20 +33,20 @@ def across(*content: Content, class_: str) -> Html:
     return element("tr", element("td", *content, colspan=3), class_=class_)
 
 
-def scrolling(*rows: Content) -> Html:
+def render_table(*rows: Content) -> Html:
     columns = [element("col", class_="number"), element("col", class_="number"), element("col")]
     return div("diff", element("table", element("colgroup", columns), *rows))
 
 
-def changed_lines(old: Sequence[str], new: Sequence[str]) -> Html:
+def render_change(old: Sequence[str], new: Sequence[str]) -> Html:
     rows = [_row("", "", f"-{line}") for line in old] + [_row("", "", f"+{line}") for line in new]
-    return scrolling(rows or across("Nothing: the lines are removed", class_="hunk"))
+    return render_table(rows or across("Nothing: the lines are removed", class_="hunk"))
 
 
 def context(hunk: str, lines: int) -> Html:
     """The last lines of a hunk, as they stand above a comment."""
     shown = parse_hunks(hunk)[-lines:]
-    return scrolling([_row(line.old, line.new, line.text) for line in shown])
+    return render_table([_row(line.old, line.new, line.text) for line in shown])
 
 
 def hunks(patch: str, lines: Sequence[DiffLine], anchor: str, below: LineContent, number: LineContent) -> Html:
@@ -62,4 +62,4 @@ def hunks(patch: str, lines: Sequence[DiffLine], anchor: str, below: LineContent
         old = [line.old, number(line)] if line.new is None else line.old
         new = [line.new, number(line)] if line.new is not None else None
         rows += [_row(old, new, line.text, identifier), below(line)]
-    return scrolling(*rows)
+    return render_table(*rows)

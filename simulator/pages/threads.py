@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from simulator.diff import parse_hunks
 from simulator.pages import tables
-from simulator.pages.html import Content, Html, button, div, element, fold, hidden, join, link, span, text_area
+from simulator.pages.html import Content, Html, button, div, element, fold, join, link, render_hidden, span, text_area
 from simulator.pages.layout import person, verb_form
 from simulator.pages.markdown import Scope, render
-from simulator.pages.remarks import anchor_of, minimised, reactions, remark
+from simulator.pages.remarks import anchor_of, minimise, reactions, remark
 from simulator.pages.visit import Visit, address
 from simulator.state import PullRequest, ReviewComment, Thread
 
 _CONTEXT = 4
 
 
-def in_conversation(visit: Visit, thread: Thread) -> Html:
+def show_in_conversation(visit: Visit, thread: Thread) -> Html:
     """With the diff above it; collapsed once it is resolved or outdated, as on GitHub."""
     first = thread.comments[0]
     name = link(address(thread.pull, "files") + f"#{anchor_of(first)}", element("code", first.path))
@@ -25,7 +25,7 @@ def in_conversation(visit: Visit, thread: Thread) -> Html:
     return div("thread", div("thread-title", title), context, comments(visit, thread))
 
 
-def in_files(visit: Visit, thread: Thread) -> Html:
+def show_in_files(visit: Visit, thread: Thread) -> Html:
     if thread.resolved:
         return fold(join("Thread", _badges(thread)), comments(visit, thread), class_="thread")
     return div("thread", comments(visit, thread))
@@ -37,7 +37,7 @@ def comments(visit: Visit, thread: Thread) -> Html:
 
 def _comment(visit: Visit, comment: ReviewComment) -> Html:
     pull = comment.pull
-    text = render(comment.body, Scope(pull.repository, _replaced(comment), _apply(visit, comment)))
+    text = render(comment.body, Scope(pull.repository, _list_replaced(comment), _apply(visit, comment)))
     box = remark(
         visit,
         pull,
@@ -47,7 +47,7 @@ def _comment(visit: Visit, comment: ReviewComment) -> Html:
         text,
         reactions(visit, pull, comment),
     )
-    return minimised(comment.minimized, box)
+    return minimise(comment.minimized, box)
 
 
 def _answers(visit: Visit, thread: Thread) -> Html:
@@ -63,7 +63,7 @@ def _answers(visit: Visit, thread: Thread) -> Html:
 
 def tab(visit: Visit, **fields: str | int) -> list[Content]:
     """The fields of a form that comes back to the tab it was on."""
-    return hidden(tab="files" if visit.here.endswith("/files") else "", **fields)
+    return render_hidden(tab="files" if visit.here.endswith("/files") else "", **fields)
 
 
 def _apply(visit: Visit, comment: ReviewComment) -> Html | None:
@@ -74,7 +74,7 @@ def _apply(visit: Visit, comment: ReviewComment) -> Html | None:
     return verb_form(visit, pull, "apply", tab(visit, comment=comment.id), button("Apply suggestion", class_="primary"))
 
 
-def _replaced(comment: ReviewComment) -> list[str]:
+def _list_replaced(comment: ReviewComment) -> list[str]:
     lines = [line.text[1:] for line in parse_hunks(comment.diff_hunk) if line.new is not None]
     return lines[-_span(comment) :] if comment.side == "RIGHT" else []
 
@@ -101,5 +101,5 @@ def _badges(thread: Thread) -> list[Content]:
     return [" ", outdated, resolved]
 
 
-def of_review(pull: PullRequest, review_id: int) -> list[Thread]:
+def list_threads(pull: PullRequest, review_id: int) -> list[Thread]:
     return [thread for thread in pull.threads if thread.comments[0].review.id == review_id]

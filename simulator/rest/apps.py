@@ -38,8 +38,8 @@ def create_token(call: Call) -> Answer:
     installation = _installation(call)
     if installation.suspended_at is not None:
         raise Refusal(403, "This installation has been suspended")
-    permissions = _narrowed(installation, cast(Json, call.body.get("permissions") or {}))
-    chosen = _chosen(installation, call.body)
+    permissions = _narrow_permissions(installation, cast(Json, call.body.get("permissions") or {}))
+    chosen = _select_repositories(installation, call.body)
     token = call.world.new_token("ghs_", timedelta(hours=1))
     token.installation, token.permissions = installation, permissions
     token.repository_ids = None if chosen is None else {repository.id for repository in chosen}
@@ -54,7 +54,7 @@ def create_token(call: Call) -> Answer:
     return Answer(201, body)
 
 
-def _narrowed(installation: Installation, wanted: Json) -> dict[str, str]:
+def _narrow_permissions(installation: Installation, wanted: Json) -> dict[str, str]:
     for name, level in wanted.items():
         held = installation.permissions.get(name, "none")
         if level not in _LEVELS or _LEVELS.index(level) > _LEVELS.index(held):
@@ -62,7 +62,7 @@ def _narrowed(installation: Installation, wanted: Json) -> dict[str, str]:
     return dict(wanted) or dict(installation.permissions)
 
 
-def _chosen(installation: Installation, body: Json) -> list[Repository] | None:
+def _select_repositories(installation: Installation, body: Json) -> list[Repository] | None:
     names, ids = body.get("repositories"), body.get("repository_ids")
     if names is None and ids is None:
         return None

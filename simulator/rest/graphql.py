@@ -54,16 +54,16 @@ class Node:
         if asked.name not in self.fields:
             raise QueryError(f"Field '{asked.name}' doesn't exist on type '{self.type_name}'")
         value = self.fields[asked.name]
-        return _shown(value(asked) if callable(value) else value, asked)
+        return _render_value(value(asked) if callable(value) else value, asked)
 
 
-def _shown(value: Value, asked: Field) -> Any:
+def _render_value(value: Value, asked: Field) -> Any:
     if isinstance(value, Node):
         if not asked.fields:
             raise QueryError(f"Field must have selections (field '{asked.name}' returns {value.type_name})")
         return value.select(asked.fields)
     if isinstance(value, list):
-        return [_shown(item, asked) for item in cast(list[Value], value)]
+        return [_render_value(item, asked) for item in cast(list[Value], value)]
     return value
 
 
@@ -165,7 +165,7 @@ def _pull(pull: PullRequest) -> Node:
 
 def _repository(call: Call, asked: Field) -> Node | None:
     name = f"{asked.arguments.get('owner')}/{asked.arguments.get('name')}"
-    repository = access.visible(call.world, call.caller, name, ("pull_requests:read",))
+    repository = access.find_visible(call.world, call.caller, name, ("pull_requests:read",))
 
     def pull(inner: Field) -> Node:
         found = repository.issues.get(int(inner.arguments.get("number") or 0))
@@ -196,7 +196,7 @@ def _node(call: Call, asked: Field) -> Node:
 
 def _need(call: Call, repository: Repository, *needs: str) -> None:
     for needed in needs:
-        access.visible(call.world, call.caller, repository.full_name, (needed,))
+        access.find_visible(call.world, call.caller, repository.full_name, (needed,))
 
 
 def _set_resolved(call: Call, values: Json, resolved: bool) -> Node:
@@ -250,18 +250,18 @@ def _subject(call: Call, node_id: str) -> IssueComment | ReviewComment | Review:
         known["PRR"] = {review.id: review for pull in call.world.all_pulls() for review in pull.reviews}
     found = known.get(kind, {}).get(int(number) if number.isdigit() else 0)
     if found is None:
-        raise _unresolved(node_id)
+        raise _node_not_found(node_id)
     return found
 
 
-def _unresolved(node_id: str) -> Refusal:
+def _node_not_found(node_id: str) -> Refusal:
     return Refusal(404, f"Could not resolve to a node with the global id of '{node_id}'.")
 
 
 def _pull_by_node(call: Call, node_id: str) -> PullRequest:
     found = next((pull for pull in call.world.all_pulls() if f"PR_{pull.id}" == node_id), None)
     if found is None:
-        raise _unresolved(node_id)
+        raise _node_not_found(node_id)
     return found
 
 
@@ -283,7 +283,7 @@ def _update_pull(call: Call, values: Json) -> Node:
 def _update_comment(call: Call, values: Json) -> Node:
     found = _subject(call, str(values.get("id")))
     if not isinstance(found, IssueComment):
-        raise _unresolved(str(values.get("id")))
+        raise _node_not_found(str(values.get("id")))
     _need(call, found.repository, "issues:write")
     conversation.edit_comment(call.world, found, call.actor, values.get("body"))
     return Node("UpdateIssueCommentPayload", {"clientMutationId": None})
@@ -325,7 +325,7 @@ def answer(call: Call) -> Answer:
     """Errors come with status 200, as GraphQL has it."""
     query, variables = str(call.body.get("query") or ""), cast(Json, call.body.get("variables") or {})
     schema = call.world.graphql_schema
-    refused = schema.mistakes(query, variables) if schema is not None else ()
+    refused = schema.find_mistakes(query, variables) if schema is not None else ()
     if refused:
         return Answer(200, {"errors": [{"message": message} for message in refused]})
     try:
@@ -334,7 +334,7 @@ def answer(call: Call) -> Answer:
         return Answer(200, {"errors": [{"message": str(error)}]})
     if schema is not None:
         data = cast(Json, cast(Json, answered.body).get("data") or {})
-        call.world.unpublished += schema.differences(query, variables, data)
+        call.world.unpublished += schema.find_differences(query, variables, data)
     return answered
 
 

@@ -39,7 +39,7 @@ def create_status(call: Call) -> Answer:
     return Answer(201, protection_shapes.status(call.world, repository, made))
 
 
-def _resolved(call: Call, repository: Repository) -> str:
+def _resolve_ref(call: Call, repository: Repository) -> str:
     sha = repository.git.resolve(call.params["ref"])
     if sha is None:
         raise Refusal(404, "Not Found")
@@ -48,14 +48,14 @@ def _resolved(call: Call, repository: Repository) -> str:
 
 def list_statuses(call: Call) -> Answer:
     repository = call.repository("statuses:read")
-    sha = _resolved(call, repository)
+    sha = _resolve_ref(call, repository)
     newest_first = [status for status in reversed(repository.statuses) if status.sha == sha]
     return call.page(newest_first, lambda status: protection_shapes.status(call.world, repository, status))
 
 
 def show_combined_status(call: Call) -> Answer:
     repository = call.repository("statuses:read")
-    sha = _resolved(call, repository)
+    sha = _resolve_ref(call, repository)
     found = protecting.newest_statuses(repository, sha)
     answer = call.page(
         found, lambda status: protection_shapes.simple_status(call.world, repository, status), "statuses"

@@ -32,7 +32,7 @@ async def serve(file: Path) -> None:
 
 
 @asynccontextmanager
-async def replayed(answers: Mapping[str, object], folder: Path) -> AsyncGenerator[str]:
+async def serve_answers(answers: Mapping[str, object], folder: Path) -> AsyncGenerator[str]:
     """Serve these answers from a process of its own; its address."""
     file = folder / "answers.json"
     file.write_text(json.dumps(answers))

@@ -23,7 +23,7 @@ STARTS, ROUNDS = 20, 5
 
 async def test_start_per_level() -> None:
     """Median of 20 starts of a program that does nothing, level by level in turn."""
-    sandbox = await probing.sandbox()
+    sandbox = await probing.make_sandbox()
     levels = [level for level in sandbox.levels if level.works]
     times: dict[int, list[float]] = {level.level: [] for level in levels}
     with sandbox.folder() as folder:
@@ -45,15 +45,15 @@ async def test_checks_against_command_lines(tmp_path: Path) -> None:
         print(f"\n\nLayers 1 and 2, median of {ROUNDS}. {toolbox.containment}")
         for count in (5, 20):
             sources = _sources(count)
-            ours, theirs = await _compared(sources, toolbox, _copied(sources, tmp_path / str(count)))
+            ours, theirs = await _compare(sources, toolbox, _copy(sources, tmp_path / str(count)))
             size = sum(len(source.read_bytes()) for source in sources) / 1000
             line = f"Forge {ours:5.2f} s   command lines {theirs:5.2f} s   {ours / theirs:5.2f}"
             print(f"{count:2} files, {size:4.0f} kB: {line}")
 
 
-async def _compared(sources: Sequence[Path], toolbox: Toolbox, folder: Path) -> list[float]:
+async def _compare(sources: Sequence[Path], toolbox: Toolbox, folder: Path) -> list[float]:
     """The seconds of Forge, and those of ruff, bandit and detect-secrets started at once."""
-    change, versions = change_of(_edited(sources))
+    change, versions = change_of(_edit(sources))
 
     async def checks() -> None:
         result = await run_checks(change, versions, project={}, linters=(), dependencies=None, toolbox=toolbox)
@@ -73,7 +73,7 @@ def _sources(count: int) -> list[Path]:
     return ordinary[:: len(ordinary) // count][:count]
 
 
-def _edited(sources: Sequence[Path]) -> Versions:
+def _edit(sources: Sequence[Path]) -> Versions:
     """Each file with a function added in the middle, as a change of it."""
     added = "\n\ndef added(command):\n    return subprocess.run(command, shell=True)\n\n\n"
     versions: dict[str, tuple[str, str]] = {}
@@ -83,7 +83,7 @@ def _edited(sources: Sequence[Path]) -> Versions:
     return versions
 
 
-def _copied(sources: Sequence[Path], folder: Path) -> Path:
+def _copy(sources: Sequence[Path], folder: Path) -> Path:
     folder.mkdir()
     for number, source in enumerate(sources):
         shutil.copyfile(source, folder / f"module_{number}.py")

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from workspace.dependency_cache import MOST, DependencyCache
-from workspace.sandbox.sandbox import unprivileged_account
+from workspace.sandbox.sandbox import find_account
 from workspace.temporary import remove_tree
 
 ROUNDS, FOLDERS, EACH, SIZE = 3, 50, 100, 40_000
@@ -35,7 +35,7 @@ async def test_a_copy_against_cp(tmp_path: Path) -> None:
         copy = tmp_path / f"copy-{number}"
         copy.mkdir()
         started = time.perf_counter()
-        await kept.copy_to(copy, unprivileged_account("nobody"))
+        await kept.copy_to(copy, find_account("nobody"))
         ours.append(time.perf_counter() - started)
         remove_tree(copy)
         started = time.perf_counter()

@@ -13,15 +13,15 @@ import aiohttp
 import orjson
 from aiohttp import web
 
-from bot.app import forge, served
+from bot.app import forge, serve
 from bot.clock import SystemClock
 from bot.webhook import Door
 from memory.db.engine import sync_engine
 from pipeline.intake import Intake
-from pipeline.worker import client
+from pipeline.worker import build_client
 from simulator import Simulator
 from tests.bench.load import Load, Result, from_another_process
-from tests.bench.recorded import replayed
+from tests.bench.recorded import serve_answers
 from tests.stories.driver import SECRET, settings
 
 SECONDS = 5.0
@@ -31,7 +31,7 @@ Handler = Callable[[web.Request], Awaitable[web.Response]]
 async def test_webhooks_per_second(tmp_path: Path) -> None:
     """64 connections, a payload as GitHub sends it; every row of the table in the same run."""
     body = await _payload(tmp_path)
-    bare = await _measure(_verified, body)
+    bare = await _measure(_verify, body)
     with _Table(tmp_path / "plain.db") as insert:
         plain = await _measure(insert, body)
     async with _door(tmp_path) as door:
@@ -56,11 +56,11 @@ async def test_answers_while_workers_run(tmp_path: Path) -> None:
         body.write_bytes(await _open_pull_request(github))
         answers = await _answers(github, json.loads(body.read_bytes()))
     print("\n\nWebhook to answer at 100/s, in one process with the workers that do what the webhooks ask")
-    async with replayed(answers, tmp_path) as address:
+    async with serve_answers(answers, tmp_path) as address:
         for name, event in (("Forge: all with work in them", "pull_request"), ("Forge: all ignored", "star")):
             url = f"sqlite:///{tmp_path / event}.db"
             those = settings(url, tmp_path, github, github_api_url=address, queue_polling=0.2)
-            async with forge(those) as running, served(running) as port:
+            async with forge(those) as running, serve(running) as port:
                 result = await from_another_process(
                     Load(port, SECRET, event, str(body), SECONDS, connections=32, rate=100)
                 )
@@ -97,7 +97,7 @@ async def _measure(handler: Handler, body: Path, event: str = "pull_request") ->
         await runner.cleanup()
 
 
-async def _verified(request: web.Request) -> web.Response:
+async def _verify(request: web.Request) -> web.Response:
     await _payload_of(request)
     return web.Response(status=202)
 
@@ -140,7 +140,7 @@ async def _door(folder: Path) -> AsyncGenerator[Door]:
     async with Simulator(folder / "github") as github, forge(settings(url, folder, github), door=False):
         pass  # makes the tables
     engine = sync_engine(url, busy_seconds=2.5)
-    intake = Intake(engine, client(engine))
+    intake = Intake(engine, build_client(engine))
     intake.start()
     try:
         yield Door(intake, SystemClock(), 1, [SECRET])

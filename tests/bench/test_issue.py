@@ -28,15 +28,15 @@ from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from agents.llm.tokens import estimate
 from memory.db.tables import RunRow
-from pipeline.context import WORTH_TELLING
-from pipeline.steps import Call, durable
+from pipeline.context import PROGRESS_DELAY
+from pipeline.steps import Call, run_durable_step
 from simulator import RequestInfo, Simulator
 from simulator.state import Issue, PullRequest, Repository
 from tests.bench.test_tokens import FRAME
-from tests.chaos.model import SHOP, planning, shop
+from tests.chaos.model import SHOP, build_planner, shop
 from tests.clock import MovableClock
-from tests.databases import fresh
-from tests.stories.driver import PATIENT, SECRET, Story, chapter
+from tests.databases import create_database
+from tests.stories.driver import PATIENT, SECRET, Story, run_forge
 from tests.toolchain import toolchain
 
 ANSWER = 5.0  # seconds a model takes
@@ -131,7 +131,7 @@ def _texts(messages: Iterable[ModelMessage]) -> Iterable[str]:
 
 
 @dataclass
-class Measured:
+class Measurements:
     """Everything Forge did in a story, step by step."""
 
     steps: list[Step] = field(default_factory=list[Step])
@@ -140,11 +140,11 @@ class Measured:
     async def step(self, name: str, call: Call) -> dict[str, Any]:
         """A durable step that is timed, its note in the journal included."""
         began = time.perf_counter()
-        answer = await durable(name, call)
+        answer = await run_durable_step(name, call)
         self.steps.append(Step(DBOS.workflow_id or "", name, began, time.perf_counter()))
         return answer
 
-    def spent(self, runs: Sequence[RunRow], began: float) -> dict[str, float]:
+    def sum_seconds(self, runs: Sequence[RunRow], began: float) -> dict[str, float]:
         """Seconds from this moment to the end of the issue's run, by what they went to; each counts once."""
         [issue] = [run.id for run in runs if run.trigger == "issue"]
         reviews = tuple(run.id for run in runs if run.trigger != "issue")
@@ -195,21 +195,21 @@ def _group(name: str) -> str:
 
 
 @asynccontextmanager
-async def measured(
+async def open_measured(
     folder: Path, model: ScriptedModel, seconds: float = 0.0, **settings: object
-) -> AsyncGenerator[tuple[Story, Measured]]:
+) -> AsyncGenerator[tuple[Story, Measurements]]:
     """A story on SQLite whose steps and calls are timed.
 
     :param seconds: that each answer of the model takes.
     :param settings: other than those of stories.
     """
-    watched, clock, known = Measured(), MovableClock(), model.language_model
+    watched, clock, known = Measurements(), MovableClock(), model.language_model
     models = Models.only(replace(known, model=Slow(known.model, seconds, watched.calls)))
     folder.mkdir(exist_ok=True)
-    url, patient = fresh("sqlite", folder), replace(PATIENT, telling=WORTH_TELLING)
+    url, patient = create_database("sqlite", folder), replace(PATIENT, telling=PROGRESS_DELAY)
     async with (
         Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
-        chapter(github, clock, url, folder, patient, models, watched.step, **settings) as told,
+        run_forge(github, clock, url, folder, patient, models, watched.step, **settings) as told,
     ):
         yield told, watched
 
@@ -233,7 +233,7 @@ def print_tokens(calls: Sequence[Asked], repository: Repository, issue: Issue, p
 
 async def test_time_beyond_the_model_of_a_run_that_reads(tmp_path: Path) -> None:
     """The same as below, but for each of its tasks the model reads some files first, a turn for each."""
-    spent = await _carried_out(tmp_path / "reads", LOOKS, write_interval=1.0)
+    spent = await _carry_out(tmp_path / "reads", LOOKS, write_interval=1.0)
     whole, beyond = sum(spent.values()), sum(spent.values()) - spent[MODEL]
     print(f"\n\nThe run of an issue whose model reads {LOOKS} files for each task, {ANSWER:.0f} s for each answer")
     print(f"{spent[MODEL] / ANSWER:.0f} answers; {beyond:.1f} s beyond them, {beyond / whole:.1%}; bar {BAR:.0%}")
@@ -242,8 +242,8 @@ async def test_time_beyond_the_model_of_a_run_that_reads(tmp_path: Path) -> None
 async def test_time_beyond_the_model(tmp_path: Path) -> None:
     """Two tasks, a review, a test that fails, its analysis, what mends it, and all that once more."""
     print(f"\n\nThe run of an issue, {ANSWER:.0f} s for each answer of the model; SQLite, GitHub on this machine")
-    unpaced = await _carried_out(tmp_path / "unpaced", write_interval=0)
-    paced = await _carried_out(tmp_path / "paced", write_interval=1.0, tells=True)
+    unpaced = await _carry_out(tmp_path / "unpaced", write_interval=0)
+    paced = await _carry_out(tmp_path / "paced", write_interval=1.0, tells=True)
     by_hand = _by_hand(tmp_path / "by hand")
     print(f"{'seconds of':36}{'writes unpaced':>16}{'as deployed':>16}")
     for what in sorted(paced, key=lambda what: -paced[what]):
@@ -257,20 +257,20 @@ async def test_time_beyond_the_model(tmp_path: Path) -> None:
     print(f"the same tests started three times by hand: {3 * by_hand:.2f} s")
 
 
-async def _carried_out(folder: Path, looks: int = 0, *, tells: bool = False, **settings: object) -> dict[str, float]:
+async def _carry_out(folder: Path, looks: int = 0, *, tells: bool = False, **settings: object) -> dict[str, float]:
     """Have the issue carried out until its pull request is ready; what the time went to.
 
     :param looks: files that the model reads first for whatever it does.
     :param tells: whether writes and tokens are printed.
     """
-    model = planning("low", looks)
-    async with measured(folder, model, ANSWER, queue_polling=0.2, **settings) as (told, watched):
+    model = build_planner("low", looks)
+    async with open_measured(folder, model, ANSWER, queue_polling=0.2, **settings) as (told, watched):
         repository, alice = told.repository(shop(looks))
         issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
-        await told.rest()
+        await told.settle()
         before, began = len(told.github.requests), time.perf_counter()
         await alice.label(issue, "forge")
-        await told.rest()
+        await told.settle()
         [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
         told.answers(issue)
         told.comments(pull)
@@ -279,7 +279,7 @@ async def _carried_out(folder: Path, looks: int = 0, *, tells: bool = False, **s
         if tells:
             print(f"{writes.total()} writes to GitHub: {dict(writes.most_common())}")
             print_tokens(watched.calls, repository, issue, pull)
-        return watched.spent(await told.runs(), began)
+        return watched.sum_seconds(await told.runs(), began)
 
 
 def _kind(request: RequestInfo) -> str:

@@ -25,7 +25,7 @@ def test_validator_against_git_apply(tmp_path: Path) -> None:
     """Files of 400 lines, three hunks each, among 20,000 others; the change as a patch and as a whole before a push."""
     text = "".join(f"    value_{line} = compute({line}, seed=7)\n" for line in range(LINES))
     before = {f"src/package_{i % 100}/module_{i}.py": text.encode() for i in range(FILES)}
-    after = {path: _edited(text, i).encode() for i, path in enumerate(before)}
+    after = {path: _edit(text, i).encode() for i, path in enumerate(before)}
     git = Git(tmp_path)
     diff = git.diff(before, after)
     git.run("read-tree", git.tree(before))
@@ -65,7 +65,7 @@ def _compare(name: str, diff: bytes, base: Tree, git: Git, budget: float, most: 
     assert ours < most
 
 
-def _edited(text: str, seed: int) -> str:
+def _edit(text: str, seed: int) -> str:
     lines = text.splitlines(keepends=True)
     for place in (20, 150, 390):
         lines[place] = f"    changed = {seed}\n    added = {place}\n"

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel, Uses
 from simulator.state import Issue, PullRequest, Repository
-from tests.bench.test_issue import measured, print_tokens
+from tests.bench.test_issue import open_measured, print_tokens
 from tests.stories.driver import Story
 from tests.toolchain import toolchain
 
@@ -120,22 +120,22 @@ async def test_an_improvement_of_a_real_package(tmp_path: Path) -> None:
     """Code, tests and a note; what the implementer got wrong the package's tests find, and the second diff mends."""
     files = _files(tmp_path)
     before, seconds = _tests_by_hand(files, tmp_path / "by hand")
-    async with measured(tmp_path / "forge", _model()) as (told, watched):
+    async with open_measured(tmp_path / "forge", _model()) as (told, watched):
         repository, alice = told.repository(files, "octo-org/boltons")
         words = "mathutils has ceil and floor for a list of options, but nothing that rounds to the nearest of them."
         issue = await alice.open_issue(repository, "mathutils: the nearest option", words)
-        await told.rest()
+        await told.settle()
         began = time.perf_counter()
         await alice.comment(issue, "/forge run")
-        await told.rest()
+        await told.settle()
         assert told.gates(issue) == ["architecture_approval"]
         await alice.comment(issue, "/forge approve")
-        await told.rest()
+        await told.settle()
         [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
         _assert_carried_out(told, repository, issue, pull, before)
         run = next(each for each in await told.runs() if each.trigger == "issue")
         assert (run.state, run.reason) == ("completed", "proposed")
-        tests = watched.spent(await told.runs(), began)["tests in the sandbox"]
+        tests = watched.sum_seconds(await told.runs(), began)["tests in the sandbox"]
         print(f"\n\n{PACKAGE}: {len(files)} files, {before} tests of its own, {ADDED} added")
         print(f"in the sandbox, all tests twice and the failed one again: {tests:.1f} s; by hand once: {seconds:.1f} s")
         print_tokens(watched.calls, repository, issue, pull)
@@ -175,17 +175,17 @@ def _model() -> ScriptedModel:
     look = Uses([("read_file", {"path": "boltons/mathutils.py"}), ("grep", {"pattern": "def (ceil|floor)"})])
     model = ScriptedModel()
     model.when("== issue ", look, _plan())
-    model.when("== your task: T1", _patch(CODE, TESTS), _done("`nearest` is there.", "tests/test_mathutils.py"))
-    model.when("== your task: T2", _patch(NOTES), _done("The changelog names it."))
+    model.when("== your task: T1", _patch(CODE, TESTS), _report_done("`nearest` is there.", "tests/test_mathutils.py"))
+    model.when("== your task: T2", _patch(NOTES), _report_done("The changelog names it."))
     model.when("== what failed", {"failures": [_JUDGED]})
-    return model.when("== your task: mend", _patch(MENDED), _done("The slice begins at 0 at least."))
+    return model.when("== your task: mend", _patch(MENDED), _report_done("The slice begins at 0 at least."))
 
 
 def _patch(*diffs: str) -> Uses:
     return Uses([("apply_patch", {"diff": diff}) for diff in diffs])
 
 
-def _done(summary: str, *tests: str) -> dict[str, JsonValue]:
+def _report_done(summary: str, *tests: str) -> dict[str, JsonValue]:
     return {"summary": summary, "is_done": True, "tests_added": [*tests]}
 
 

@@ -15,8 +15,8 @@ from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, sync_engine
 from memory.db.tables import MemoryRow
 from memory.learned import vectors
-from memory.learned.recall import Asked, note, recall
-from tests.databases import Backend, drop, fresh
+from memory.learned.recall import RecallQuery, note, recall
+from tests.databases import Backend, create_database, drop_database
 
 ROUNDS, WORDS, ASKED, NOW = 40, 5_000, 16, datetime.now(UTC)
 SHORT, LONG = 256, 1536  # numbers of vectors; text-embedding-3-small makes as many as the second
@@ -29,45 +29,45 @@ Question = Callable[[RepositoryRef, Sequence[str]], Awaitable[object]]
 @pytest.mark.parametrize("memories", LAYOUTS)
 async def test_recall(memories: int, backend: Backend, tmp_path: Path) -> None:
     """Asked with as many words as a recall takes, of which each is in about a twentieth of the memories at most."""
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     database, chance = Database(url), random.Random(4)
     vocabulary = Vocabulary(chance)
-    await _filled(database, vocabulary, LAYOUTS[memories])
+    await _fill(database, vocabulary, LAYOUTS[memories])
     repositories = {size: number for number, size in enumerate(LAYOUTS[memories])}
-    await _embedded(database, chance, range(len(LAYOUTS[memories])), SHORT)
-    await _embedded(database, chance, repositories.values(), LONG)
+    await _embed(database, chance, range(len(LAYOUTS[memories])), SHORT)
+    await _embed(database, chance, repositories.values(), LONG)
     _settle(url)
     runs = iter(range(1_000_000))
 
     async def bare(repository: RepositoryRef, words: Sequence[str]) -> None:
-        await database.at_once(lambda connection: _bare(connection, words, repository.id))
+        await database.run_in_transaction(lambda connection: _bare(connection, words, repository.id))
 
-    async def unscoped(_: RepositoryRef, words: Sequence[str]) -> None:
-        await database.at_once(lambda connection: _bare(connection, words, None))
+    async def search_unscoped(_: RepositoryRef, words: Sequence[str]) -> None:
+        await database.run_in_transaction(lambda connection: _bare(connection, words, None))
 
-    async def recalled(repository: RepositoryRef, words: Sequence[str]) -> None:
-        assert await recall(database, Asked(repository, " ".join(words), (f"src/{words[0]}.py",)), NOW)
+    async def search_scoped(repository: RepositoryRef, words: Sequence[str]) -> None:
+        assert await recall(database, RecallQuery(repository, " ".join(words), (f"src/{words[0]}.py",)), NOW)
 
-    async def shared(repository: RepositoryRef, words: Sequence[str]) -> None:
-        assert await recall(database, Asked(repository, " ".join(words), organisation=True), NOW)
+    async def search_shared(repository: RepositoryRef, words: Sequence[str]) -> None:
+        assert await recall(database, RecallQuery(repository, " ".join(words), organisation=True), NOW)
 
-    async def noted(repository: RepositoryRef, words: Sequence[str]) -> None:
-        found = await recall(database, Asked(repository, " ".join(words)), NOW)
+    async def recall_and_note(repository: RepositoryRef, words: Sequence[str]) -> None:
+        found = await recall(database, RecallQuery(repository, " ".join(words)), NOW)
         await note(database, f"run {next(runs)}", Phase.review, "review", found, NOW)
 
     def by_meaning(numbers: int, *, organisation: bool) -> Question:
-        async def asked(repository: RepositoryRef, words: Sequence[str]) -> None:
-            about = Asked(repository, " ".join(words), organisation=organisation)
+        async def search_vectors(repository: RepositoryRef, words: Sequence[str]) -> None:
+            about = RecallQuery(repository, " ".join(words), organisation=organisation)
             assert await recall(database, about, NOW, meaning(chance, numbers))
 
-        return asked
+        return search_vectors
 
     questions = {
         "bare text search in the repository, ranked": bare,
-        "bare text search in the whole database": unscoped,
-        "recall": recalled,
-        "recall, with what the organisation shares": shared,
-        "recall, and noted": noted,
+        "bare text search in the whole database": search_unscoped,
+        "recall": search_scoped,
+        "recall, with what the organisation shares": search_shared,
+        "recall, and noted": recall_and_note,
         f"recall, with vectors of {SHORT}": by_meaning(SHORT, organisation=False),
         f"recall, with vectors of {LONG}": by_meaning(LONG, organisation=False),
         f"recall, with vectors of {SHORT}, shared, too": by_meaning(SHORT, organisation=True),
@@ -79,7 +79,7 @@ async def test_recall(memories: int, backend: Backend, tmp_path: Path) -> None:
         for name, seconds in zip(questions, times, strict=True):
             _print(name, seconds, times[0])
     await database.close()
-    drop(url)
+    drop_database(url)
 
 
 def meaning(chance: random.Random, numbers: int) -> vectors.Vector:
@@ -118,7 +118,7 @@ def _bare(connection: Connection, words: Sequence[str], repository_id: int | Non
     return connection.execute(text(query), {"words": lexemes}).all()
 
 
-async def _filled(database: Database, vocabulary: Vocabulary, sizes: Sequence[int]) -> None:
+async def _fill(database: Database, vocabulary: Vocabulary, sizes: Sequence[int]) -> None:
     rows = [_row(vocabulary, repository, number) for repository, size in enumerate(sizes) for number in range(size)]
     for start in range(0, len(rows), 5_000):
         async with database.transaction() as session:
@@ -133,11 +133,11 @@ def _settle(url: str) -> None:
     engine.dispose()
 
 
-async def _embedded(database: Database, chance: random.Random, repositories: Iterable[int], numbers: int) -> None:
+async def _embed(database: Database, chance: random.Random, repositories: Iterable[int], numbers: int) -> None:
     """Vectors for all of some repositories; a few different ones do."""
     some = [meaning(chance, numbers) for _ in range(100)]
     for repository_id in repositories:
-        while made := await vectors.missing(database, repository_id, some[0].model, 2_000):
+        while made := await vectors.list_missing(database, repository_id, some[0].model, 2_000):
             await vectors.keep(database, made, [some[number % len(some)] for number in range(len(made))])
 
 

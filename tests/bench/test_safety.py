@@ -16,20 +16,20 @@ from ulid import ULID
 from bot.clock import SystemClock
 from domain.config.configuration import Configuration
 from domain.events import EventType
-from domain.money import NO_CEILINGS, Limits, Outcome, Receipt, Reservation
-from domain.ports import Purse
+from domain.money import NO_CEILINGS, CallOutcome, Limits, Receipt, Reservation
+from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
 from memory.budgets import model_answers
 from memory.db.engine import Connection, Database
 from memory.db.tables import EventRow, ExecutorRow, PullRequestRow, RunRow, SpendRow
-from memory.reservations.reservations import StoredPurse
+from memory.reservations.reservations import PhaseBudget
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.model_calls.budgeted import Paying
-from tests.databases import Backend, drop, fresh
-from tests.rows import run_row, working
-from tests.stories.driver import story
-from tests.stories.test_gates import opened
+from pipeline.model_calls.budgeted import BudgetedCalls
+from tests.databases import Backend, create_database, drop_database
+from tests.rows import active_run, run_row
+from tests.stories.driver import open_story
+from tests.stories.test_gates import open_protected
 
 EVENTS, SPEND, RUNS, REPOSITORIES = 100_000, 20_000, 2_000, 50
 ROUNDS, DECISIONS = 200, 9
@@ -45,13 +45,13 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
     The checks are done when the first row of the reservation is written, as a bare read is when it is answered; that
     row and the commit are what it costs to hold the money.
     """
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     database = Database(url)
-    run = await _filled(database)
+    run = await _fill(database)
     services = _Only(database)
     journal = cast(WorkflowJournal, None)  # nothing is asked but the limits
-    guarded = Paying(services, journal, run, Phase.review, Configuration()).purse
-    money = StoredPurse(database, run, Phase.review, PLENTY, SystemClock())
+    guarded = BudgetedCalls(services, journal, run, Phase.review, Configuration()).budget
+    money = PhaseBudget(database, run, Phase.review, PLENTY, SystemClock())
     reserved: list[Reservation] = []
 
     taken: dict[str, list[float]] = defaultdict(list)
@@ -68,15 +68,15 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
             return time.perf_counter()
 
         began = time.perf_counter()
-        answered = await database.at_once(ask)
+        answered = await database.run_in_transaction(ask)
         taken["read"].append(answered - began)
 
     async def write() -> None:
         began = time.perf_counter()
-        await database.at_once(lambda connection: connection.execute(text("UPDATE executors SET pid = pid")))
+        await database.run_in_transaction(lambda connection: connection.execute(text("UPDATE executors SET pid = pid")))
         taken["write"].append(time.perf_counter() - began)
 
-    async def reserve(purse: Purse, name: str) -> None:
+    async def reserve(purse: ModelBudget, name: str) -> None:
         began = time.perf_counter()
         found = await purse.reserve(f"step {len(reserved)}", "anthropic:claude-haiku-4-5", 1)
         taken[name].append(time.perf_counter() - began)
@@ -86,7 +86,7 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
 
     async def settle() -> None:
         for each in reserved[-2:]:
-            await money.settle(each, Receipt(outcome=Outcome.answered, amount=0))
+            await money.settle(each, Receipt(outcome=CallOutcome.answered, amount=0))
         async with database.transaction() as session:  # an iteration is one call: the limit of calls is not the matter
             await session.execute(text("DELETE FROM spend WHERE step LIKE 'step %'"))
 
@@ -111,7 +111,7 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
     _print("all checks and the reservation, durable", median["all"], median["write"])
     _print("  beyond an empty write", median["all"] - median["write"], median["write"])
     await database.close()
-    drop(url)
+    drop_database(url)
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
@@ -121,12 +121,12 @@ async def test_decision_to_going_on(backend: Backend, tmp_path: Path) -> None:
     for number in range(DECISIONS):
         folder = tmp_path / str(number)
         folder.mkdir()
-        url = fresh(backend, folder)
-        async with story(url, folder, queue_polling=0.2) as told:
-            _, _, carol, pull, _ = await opened(told)
+        url = create_database(backend, folder)
+        async with open_story(url, folder, queue_polling=0.2) as told:
+            _, _, carol, pull, _ = await open_protected(told)
             told.clock.move(seconds=5)  # GitHub tells seconds only: an answer must be younger than the question
             await carol.comment(pull, "/forge approve")
-            await told.rest()
+            await told.settle()
             told.answers(pull)
             told.questions(pull)
             async with told.forge.services.database.transaction() as session:
@@ -138,7 +138,7 @@ async def test_decision_to_going_on(backend: Backend, tmp_path: Path) -> None:
                 moved = await session.scalar(
                     select(EventRow.time).where(EventRow.type == EventType.run_resumed.value).limit(1)
                 )
-        drop(url)
+        drop_database(url)
         assert accepted is not None
         assert moved is not None
         seconds.append((moved - _moment(accepted)).total_seconds())
@@ -157,12 +157,12 @@ class _Only(Services):
         object.__setattr__(self, "ceilings", NO_CEILINGS)
 
 
-async def _filled(database: Database) -> Run:
+async def _fill(database: Database) -> Run:
     """A ledger as after some months, and the newest run, which works and has made some calls."""
     chance, now = random.Random(4), datetime.now(UTC)
     ids = [str(ULID.from_datetime(now - timedelta(minutes=RUNS - number))) for number in range(RUNS)]
     rows = [run_row(each, number % REPOSITORIES, state="running") for number, each in enumerate(ids)]
-    run = working(ids[-1], (RUNS - 1) % REPOSITORIES)
+    run = active_run(ids[-1], (RUNS - 1) % REPOSITORIES)
     lease = ExecutorRow(id="bench", instance="bench", host="bench", pid=1, lease_until=now)  # for the empty write
     async with database.transaction() as session:
         session.add(PullRequestRow(repository_id=run.repository.id, number=run.number, fence=run.fence))

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from agents.review import reviewer
-from agents.review.model import questions
+from agents.review.model import build_questions
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.inline_comments import Remark
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.findings import findings
 from memory.runs import checkpoints
 from messages import review as review_texts
 from pipeline.publishing.publisher import choose_inline
 from safety.risk import Author as Writer
-from tests.databases import fresh
-from tests.rows import NOON, run_row, working
+from tests.databases import create_database
+from tests.rows import NOON, active_run, run_row
 from tests.unit.workspace.remotes import Author
 from workspace.git import Git
 from workspace.objects import Objects
@@ -60,46 +60,46 @@ async def test_the_loop_stands_still(tmp_path: Path) -> None:
         for name, files in floods().items():
             folder = tmp_path / name.replace(" ", "-")
             folder.mkdir()
-            await _reviewed(name, files, toolbox, folder)
+            await _review(name, files, toolbox, folder)
 
 
-async def _reviewed(name: str, files: Mapping[str, str], toolbox: Toolbox, folder: Path) -> None:
+async def _review(name: str, files: Mapping[str, str], toolbox: Toolbox, folder: Path) -> None:
     author, worst = Author(folder / "repo.git"), dict[str, float]()
     base = author.commit({"README.md": "x\n"})
     head = author.commit(files)
     code, configuration = Objects(Git(author.tree / ".git")), Configuration()
-    database = Database(fresh("sqlite", folder))
+    database = Database(create_database("sqlite", folder))
 
-    async def timed(what: str, doing: Callable[[], Awaitable[Some]]) -> Some:
-        async with _watched(what, worst):
+    async def time_call(what: str, doing: Callable[[], Awaitable[Some]]) -> Some:
+        async with _watch_loop(what, worst):
             return await doing()
 
     async def nothing() -> None:
         return None
 
     began = time.monotonic()
-    await timed("idle", lambda: asyncio.sleep(0.5))
-    change = await timed("read the change", lambda: code.change(base, head))
-    checked = await timed(
+    await time_call("idle", lambda: asyncio.sleep(0.5))
+    change = await time_call("read the change", lambda: code.change(base, head))
+    checked = await time_call(
         "layers 1 and 2", lambda: reviewer.check(change, code, toolbox, configuration, Writer(), nothing)
     )
-    versions = await timed("contents", lambda: code.versions(change.files))
-    await timed(
+    versions = await time_call("contents", lambda: code.versions(change.files))
+    await time_call(
         "prepare layer 3",
-        lambda: asyncio.to_thread(questions, change, versions, checked.findings, redact=outgoing),
+        lambda: asyncio.to_thread(build_questions, change, versions, checked.findings, redact=redact_outgoing),
     )
 
-    async def drawn() -> list[Remark]:
-        run = working("run")
+    async def draw_remarks() -> list[Remark]:
+        run = active_run("run")
         async with database.transaction() as session:
             session.add(run_row(run.id))
-        model = reviewer.without_model(checked, configuration, "no model")
-        review = await checkpoints.save_review(database, run, reviewer.draw(checked, model), NOON)
-        review_texts.outcome(review, review.findings, 0)
-        await findings.names(database, run.repository.id, run.number)
+        model = reviewer.skip_model(checked, configuration, "no model")
+        review = await checkpoints.save_review(database, run, reviewer.build_review(checked, model), NOON)
+        review_texts.render_outcome(review, review.findings, 0)
+        await findings.list_names(database, run.repository.id, run.number)
         return choose_inline(review, (), 25)
 
-    await timed("draw, keep and show", drawn)
+    await time_call("draw, keep and show", draw_remarks)
     await database.close()
     took = time.monotonic() - began
     cut = sum(layer.cut for layer in checked.layers)
@@ -109,7 +109,7 @@ async def _reviewed(name: str, files: Mapping[str, str], toolbox: Toolbox, folde
 
 
 @asynccontextmanager
-async def _watched(what: str, worst: dict[str, float]) -> AsyncGenerator[None]:
+async def _watch_loop(what: str, worst: dict[str, float]) -> AsyncGenerator[None]:
     async def beat() -> None:
         last = time.process_time()
         while True:

@@ -18,12 +18,20 @@ from agents.llm import messages
 from agents.llm.ask import Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.llm.tokens import estimate
-from agents.review.model import Report, ReviewQuestion, Verdicts, confirmed, findings_of, questions, second_look
+from agents.review.model import (
+    Report,
+    ReviewQuestion,
+    Verdicts,
+    build_questions,
+    build_second_look,
+    extract_findings,
+    keep_confirmed,
+)
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from tests.purses import OpenPurse
 from tests.unit.workspace.remotes import Author
-from workspace.diff import Limits
+from workspace.diff import DiffLimits
 from workspace.git import Git
 from workspace.objects import Objects
 
@@ -80,9 +88,9 @@ async def _review(folder: Path, name: str, old: str, new: str) -> Sent:
     author.git("rm", "-rq", ".")
     head = author.commit(_files(folder, name, new))
     objects = Objects(Git(author.tree / ".git"))
-    change = await objects.change(base, head, Limits())
+    change = await objects.change(base, head, DiffLimits())
     versions = await objects.versions(change.files)
-    plan = questions(change, versions, redact=str)
+    plan = build_questions(change, versions, redact=str)
     paths = sorted({path for question in plan.questions for path in question.lines})
     diff = author.git("diff", "--no-ext-diff", base, head, "--", *paths)
     return await _count(list(plan.questions), change, versions, estimate(diff))
@@ -95,27 +103,27 @@ async def _count(asked: list[ReviewQuestion], change: Change, versions: dict[str
     for question in asked:
         model.when(question.content, {"findings": [_claim(question, versions)]})
         answer = await ask(question, Report, model.language_model, purse)
-        found += findings_of(answer, question, change, versions, redact=str)
-    again = second_look(found, change, versions, redact=str)
+        found += extract_findings(answer, question, change, versions, redact=str)
+    again = build_second_look(found, change, versions, redact=str)
     assert again is not None
     assert len(found) == len(asked)
-    confirmed(found, await ask(again, Verdicts, model.language_model, purse))
+    keep_confirmed(found, await ask(again, Verdicts, model.language_model, purse))
     return Sent(
         diff=diff,
         reading=sum(_tokens(question, Report) for question in asked),
         second=_tokens(again, Verdicts),
         calls=len(model.calls),
-        fixed=sum(_fixed(question, Report) for question in asked) + _fixed(again, Verdicts),
+        fixed=sum(_count_fixed(question, Report) for question in asked) + _count_fixed(again, Verdicts),
     )
 
 
 def _tokens(question: Question, schema: type[Report] | type[Verdicts]) -> int:
-    return _fixed(question, schema) + estimate(question.content)
+    return _count_fixed(question, schema) + estimate(question.content)
 
 
-def _fixed(question: Question, schema: type[Report] | type[Verdicts]) -> int:
+def _count_fixed(question: Question, schema: type[Report] | type[Verdicts]) -> int:
     """The stable prefix: the same for every question of its kind, so that providers can cache it."""
-    tool = messages.parameters(schema).output_tools[0]
+    tool = messages.build_parameters(schema).output_tools[0]
     return FRAME + estimate(question.instructions) + estimate(json.dumps(tool.parameters_json_schema))
 
 

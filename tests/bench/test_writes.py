@@ -19,13 +19,13 @@ from typing import Any
 from bot.app import Patience
 from bot.github.pacing import Write
 from messages import review as review_texts
-from pipeline.steps import Call, durable
+from pipeline.steps import Call, run_durable_step
 from safety.write_rates import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.clock import MovableClock
-from tests.databases import fresh
-from tests.stories.driver import NO_MODEL, SECRET, Story, chapter
+from tests.databases import create_database
+from tests.stories.driver import NO_MODEL, SECRET, Story, run_forge
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW
 
 APP = "import os\n\n\ndef home() -> str:\n    return os.environ['HOME']\n"
@@ -41,24 +41,24 @@ MOST = 120.0  # seconds that anything is waited for
 CHECKS = list[float]()  # seconds that each review's checks took
 
 
-async def clocked(name: str, call: Call) -> dict[str, Any]:
+async def time_step(name: str, call: Call) -> dict[str, Any]:
     """A durable step, of which is noted how long checks take."""
     began = time.perf_counter()
-    answer = await durable(name, call)
+    answer = await run_durable_step(name, call)
     if name == "run the checks":
         CHECKS.append(time.perf_counter() - began)
     return answer
 
 
 @asynccontextmanager
-async def deployed(folder: Path) -> AsyncGenerator[Story]:
+async def deploy_forge(folder: Path) -> AsyncGenerator[Story]:
     """A Forge with the settings that an operator has who sets none."""
     folder.mkdir()
-    url, clock = fresh("sqlite", folder), MovableClock()
+    url, clock = create_database("sqlite", folder), MovableClock()
     more = {"write_interval": 1.0, "queue_polling": 0.2, "tool_workers": 2}
     async with (
         Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
-        chapter(github, clock, url, folder, Patience(), NO_MODEL, clocked, **more) as told,
+        run_forge(github, clock, url, folder, Patience(), NO_MODEL, time_step, **more) as told,
     ):
         yield told
 
@@ -86,7 +86,7 @@ def concludes(
     return found is not None and found.status == "completed" and conclusion in {None, found.conclusion}
 
 
-async def opened(alice: User, repository: Repository, branch: str, files: dict[str, str]) -> PullRequest:
+async def open_pull_request(alice: User, repository: Repository, branch: str, files: dict[str, str]) -> PullRequest:
     """A pull request from a branch of its own."""
     await alice.push(repository, branch, files, base="main")
     return await alice.open_pull_request(repository, branch)
@@ -100,7 +100,7 @@ async def verdict(told: Story, alice: User, repository: Repository, branch: str,
     return await when(lambda: concludes(told, pull)) - began
 
 
-async def answered(told: Story, alice: User, repository: Repository) -> float:
+async def time_answer(told: Story, alice: User, repository: Repository) -> float:
     """Seconds from `/forge help` to its answer: the way in and out, with next to nothing in between."""
     issue = await alice.open_issue(repository, "Help")
     began = time.perf_counter()
@@ -113,16 +113,16 @@ async def at_gate(told: Story, name: str) -> tuple[PullRequest, User]:
     repository, alice = told.repository({"app.py": APP, CI: WORKFLOW}, name)
     carol = told.github.user("carol")
     told.github.grant(repository, carol, "maintain")
-    pull = await opened(alice, repository, "workflow", CHANGED)
+    pull = await open_pull_request(alice, repository, "workflow", CHANGED)
     await when(lambda: check(told, pull, GATE) is not None)
-    await told.rest()
+    await told.settle()
     return pull, carol
 
 
 GATE = "Forge / gate: protected_paths"
 
 
-async def approved(told: Story, pull: PullRequest, carol: User, *, by_button: bool = False) -> tuple[float, float]:
+async def time_approval(told: Story, pull: PullRequest, carol: User, *, by_button: bool = False) -> tuple[float, float]:
     """Seconds from an approval to the gate's check green, and to the verdict's."""
     told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
     began = time.perf_counter()
@@ -136,7 +136,7 @@ async def approved(told: Story, pull: PullRequest, carol: User, *, by_button: bo
     return green, await when(lambda: concludes(told, pull, "success")) - began
 
 
-async def flooded(told: Story, alice: User, repository: Repository) -> list[float]:
+async def time_flood(told: Story, alice: User, repository: Repository) -> list[float]:
     """Open a pull request from each branch at once; seconds to each verdict."""
     began = time.perf_counter()
 
@@ -147,7 +147,7 @@ async def flooded(told: Story, alice: User, repository: Repository) -> list[floa
     return await asyncio.gather(*(one(number) for number in range(AT_ONCE)))
 
 
-def looked_at(told: Story) -> None:
+def view_all(told: Story) -> None:
     """Nothing that Forge said is left unseen."""
     for repository in told.github.world.repositories.values():
         for issue in repository.issues.values():
@@ -175,9 +175,9 @@ def row(what: str, seconds: Sequence[float], bar: float | None = None) -> None:
 
 async def test_what_people_wait_for(tmp_path: Path) -> None:
     print(f"\n\n{'seconds':58}{'median':>8}{'last':>8}")
-    async with deployed(tmp_path / "alone") as told:
+    async with deploy_forge(tmp_path / "alone") as told:
         repository, alice = told.repository({"app.py": APP})
-        there_and_back = [await answered(told, alice, repository) for _ in range(5)]
+        there_and_back = [await time_answer(told, alice, repository) for _ in range(5)]
         row("/forge help to its answer", there_and_back)
         answer = statistics.median(there_and_back)
         for what, files in (("nothing found", SAME), ("a finding, commented on", BROKEN)):
@@ -185,7 +185,7 @@ async def test_what_people_wait_for(tmp_path: Path) -> None:
             CHECKS.clear()
             for number in range(5):
                 took.append(await verdict(told, alice, repository, f"{what[0]}{number}", files))
-                await told.rest()
+                await told.settle()
             row(f"opened to verdict, {what}", took, VERDICT_BAR)
             row("  of which the checks", CHECKS)
             assert statistics.median(took) - statistics.median(CHECKS) < VERDICT_RATIO * answer
@@ -193,29 +193,29 @@ async def test_what_people_wait_for(tmp_path: Path) -> None:
             waited = list[tuple[float, float]]()
             for number in range(4):
                 pull, carol = await at_gate(told, f"octo-org/gate-{by_button}-{number}")
-                waited.append(await approved(told, pull, carol, by_button=by_button))
-                await told.rest()
+                waited.append(await time_approval(told, pull, carol, by_button=by_button))
+                await told.settle()
             how = "a button" if by_button else "a comment"
             row(f"approved by {how} to the gate's check green", [green for green, _ in waited], GREEN_BAR)
             row(f"approved by {how} to the verdict green", [both for _, both in waited])
             assert statistics.median(green for green, _ in waited) < GREEN_RATIO * answer
-        looked_at(told)
+        view_all(told)
 
 
 async def test_twenty_at_once(tmp_path: Path) -> None:
     print(f"\n\n{'seconds':58}{'median':>8}{'last':>8}")
     for what, files in (("nothing found", SAME), ("a finding each", BROKEN)):
-        async with deployed(tmp_path / what) as told:
+        async with deploy_forge(tmp_path / what) as told:
             repository, alice = told.repository({"app.py": APP})
             waiting, carol = await at_gate(told, "octo-org/quiet")
             for number in range(AT_ONCE):
                 each = {"app.py": f"{files['app.py']}# {number}\n"}  # heads of their own: one check is of one head
                 await alice.push(repository, f"b{number}", each, base="main")
-            flood = asyncio.create_task(flooded(told, alice, repository))
+            flood = asyncio.create_task(time_flood(told, alice, repository))
             await asyncio.sleep(2)
-            green, both = await approved(told, waiting, carol)
+            green, both = await time_approval(told, waiting, carol)
             took = await flood
-            await told.rest()
+            await told.settle()
             row(f"{AT_ONCE} opened at once to verdict, {what}", took, LAST_BAR)
             row("  meanwhile elsewhere: approved to the gate's check green", [green], GREEN_BAR)
             row("  meanwhile elsewhere: approved to the verdict green", [both])
@@ -226,4 +226,4 @@ async def test_twenty_at_once(tmp_path: Path) -> None:
             assert minute <= PER_MINUTE
             assert hour <= PER_HOUR
             assert green * FLOOD_SHARE < max(took)
-            looked_at(told)
+            view_all(told)

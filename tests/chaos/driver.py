@@ -15,15 +15,15 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from domain.gates import CHECK_ID
+from domain.gates import CHECK_ID_PREFIX
 from memory.db.engine import Database
 from simulator import Simulator
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.webhooks import Delivery
 from tests.chaos.process import Part, main
 from tests.clock import MovableClock
-from tests.databases import Backend, drop, fresh
-from tests.resting import still_open
+from tests.databases import Backend, create_database, drop_database
+from tests.resting import find_unfinished
 from tests.stories.driver import SECRET, settings
 
 PATIENCE = 240.0  # seconds a scene may take to come to rest
@@ -62,7 +62,7 @@ def never(_point: Point) -> bool:
 
 
 @dataclass(eq=False)
-class Forge:
+class ProcessSlot:
     """One process slot: started, killed and started again on the same database."""
 
     part: Part
@@ -86,7 +86,7 @@ class Forge:
         """SIGKILL: nothing is tidied up."""
         os.kill(self.pid, signal.SIGKILL)
 
-    async def buried(self) -> None:
+    async def wait_until_dead(self) -> None:
         """Wait until the killed process is gone for good."""
         if self.process is not None:
             await asyncio.to_thread(self.process.join)
@@ -95,7 +95,7 @@ class Forge:
 
 
 @dataclass(eq=False)
-class Stage:
+class ChaosStage:
     """A simulated GitHub and one Forge on one database; several scenes are played on it, one after the other.
 
     :param forge: what webhooks go to; the process that is killed.
@@ -103,10 +103,10 @@ class Stage:
     """
 
     github: Simulator
-    forge: Forge
+    forge: ProcessSlot
     database: Database
     clock: MovableClock
-    colleague: Forge | None = None
+    colleague: ProcessSlot | None = None
     passing: Passing | None = None  # what the scene does at a point, before it is passed
     dies: Chooser = never
     passed: list[Point] = field(default_factory=list[Point])
@@ -126,19 +126,19 @@ class Stage:
 
     async def start(self) -> None:
         """Start Forge, and have GitHub deliver to it again what it missed."""
-        await self.forge.buried()
+        await self.forge.wait_until_dead()
         await self._begin(self.forge)
         await self.github.settle()
-        for lost in self._lost():
+        for lost in self._find_unanswered():
             self.github.hooks.redeliver(lost)
 
     async def join(self, executor_id: str) -> None:
         """Start a worker on the same database."""
         settings = self.forge.part.settings.model_copy(update={"executor_id": executor_id})
-        self.colleague = Forge(replace(self.forge.part, settings=settings, door=False))
+        self.colleague = ProcessSlot(replace(self.forge.part, settings=settings, door=False))
         await self._begin(self.colleague)
 
-    async def rest(self) -> None:
+    async def settle(self) -> None:
         """Wait until all that was delivered came to its end; start Forge again whenever it was killed."""
         end = time.monotonic() + PATIENCE
         busy: object = "it never was at rest"
@@ -146,35 +146,37 @@ class Stage:
             if not self.forge.is_alive:
                 await self.start()
             await self.github.settle()
-            busy = await self.still_open() or [each.guid for each in self._lost()]  # what a run sends as it ends, too
+            busy = await self.find_unfinished() or [
+                each.guid for each in self._find_unanswered()
+            ]  # what a run sends as it ends, too
             if not busy and self.forge.is_alive:
                 return
             await asyncio.sleep(0.01)
         raise AssertionError(f"Forge did not come to rest: {busy}")
 
-    async def deliveries_done(self, besides: str = "") -> None:
+    async def wait_for_deliveries(self, besides: str = "") -> None:
         """Wait until all that was delivered so far was received and done.
 
         :param besides: the name of a delivery that is not waited for.
         """
         while True:
-            left = [each for kind, each in await self.still_open() if kind == "delivery"]
-            if not self._lost() and all(self._names.get(each) == besides for each in left):
+            left = [each for kind, each in await self.find_unfinished() if kind == "delivery"]
+            if not self._find_unanswered() and all(self._names.get(each) == besides for each in left):
                 return
             await asyncio.sleep(0.01)
 
-    async def ended(self, name: str) -> None:
+    async def wait_for_run(self, name: str) -> None:
         """Wait until a run came to its end in the ledger, whatever its process is doing."""
         while True:
             ids = [workflow for workflow, known in self._names.items() if known == name]
-            if not {("run", each) for each in ids} & set(await self.still_open()):
+            if not {("run", each) for each in ids} & set(await self.find_unfinished()):
                 return
             await asyncio.sleep(0.01)
 
-    async def still_open(self) -> list[tuple[str, str]]:
-        return await still_open(self.database, self.clock.now())
+    async def find_unfinished(self) -> list[tuple[str, str]]:
+        return await find_unfinished(self.database, self.clock.now())
 
-    async def _begin(self, forge: Forge) -> None:
+    async def _begin(self, forge: ProcessSlot) -> None:
         """Start a process and wait until it says that it is ready."""
         self._ready.clear()
         await forge.start(self.clock.offset.total_seconds())
@@ -189,12 +191,12 @@ class Stage:
             if each is not None and each.is_alive:
                 each.kill()
             if each is not None:
-                await each.buried()
+                await each.wait_until_dead()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _lost(self) -> list[Delivery]:
+    def _find_unanswered(self) -> list[Delivery]:
         """The last attempt of each delivery that was not answered with 2xx."""
         answered = {each.guid for each in self.github.deliveries if 200 <= each.status_code < 300}
         last = {each.guid: each for each in self.github.deliveries if each.url or each.status == "pending"}
@@ -222,7 +224,7 @@ class Stage:
     async def on_write(self, request: RequestInfo, moment: Moment) -> None:
         """A write on GitHub is a point, too: before it has an effect, and when nobody has heard of the effect yet."""
         before = self.kills
-        await self._pass(self._written(request), "before" if moment == "before" else "took effect")
+        await self._pass(self._describe_write(request), "before" if moment == "before" else "took effect")
         if moment == "before" and self.kills > before:
             raise Dropped
 
@@ -243,9 +245,9 @@ class Stage:
             self._names[workflow] = f"{kind} {number}"
         return self._names[workflow]
 
-    def _written(self, request: RequestInfo) -> str:
+    def _describe_write(self, request: RequestInfo) -> str:
         body: dict[str, Any] = request.body or {}  # a push has none
-        if str(body.get("external_id", "")).startswith(CHECK_ID):
+        if str(body.get("external_id", "")).startswith(CHECK_ID_PREFIX):
             return f"on GitHub: gate {body['conclusion']}"
         if "external_id" in body:
             return f"{self._name(body['external_id'])} on GitHub: check {body.get('conclusion') or body['status']}"
@@ -265,12 +267,12 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 
 
 @asynccontextmanager
-async def stage(backend: Backend, folder: Path) -> AsyncGenerator[Stage]:
+async def stage(backend: Backend, folder: Path) -> AsyncGenerator[ChaosStage]:
     """A stage on an empty database, with Forge not started yet."""
-    url, clock, address = fresh(backend, folder), MovableClock(), folder / "orders"
+    url, clock, address = create_database(backend, folder), MovableClock(), folder / "orders"
     async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
         part = Part(settings(url, folder, github, queue_polling=POLLING), address, folder / "forge.log")
-        set_up = Stage(github, Forge(part), Database(url), clock)
+        set_up = ChaosStage(github, ProcessSlot(part), Database(url), clock)
         orders = await asyncio.start_unix_server(set_up.converse, address)
         github.on_write(set_up.on_write)
         try:
@@ -280,7 +282,7 @@ async def stage(backend: Backend, folder: Path) -> AsyncGenerator[Stage]:
             orders.close()
             await orders.wait_closed()
             await set_up.database.close()
-    drop(url)
+    drop_database(url)
 
 
 def sample(points: Sequence[Point], at_most: int) -> Collection[Point]:

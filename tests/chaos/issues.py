@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from sqlalchemy import select
 
-from domain.money import shown
+from domain.money import format_usd
 from memory.db.tables import AnswerRow, OutboxRow, RunRow, SpendRow
 from simulator.state import Issue
 from tests.chaos.driver import Chooser, never
 from tests.chaos.model import SHOP
-from tests.chaos.scenes import Scene, settled
+from tests.chaos.scenes import Scene, normalize
 
 
 @dataclass
@@ -37,41 +37,41 @@ class Carried(Scene):
     issue: Issue | None = None
 
     async def play(self, dies: Chooser = never) -> dict[str, Any]:
-        self.stage.begin(self.passing, dies)
+        self.stage.begin(self.on_point, dies)
         self.issue = await self.alice.open_issue(self.repository, "Discounts", "Customers want a discount.")
         await self.ask(self.issue)
-        await self.stage.rest()
+        await self.stage.settle()
         await self.go_on()
-        return {**self.left(), **await self.booked()}
+        return {**self.collect_results(), **await self.collect_books()}
 
     async def ask(self, issue: Issue) -> None:
         await self.alice.label(issue, "forge")
 
-    def left(self) -> dict[str, Any]:
+    def collect_results(self) -> dict[str, Any]:
         """The issue's comments, the pull request with its commits, and what its review left."""
         assert self.issue is not None
         pull, bot = self.pull, self.stage.github.app.bot
         self.heads = [pull.head_sha]
         proposed = [
-            (each.head_ref.split("-", 1)[1], each.draft, each.state, each.title, settled(each.body))
+            (each.head_ref.split("-", 1)[1], each.draft, each.state, each.title, normalize(each.body))
             for each in self.repository.pulls()
             if each.user is bot and each.number > self.issue.number
         ]
         commits = [
-            (commit.tree, len(commit.parents), commit.author_name, settled(commit.message))
+            (commit.tree, len(commit.parents), commit.author_name, normalize(commit.message))
             for commit in self.repository.git.commits_between(pull.base_sha, pull.head_sha)
         ]
-        said = sorted(settled(each.body) for each in self.stage.github.comments(self.issue) if each.user is bot)
-        return {**super().left(), "said": said, "proposed": proposed, "commits": commits}
+        said = sorted(normalize(each.body) for each in self.stage.github.comments(self.issue) if each.user is bot)
+        return {**super().collect_results(), "said": said, "proposed": proposed, "commits": commits}
 
-    async def booked(self) -> dict[str, Any]:
+    async def collect_books(self) -> dict[str, Any]:
         """How the runs ended, what was paid and written, and whether people were told what it cost."""
         books = await self._books()
         runs = sorted((row.trigger, row.state, row.reason) for row in books.runs)
         paid = Counter((row.phase, row.step, row.outcome) for row in books.spend if row.outcome != "lost")
         lost = sum(row.outcome == "lost" for row in books.spend)
         writes = sorted(
-            (books.trigger(row.run_id), settled(row.step), row.kind, row.state, row.remote_id is not None)
+            (books.trigger(row.run_id), normalize(row.step), row.kind, row.state, row.remote_id is not None)
             for row in books.writes
         )
         return {
@@ -87,7 +87,7 @@ class Carried(Scene):
         """Whether the comment on the issue says what its run cost in the end."""
         assert self.issue is not None
         [run] = [row.id for row in books.runs if row.number == self.issue.number]
-        cost = shown(sum(row.amount for row in books.spend if row.run_id == run))
+        cost = format_usd(sum(row.amount for row in books.spend if row.run_id == run))
         [status] = [each.body for each in self.issue.comments if f"<!-- forge:status:{run}:" in each.body]
         return f": {cost}." in status
 
@@ -117,4 +117,4 @@ class Planned(Carried):
     async def go_on(self) -> None:
         assert self.issue is not None
         await self.alice.comment(self.issue, "/forge approve architecture_approval with: tell operations")
-        await self.stage.rest()
+        await self.stage.settle()

@@ -10,8 +10,8 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from agents.llm.scripted import Played, ScriptedModel, Uses
-from domain.money import Fixed
+from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
+from domain.money import FixedPrice
 
 SHOP = {
     "README.md": "# Shop\n",
@@ -28,7 +28,7 @@ class Cart(TestCase):
         self.assertEqual(total([1, 2]), 3)
 """,
 }
-_PRICE = Fixed(Decimal(5), Decimal(10))
+_PRICE = FixedPrice(Decimal(5), Decimal(10))
 _LOOK = Uses([("read_file", {"path": "shop/cart.py"})])
 _FIRST = """\
 --- a/shop/cart.py
@@ -76,7 +76,7 @@ def shop(parts: int) -> dict[str, str]:
     return SHOP | {f"shop/part_{number}.py": f"def part_{number}():\n    return {number}\n" for number in range(parts)}
 
 
-def planning(risk: str, looks: int = 0) -> ScriptedModel:
+def build_planner(risk: str, looks: int = 0) -> ScriptedModel:
     """Looks at the code, plans two tasks and carries them out; the second one builds on the first.
 
     A test fails then: the model says why, and mends it.
@@ -85,8 +85,8 @@ def planning(risk: str, looks: int = 0) -> ScriptedModel:
     :param looks: how many modules of :func:`shop` it reads first, one in a turn, whatever it is to do.
     """
 
-    def read(then: Callable[[str], Played]) -> Callable[[str], Played]:
-        def reads(shown: str) -> Played:
+    def read(then: Callable[[str], ScriptedReply]) -> Callable[[str], ScriptedReply]:
+        def reads(shown: str) -> ScriptedReply:
             number = shown.count("def part_")
             return Uses([("read_file", {"path": f"shop/part_{number}.py"})]) if number < looks else then(shown)
 
@@ -94,17 +94,19 @@ def planning(risk: str, looks: int = 0) -> ScriptedModel:
 
     model = ScriptedModel(_PRICE)
     model.when("== issue ", read(lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK))
-    model.when("== your task: T1", read(lambda shown: _done("A discount.") if "Applied." in shown else _patch(_FIRST)))
+    model.when(
+        "== your task: T1", read(lambda shown: _report_done("A discount.") if "Applied." in shown else _patch(_FIRST))
+    )
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
-    mend = read(lambda shown: _done("The price.") if "Applied." in shown else _patch(_MENDED))
+    mend = read(lambda shown: _report_done("The price.") if "Applied." in shown else _patch(_MENDED))
     model.when("== your task: mend", mend)
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
     return model.when("== your task: T2", read(_second))
 
 
-def _second(shown: str) -> Played:
+def _second(shown: str) -> ScriptedReply:
     if "Applied." in shown:
-        return _done("A check of it.")
+        return _report_done("A check of it.")
     return _patch(_SECOND) if "def total(prices, discount=0)" in shown else _LOOK
 
 
@@ -112,7 +114,7 @@ def _patch(diff: str) -> Uses:
     return Uses([("apply_patch", {"diff": diff})])
 
 
-def _done(summary: str) -> Mapping[str, JsonValue]:
+def _report_done(summary: str) -> Mapping[str, JsonValue]:
     return {"summary": summary, "is_done": True}
 
 

@@ -12,10 +12,10 @@ from dbos import DBOS
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.app import Patience, forge, served
+from bot.app import Patience, forge, serve
 from bot.settings import Settings
-from pipeline.steps import Call, durable
-from tests.chaos.model import Watched, planning
+from pipeline.steps import Call, run_durable_step
+from tests.chaos.model import Watched, build_planner
 from tests.clock import MovableClock
 
 
@@ -48,7 +48,7 @@ class Orders:
         """A durable step that reports before it begins, when it took effect, and when that was journaled."""
         return await self._step(name, call)
 
-    async def changed_step(self, name: str, call: Call) -> dict[str, Any]:
+    async def step_with_patch(self, name: str, call: Call) -> dict[str, Any]:
         """A step of code that was changed since: there is one step more before some, patched in as DBOS wants it."""
         if name in {"begin", "post the review"} and await DBOS.patch_async(f"before {name}"):
             await self._step(f"new, before {name}", _nothing)
@@ -62,14 +62,14 @@ class Orders:
     async def _step(self, name: str, call: Call) -> dict[str, Any]:
         workflow = DBOS.workflow_id
 
-        async def observed() -> dict[str, Any]:
+        async def run_step() -> dict[str, Any]:
             self._steps[workflow] = name
             answer = await call()
             await self.ask(workflow=workflow, step=name, moment="took effect")
             return answer
 
         await self.ask(workflow=workflow, step=name, moment="before")
-        answer = await durable(name, observed)
+        answer = await run_durable_step(name, run_step)
         await self.ask(workflow=workflow, step=name, moment="after")
         return answer
 
@@ -112,9 +112,9 @@ async def _serve(part: Part, ahead: float) -> None:
     reader, writer = await asyncio.open_unix_connection(part.address)
     orders, clock = Orders(reader, writer), MovableClock()
     clock.move(seconds=ahead)
-    step = orders.changed_step if part.changed else orders.step
+    step = orders.step_with_patch if part.changed else orders.step
     pauses = (0.05, 0.1, 0.2)
-    models = _watched(planning(part.risk), orders) if part.risk else None
+    models = _watch_models(build_planner(part.risk), orders) if part.risk else None
     patience = Patience(telling=0, settling=0)
     async with forge(
         part.settings, door=part.door, clock=clock, pauses=pauses, durable=step, models=models, patience=patience
@@ -122,12 +122,12 @@ async def _serve(part: Part, ahead: float) -> None:
         if not part.door:
             orders.say(port=0)
             await orders.listen()
-        async with served(running) as port:
+        async with serve(running) as port:
             orders.say(port=port)
             await orders.listen()
 
 
-def _watched(model: ScriptedModel, orders: Orders) -> Models:
+def _watch_models(model: ScriptedModel, orders: Orders) -> Models:
     """The model for every task, with its calls reported."""
     known = model.language_model
     return Models.only(replace(known, model=Watched(known.model, orders.call)))

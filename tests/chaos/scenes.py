@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
-from tests.chaos.driver import Chooser, Point, Stage, never
+from tests.chaos.driver import ChaosStage, Chooser, Point, never
 
 APP = """\
 import os
@@ -47,7 +47,7 @@ class Scene:
     :param serial: tells the scenes on one stage apart.
     """
 
-    stage: Stage
+    stage: ChaosStage
     serial: int
     heads: list[str] = field(default_factory=list[str])
 
@@ -75,17 +75,17 @@ class Scene:
 
         :param dies: whether the process dies at a point.
         """
-        self.stage.begin(self.passing, dies)
+        self.stage.begin(self.on_point, dies)
         await self.push(self.first)
         await self.alice.open_pull_request(self.repository, self._branch)
-        await self.stage.rest()
+        await self.stage.settle()
         await self.go_on()
-        return self.left()
+        return self.collect_results()
 
     async def go_on(self) -> None:
         """What happens once the first head was reviewed."""
 
-    async def passing(self, point: Point) -> None:
+    async def on_point(self, point: Point) -> None:
         """What happens at a point, before it is passed."""
 
     async def push(self, content: str) -> None:
@@ -93,13 +93,13 @@ class Scene:
         head = await self.alice.push(self.repository, self._branch, {self.path: content}, message, base="main")
         self.heads.append(head)
 
-    def left(self) -> dict[str, Any]:
+    def collect_results(self) -> dict[str, Any]:
         """Checks and reviews on GitHub, without what differs from time to time."""
         github, bot = self.stage.github, self.stage.github.app.bot
         checks = [
             [
                 (
-                    *(check.name, check.status, check.conclusion, settled(check.title), settled(check.summary)),
+                    *(check.name, check.status, check.conclusion, normalize(check.title), normalize(check.summary)),
                     *((one["path"], one["start_line"], one["title"], one["message"]) for one in check.annotations),
                 )
                 for check in github.check_runs(self.repository, head, review_texts.CHECK_NAME)
@@ -107,19 +107,19 @@ class Scene:
             for head in self.heads
         ]
         reviews = [
-            (self.heads.index(review.commit_id), settled(review.body))
+            (self.heads.index(review.commit_id), normalize(review.body))
             for review in github.reviews(self.pull)
             if review.user is bot
         ]
         asked = [
-            (check.name, check.conclusion, len(check.actions), settled(check.title))
+            (check.name, check.conclusion, len(check.actions), normalize(check.title))
             for head in self.heads
             for check in github.check_runs(self.repository, head)
             if check.name.startswith("Forge / gate")
         ]
-        answers = sorted(settled(each.body) for each in github.comments(self.pull) if each.user is bot)
+        answers = sorted(normalize(each.body) for each in github.comments(self.pull) if each.user is bot)
         comments = [
-            (one.path, one.original_line, one.thread.resolved, settled(one.body))
+            (one.path, one.original_line, one.thread.resolved, normalize(one.body))
             for one in github.review_comments(self.pull)
             if one.user is bot
         ]
@@ -135,7 +135,7 @@ class Pushed(Scene):
 
     async def go_on(self) -> None:
         await self.push(SECOND)
-        await self.stage.rest()
+        await self.stage.settle()
 
 
 @dataclass(eq=False)
@@ -149,7 +149,7 @@ class Asked(Scene):
         carol = self.stage.github.user("carol")
         self.stage.github.grant(self.repository, carol, "maintain")
         await carol.comment(self.pull, f"/forge approve {self.heads[-1][:7]} with: tell operations")
-        await self.stage.rest()
+        await self.stage.settle()
 
 
 @dataclass(eq=False)
@@ -159,8 +159,8 @@ class Expired(Asked):
     async def go_on(self) -> None:
         self.stage.clock.move(hours=25)
         self.stage.forge.kill()
-        await self.stage.forge.buried()
-        await self.stage.rest()
+        await self.stage.forge.wait_until_dead()
+        await self.stage.settle()
 
 
 @dataclass(eq=False)
@@ -176,14 +176,14 @@ class Interrupted(Scene):
     async def happen(self) -> None:
         raise NotImplementedError
 
-    async def passing(self, point: Point) -> None:
+    async def on_point(self, point: Point) -> None:
         if point == self.at and not self._happened:
             self._happened = True
             await self.happen()
         if point == self.at and "on GitHub" in point.where:  # no other write overtakes one that is on its way
-            await self.stage.ended("run 1")
+            await self.stage.wait_for_run("run 1")
         elif point == self.at or (self._happened and point.where.startswith("run 1: ")):
-            await self.stage.deliveries_done(besides="delivery 1")
+            await self.stage.wait_for_deliveries(besides="delivery 1")
 
 
 class Superseded(Interrupted):
@@ -200,7 +200,7 @@ class Closed(Interrupted):
         await self.alice.close(self.pull)
 
 
-async def prepare(stage: Stage, kind: type[Scene] = Scene) -> None:
+async def prepare(stage: ChaosStage, kind: type[Scene] = Scene) -> None:
     """A repository with Forge installed and alice, who may write to it; Forge with the model that a scene needs."""
     repository = stage.github.create_repository("octo-org/shop", files={".github/forge.yml": PINNED, **kind.files})
     stage.github.install(repository)
@@ -209,7 +209,7 @@ async def prepare(stage: Stage, kind: type[Scene] = Scene) -> None:
     await stage.start()
 
 
-def settled(text: str | None) -> str:
+def normalize(text: str | None) -> str:
     """A text without what differs from time to time."""
     text = text or ""
     for pattern, instead in _VOLATILE:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.chaos.driver import Chooser, Point, Stage, never
+from tests.chaos.driver import ChaosStage, Chooser, Point, never
 from tests.chaos.issues import Carried, Planned
 from tests.chaos.scenes import Asked, Closed, Expired, Interrupted, Pushed, Scene, Superseded
-from tests.invariants import violations
+from tests.invariants import find_violations
 
 SCENES: dict[str, type[Scene]] = {
     "reviewed": Scene,
@@ -48,7 +48,7 @@ class Sweep:
     :param scene: the name of one of the scenes.
     """
 
-    def __init__(self, stage: Stage, scene: str) -> None:
+    def __init__(self, stage: ChaosStage, scene: str) -> None:
         self._stage = stage
         self._scene = SCENES[scene]
         self.result = Result()
@@ -122,7 +122,7 @@ class Sweep:
                 self.result.wrong.append(f"{where}: {part} are {found.get(part)}, expected {expected}")
 
     async def _check(self, where: str) -> None:
-        for each in await violations(self._stage.github, self._stage.database):
+        for each in await find_violations(self._stage.github, self._stage.database):
             if not any(each in known for known in self.result.wrong):
                 self.result.wrong.append(f"{where}: {each}")
 

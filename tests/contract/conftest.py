@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.contract.stage import Stage, staged
+from tests.contract.stage import Stage, open_stage
 
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
-    async with staged() as set_up:
+    async with open_stage() as set_up:
         yield set_up

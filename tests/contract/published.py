@@ -23,7 +23,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def differences(answer: str, body: object) -> list[str]:
+def find_differences(answer: str, body: object) -> list[str]:
     """Where a body is not as published: fields that are missing, and values of another kind.
 
     :param answer: method, path as published, and status: ``GET /repos/{owner}/{repo}/collaborators 200``.

@@ -56,7 +56,7 @@ _NAMES = """
 _KEPT = frozenset(_NAMES.split())
 
 
-def mistakes(query: str, variables: Mapping[str, Any]) -> list[str]:
+def find_mistakes(query: str, variables: Mapping[str, Any]) -> list[str]:
     """Why GitHub would refuse an operation; nothing where it would not.
 
     :param variables: those that are sent with it, by name.
@@ -72,7 +72,7 @@ def mistakes(query: str, variables: Mapping[str, Any]) -> list[str]:
     return [error.message for error in answered.errors or () if error.path is None]  # of the variables
 
 
-def differences(query: str, variables: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
+def find_differences(query: str, variables: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
     """Where an answer is not of the types that were asked for.
 
     :param data: what was answered, without the errors beside it.
@@ -81,7 +81,7 @@ def differences(query: str, variables: Mapping[str, Any], data: Mapping[str, Any
     answered = execute_sync(
         _schema(), document, dict(data), variable_values=dict(variables), field_resolver=_by_alias, type_resolver=_type
     )
-    return [_told(error) for error in answered.errors or ()]
+    return [_describe_error(error) for error in answered.errors or ()]
 
 
 @cache
@@ -103,7 +103,7 @@ def _type(value: Any, _info: Any, _of: Any) -> str:
     return str(value.get("__typename", "User"))
 
 
-def _told(error: GraphQLError) -> str:
+def _describe_error(error: GraphQLError) -> str:
     return f"{'.'.join(map(str, error.path or ()))}: {error.message}"
 
 
@@ -135,7 +135,7 @@ class _Reduction(Visitor):
         return None if kept else REMOVE
 
 
-def _reduced(schema: str) -> str:
+def _reduce(schema: str) -> str:
     """The part of the schema that is kept, without descriptions."""
     whole = parse(_DESCRIPTION.sub("", schema))
     named = [node for node in whole.definitions if isinstance(node, ScalarTypeDefinitionNode | EnumTypeDefinitionNode)]
@@ -151,4 +151,4 @@ def _name(node: TypeNode) -> str:
 
 
 if __name__ == "__main__":
-    _PUBLISHED.write_text(_reduced(Path(sys.argv[1]).read_text()))
+    _PUBLISHED.write_text(_reduce(Path(sys.argv[1]).read_text()))

@@ -50,12 +50,12 @@ class Stage:
     def head(self) -> str:
         return self.pull.head_sha
 
-    def asked(self, ending: str) -> int:
+    def count_requests(self, ending: str) -> int:
         return sum(request.path.endswith(ending) for request in self.sim.requests)
 
 
 @asynccontextmanager
-async def staged() -> AsyncGenerator[Stage]:
+async def open_stage() -> AsyncGenerator[Stage]:
     clock = MovableClock()
     async with Simulator(now=clock.now) as sim:
         sim.world.graphql_schema = published_graphql

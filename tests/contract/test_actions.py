@@ -30,7 +30,7 @@ async def _log(stage: Stage, run: SimulatedRun, most: int = MOST) -> str | None:
     return await stage.host.job_log(stage.repository, run.jobs[-1].check.id, most)
 
 
-def _fetched(stage: Stage) -> list[str]:
+def _list_fetches(stage: Stage) -> list[str]:
     """The requests to the host that keeps the logs."""
     return [request.path for request in stage.sim.requests if request.path.startswith("/storage/")]
 
@@ -193,7 +193,7 @@ async def test_another_address_is_asked_for_where_the_first_failed(stage: Stage,
     run = _ran(stage)
     fault = stage.sim.faults.add(kind=kind, path="^/storage/", status=status)  # pyright: ignore[reportArgumentType]
     assert await _log(stage, run) == "1 failed\n"
-    assert len(set(_fetched(stage))) == 2
+    assert len(set(_list_fetches(stage))) == 2
     fault.times = None
     with pytest.raises(Unavailable, match="host that GitHub pointed to"):
         await _log(stage, run)
@@ -205,7 +205,7 @@ async def test_a_log_that_github_refuses(stage: Stage, status: int, error: type[
     stage.sim.faults.add(kind="before", path="/logs$", times=None, status=status, message="No")
     with pytest.raises(error):
         await _log(stage, run)
-    assert _fetched(stage) == []
+    assert _list_fetches(stage) == []
 
 
 async def test_limits_hold_for_all_of_it(stage: Stage) -> None:
@@ -223,17 +223,17 @@ async def test_limits_hold_for_all_of_it(stage: Stage) -> None:
 # --- what the simulator tells ------------------------------------------------------------------------------
 
 
-def _told(stage: Stage) -> list[tuple[str, str | None]]:
+def _list_events(stage: Stage) -> list[tuple[str, str | None]]:
     named = {"workflow_run", "check_suite"}
     return [(one.event, one.payload["action"]) for one in stage.sim.deliveries if one.event in named]
 
 
 async def test_a_workflow_tells_how_it_goes_on(stage: Stage) -> None:
-    before = len(_told(stage))
+    before = len(_list_events(stage))
     run = stage.sim.run_workflow(stage.shelf, stage.head, "CI", {"lint": ("success", ""), "test": (None, "")})
-    assert _told(stage)[before:] == [("workflow_run", "requested"), ("workflow_run", "in_progress")]
+    assert _list_events(stage)[before:] == [("workflow_run", "requested"), ("workflow_run", "in_progress")]
     stage.sim.advance_workflow(run, {"test": ("failure", "1 failed\n")})
-    assert _told(stage)[before + 2 :] == [("check_suite", "completed"), ("workflow_run", "completed")]
+    assert _list_events(stage)[before + 2 :] == [("check_suite", "completed"), ("workflow_run", "completed")]
     suite, ended = (one.payload for one in stage.sim.deliveries[-2:])
     assert suite["check_suite"]["app"]["slug"] == "github-actions"
     assert suite["check_suite"]["conclusion"] == ended["workflow_run"]["conclusion"] == "failure"
@@ -245,7 +245,7 @@ async def test_a_workflow_that_could_not_start_has_no_jobs(stage: Stage) -> None
     run = stage.sim.run_workflow(stage.shelf, stage.head, "CI", {}, conclusion="startup_failure")
     assert [found.conclusion for found in await _runs(stage)] == ["startup_failure"]
     assert await _jobs(stage, run) == []
-    assert _told(stage)[-1] == ("workflow_run", "completed")
+    assert _list_events(stage)[-1] == ("workflow_run", "completed")
 
 
 async def test_the_jobs_of_a_workflow_are_checks_of_its_head(stage: Stage) -> None:

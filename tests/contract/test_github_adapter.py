@@ -186,15 +186,15 @@ async def test_who_has_a_role_is_listed_over_all_pages_and_bots_are_left_out(sta
     sim.organization("acme", owners=[boss], members=[member])
     sim.user("stranger")
 
-    async def having(role: str) -> set[int]:
+    async def list_accounts(role: str) -> set[int]:
         return set(await stage.host.accounts_with(stage.repository, role))
 
-    assert await having("admin") == {boss.id}
-    assert await having("maintain") == {boss.id, lead.id}
-    assert await having("write") == await having("triage") == {boss.id, lead.id, stage.ann.id}
-    assert await having("read") == {boss.id, lead.id, stage.ann.id, member.id, *(one.id for one in readers)}
+    assert await list_accounts("admin") == {boss.id}
+    assert await list_accounts("maintain") == {boss.id, lead.id}
+    assert await list_accounts("write") == await list_accounts("triage") == {boss.id, lead.id, stage.ann.id}
+    assert await list_accounts("read") == {boss.id, lead.id, stage.ann.id, member.id, *(one.id for one in readers)}
     sim.revoke(shelf, lead)
-    assert await having("maintain") == {boss.id}
+    assert await list_accounts("maintain") == {boss.id}
 
 
 async def test_who_has_a_role_is_never_a_part_of_a_list(stage: Stage) -> None:
@@ -218,10 +218,10 @@ async def test_tokens_are_renewed_in_time_and_after_a_refusal(stage: Stage) -> N
     for minutes in (0, 54, 2, 56):
         stage.clock.advance(minutes=minutes)
         await stage.host.pull_request(stage.repository, 1)
-    assert stage.asked("/access_tokens") == 3
+    assert stage.count_requests("/access_tokens") == 3
     stage.sim.world.tokens.clear()
     await stage.host.pull_request(stage.repository, 1)
-    assert stage.asked("/access_tokens") == 4
+    assert stage.count_requests("/access_tokens") == 4
 
 
 async def test_a_renamed_repository_is_followed_by_reads_and_writes(stage: Stage) -> None:

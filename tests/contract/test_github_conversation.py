@@ -11,7 +11,7 @@ from tests.contract.stage import CODE, Stage
 MARKER = "<!-- forge:reply:1:0123abcd -->"
 
 
-async def _posted(stage: Stage, *lines: int) -> int:
+async def _post_review(stage: Stage, *lines: int) -> int:
     """Forge's review with a comment on each line; its id."""
     comments = tuple(InlineComment(path="a.py", start_line=line, line=line, body=f"on {line}") for line in lines)
     draft = DraftReview(head_sha=stage.head, body="Look", comments=comments)
@@ -19,7 +19,7 @@ async def _posted(stage: Stage, *lines: int) -> int:
 
 
 async def _root(stage: Stage) -> ReviewComment:
-    await _posted(stage, 3)
+    await _post_review(stage, 3)
     return stage.sim.review_comments(stage.pull)[0]
 
 
@@ -75,7 +75,7 @@ async def test_a_comment_whose_answer_was_lost_is_found_not_repeated(stage: Stag
 
 async def test_a_reply_stands_in_its_thread_and_is_found_there_only(stage: Stage) -> None:
     host, repository = stage.host, stage.repository
-    await _posted(stage, 3, 7)
+    await _post_review(stage, 3, 7)
     first, second = stage.sim.review_comments(stage.pull)
     await stage.ann.reply(first, MARKER)
     assert await host.find_reply(repository, 1, first.id, MARKER) is None
@@ -86,15 +86,15 @@ async def test_a_reply_stands_in_its_thread_and_is_found_there_only(stage: Stage
 
 
 async def test_the_comments_of_a_review_by_id(stage: Stage) -> None:
-    await _posted(stage, 3)
-    review = await _posted(stage, 7, 9)
+    await _post_review(stage, 3)
+    review = await _post_review(stage, 7, 9)
     found = await stage.host.comments_of_review(stage.repository, 1, review)
     assert list(found.values()) == ["on 7", "on 9"]
 
 
 async def test_thumbs_over_their_pages_with_who_gave_them(stage: Stage) -> None:
     """Only of the comments that are asked for, and asked only where there are any."""
-    await _posted(stage, 3, 7, 9)
+    await _post_review(stage, 3, 7, 9)
     first, second, third = stage.sim.review_comments(stage.pull)
     people = [stage.sim.user(f"user-{number}") for number in range(120)]
     for person in people:
@@ -132,7 +132,7 @@ async def test_threads_with_who_wrote_in_them(stage: Stage) -> None:
 
 async def test_all_threads_are_listed_over_their_pages(stage: Stage) -> None:
     for _ in range(4):
-        await _posted(stage, *range(1, 31))
+        await _post_review(stage, *range(1, 31))
     threads = await stage.host.review_threads(stage.repository, 1)
     assert len({thread.id for thread in threads}) == 120
 

@@ -105,7 +105,7 @@ async def test_a_merge_tells_its_commit_and_may_be_repeated(stage: Stage) -> Non
     assert len(stage.shelf.git.commit(_main(stage)).parents) == 2
     assert stage.pull.merged_by is stage.sim.app.bot
     assert (await stage.host.pull_request(stage.repository, 1)).is_merged
-    assert stage.asked("/merge") == 1
+    assert stage.count_requests("/merge") == 1
 
 
 @pytest.mark.parametrize("kind", ["after", "reset"])
@@ -114,7 +114,7 @@ async def test_a_merge_whose_answer_was_lost_is_found(stage: Stage, kind: str) -
     with pytest.raises(Unavailable):
         await _merge(stage)
     assert await _merge(stage) == Merged(sha=_main(stage))
-    assert stage.asked("/merge") == 1
+    assert stage.count_requests("/merge") == 1
 
 
 async def test_a_head_that_moved_is_not_merged(stage: Stage) -> None:
@@ -167,7 +167,7 @@ async def test_the_way_of_merging_that_the_repository_allows(stage: Stage, allow
     assert len(commit.parents) == (2 if allowed is MergeMethod.merge else 1)
     assert stage.shelf.git.read(_main(stage), "a.py") == CODE.encode()
     assert stage.shelf.git.read(_main(stage), "c.py") == b"x\n"
-    assert stage.asked("/merge") == 1
+    assert stage.count_requests("/merge") == 1
 
 
 async def test_a_way_of_merging_that_is_asked_for_is_the_only_one_tried(stage: Stage) -> None:
@@ -180,14 +180,14 @@ async def test_a_ruleset_narrows_the_ways_of_merging(stage: Stage) -> None:
     stage.sim.protect(stage.shelf, "main", methods=["squash"], ruleset=True)
     assert isinstance(await _merge(stage), Merged)
     assert len(stage.shelf.git.commit(_main(stage)).parents) == 1
-    assert stage.asked("/merge") == 1
+    assert stage.count_requests("/merge") == 1
 
 
 async def test_no_way_of_merging_is_left(stage: Stage) -> None:
     stage.shelf.merge_methods = {"merge"}
     stage.sim.protect(stage.shelf, "main", methods=["squash"], ruleset=True)
     assert await _obstacle(stage) is MergeObstacle.method
-    assert stage.asked("/merge") == 0
+    assert stage.count_requests("/merge") == 0
 
 
 @pytest.mark.parametrize("ruleset", [False, True])

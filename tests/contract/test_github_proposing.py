@@ -15,12 +15,12 @@ async def _propose(stage: Stage, *, base: str = "main", draft: bool = True, titl
     return await stage.host.open_pull_request(stage.repository, BRANCH, base, title, "Closes #2", draft)
 
 
-async def _pushed(stage: Stage) -> str:
+async def _push_branch(stage: Stage) -> str:
     """Forge's branch with a change."""
     return await stage.ann.push(stage.shelf, BRANCH, {"b.py": "x\n"}, base="main")
 
 
-def _opened(stage: Stage) -> int:
+def _count_pulls(stage: Stage) -> int:
     return len(stage.shelf.pulls()) - 1
 
 
@@ -55,7 +55,7 @@ async def test_a_repository_without_a_commit_or_under_a_name_that_was_taken(stag
 
 
 async def test_a_branch_is_proposed_and_found(stage: Stage) -> None:
-    head = await _pushed(stage)
+    head = await _push_branch(stage)
     assert await stage.host.find_pull_request(stage.repository, BRANCH) is None
     made = await _propose(stage)
     assert (made.number, made.title, made.is_draft, made.is_open) == (2, "Fix it", True, True)
@@ -67,29 +67,29 @@ async def test_a_branch_is_proposed_and_found(stage: Stage) -> None:
 
 
 async def test_without_a_draft_it_is_one_at_once(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     assert not (await _propose(stage, draft=False)).is_draft
 
 
 async def test_where_there_are_no_drafts_it_is_a_plain_one(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     stage.shelf.drafts = False
     made = await _propose(stage)
     assert not made.is_draft
-    assert _opened(stage) == 1
+    assert _count_pulls(stage) == 1
     assert await stage.host.find_pull_request(stage.repository, BRANCH) == made
 
 
 @pytest.mark.parametrize("kind", ["after", "reset"])
 async def test_a_pull_request_whose_answer_was_lost_is_found_not_repeated(stage: Stage, kind: str) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     stage.sim.faults.add(kind=kind, method="POST", path="/pulls$")  # pyright: ignore[reportArgumentType]
     with pytest.raises(Unavailable):
         await _propose(stage)
     found = await stage.host.find_pull_request(stage.repository, BRANCH)
     assert found is not None
     assert found.is_draft
-    assert (_opened(stage), stage.asked("/pulls")) == (1, 2)
+    assert (_count_pulls(stage), stage.count_requests("/pulls")) == (1, 2)
 
 
 async def test_what_cannot_be_proposed(stage: Stage) -> None:
@@ -105,24 +105,24 @@ async def test_what_cannot_be_proposed(stage: Stage) -> None:
     for title in ("", "x" * 257):
         with pytest.raises(Unprocessable, match="title"):
             await _propose(stage, title=title)
-    assert _opened(stage) == 0
+    assert _count_pulls(stage) == 0
     await _propose(stage)
     with pytest.raises(Unprocessable, match="already exists"):
         await _propose(stage)
-    assert _opened(stage) == 1
+    assert _count_pulls(stage) == 1
 
 
 async def test_without_the_permission_nothing_is_opened(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     await stage.host.pull_request(stage.repository, 1)
     _take_away(stage, "pull_requests")
     with pytest.raises(Forbidden):
         await _propose(stage)
-    assert _opened(stage) == 0
+    assert _count_pulls(stage) == 0
 
 
 async def test_only_an_open_one_from_this_branch_of_the_repository_itself_is_found(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     mallory = stage.sim.user("mallory")
     stage.sim.grant(stage.shelf, mallory, "read")
     fork = await mallory.fork(stage.shelf)
@@ -139,40 +139,40 @@ async def test_only_an_open_one_from_this_branch_of_the_repository_itself_is_fou
 
 async def test_of_several_the_oldest_is_found(stage: Stage) -> None:
     await stage.ann.push(stage.shelf, "next", {"n.py": "x\n"}, base="main")
-    await _pushed(stage)
+    await _push_branch(stage)
     first = await _propose(stage)
     await _propose(stage, base="next")
     assert await stage.host.find_pull_request(stage.repository, BRANCH) == first
 
 
 async def test_it_is_found_by_the_present_name_of_its_owner(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     called_otherwise = stage.repository.model_copy(update={"owner": "ACME"})
     assert await stage.host.find_pull_request(called_otherwise, BRANCH) == made
 
 
 async def test_a_draft_is_made_ready_once(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     for _ in range(2):
         await stage.host.mark_ready(stage.repository, made.number)
         assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
-    assert stage.asked("/graphql") == 1
+    assert stage.count_requests("/graphql") == 1
     told = [one.payload["action"] for one in stage.sim.deliveries if one.event == "pull_request"]
     assert told == ["opened", "opened", "ready_for_review"]
 
 
 async def test_ready_whose_answer_was_lost_is_found_to_be_so(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     stage.sim.faults.add(kind="reset", path="/graphql")
     await stage.host.mark_ready(stage.repository, made.number)
-    assert stage.asked("/graphql") == 1
+    assert stage.count_requests("/graphql") == 1
 
 
 async def test_ready_that_did_not_arrive_may_be_said_again(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     stage.sim.faults.add(kind="reset_before", path="/graphql")
     with pytest.raises(Unavailable):
@@ -183,7 +183,7 @@ async def test_ready_that_did_not_arrive_may_be_said_again(stage: Stage) -> None
 
 
 async def test_a_draft_is_described_made_ready_and_told_of_in_one_write(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     shown = stage.shelf.issues[made.number]
     said = CommentEdit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
@@ -191,12 +191,12 @@ async def test_a_draft_is_described_made_ready_and_told_of_in_one_write(stage: S
         assert await stage.host.mark_ready(stage.repository, made.number, body, said) is told
         assert (shown.title, shown.body) == ("Fix it", body)
         assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
-        assert stage.asked("/graphql") == 1
+        assert stage.count_requests("/graphql") == 1
     assert [comment.body for comment in stage.shelf.issues[1].comments] == ["It is done"]
 
 
 async def test_a_draft_is_made_ready_although_the_comment_is_gone(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     assert not await stage.host.mark_ready(stage.repository, made.number, None, CommentEdit(comment_id=99, body="Done"))
     assert not (await stage.host.pull_request(stage.repository, made.number)).is_draft
@@ -205,7 +205,7 @@ async def test_a_draft_is_made_ready_although_the_comment_is_gone(stage: Stage) 
 
 async def test_a_comment_that_is_deleted_while_it_is_made_ready_takes_nothing_with_it(stage: Stage) -> None:
     """GitHub makes the other writes of the request all the same."""
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     said = CommentEdit(comment_id=await stage.host.create_comment(stage.repository, 1, "It goes on"), body="It is done")
 
@@ -220,7 +220,7 @@ async def test_a_comment_that_is_deleted_while_it_is_made_ready_takes_nothing_wi
 
 
 async def test_a_description_that_is_too_long_is_refused_here_too(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     with pytest.raises(Unprocessable):
         await stage.host.mark_ready(stage.repository, made.number, "x" * 65_537)
@@ -229,7 +229,7 @@ async def test_a_description_that_is_too_long_is_refused_here_too(stage: Stage) 
 
 @pytest.mark.parametrize("permission", ["pull_requests", "contents"])
 async def test_without_the_permissions_a_draft_stays_one(stage: Stage, permission: str) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     _take_away(stage, permission)
     with pytest.raises(Forbidden, match="permissions"):
@@ -238,7 +238,7 @@ async def test_without_the_permissions_a_draft_stays_one(stage: Stage, permissio
 
 
 async def test_the_title_and_description_are_replaced(stage: Stage) -> None:
-    await _pushed(stage)
+    await _push_branch(stage)
     made = await _propose(stage)
     for _ in range(2):
         await stage.host.update_pull_request(stage.repository, made.number, "Fix it well", "")

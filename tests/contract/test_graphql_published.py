@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from tests.contract.published_graphql import differences, mistakes
+from tests.contract.published_graphql import find_differences, find_mistakes
 from tests.contract.stage import Stage
 
 _VIEWER = "query { viewer { login databaseId } }"
@@ -28,12 +28,12 @@ _VIEWER = "query { viewer { login databaseId } }"
     ],
 )
 def test_what_github_would_refuse_is_seen(query: str, variables: dict[str, object], told: str) -> None:
-    assert told in " ".join(mistakes(query, variables))
+    assert told in " ".join(find_mistakes(query, variables))
 
 
 def test_what_github_takes_is_taken() -> None:
-    assert mistakes(_VIEWER, {}) == []
-    assert mistakes("query ($id: ID!) { node(id: $id) { id } }", {"id": "PR_1"}) == []
+    assert find_mistakes(_VIEWER, {}) == []
+    assert find_mistakes("query ($id: ID!) { node(id: $id) { id } }", {"id": "PR_1"}) == []
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_github_takes_is_taken() -> None:
     ],
 )
 def test_an_answer_of_other_types_is_seen(data: dict[str, object], told: str) -> None:
-    found = differences(_VIEWER, {}, data)
+    found = find_differences(_VIEWER, {}, data)
     assert told in " ".join(found)
     assert bool(found) == bool(told)
 

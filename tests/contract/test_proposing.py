@@ -18,11 +18,11 @@ from memory.db.engine import Database
 from memory.runs import runs
 from memory.runs.runs import Candidate
 from pipeline.context import Services
-from pipeline.issue.branch import MOST_NAMES, NotProposed, Placed, Proposal
+from pipeline.issue.branch import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
 from tests.contract.stage import Stage
-from tests.databases import fresh
+from tests.databases import create_database
 from workspace.mirror import Mirror, Mirrors
-from workspace.push_result import Moved, Refused
+from workspace.push_result import BranchMoved, PushRejected
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -41,8 +41,8 @@ class Work:
     run: Run
 
     @property
-    def proposal(self) -> Proposal:
-        return Proposal(self.services, self.run)
+    def proposal(self) -> BranchPusher:
+        return BranchPusher(self.services, self.run)
 
     async def commit(self, content: str, parent: str = "") -> str:
         return await self.mirror.commit(parent or self.run.head_sha, {"a.py": content.encode()}, content, FORGE, AT)
@@ -56,10 +56,10 @@ class Work:
     def head(self, branch: str = BRANCH) -> str | None:
         return self.stage.shelf.git.branch(branch)
 
-    def pushes(self) -> int:
+    def count_pushes(self) -> int:
         return sum(request.path.endswith("/git-receive-pack") for request in self.stage.sim.requests)
 
-    def opened(self) -> int:
+    def count_pulls(self) -> int:
         return sum(each.user is self.stage.sim.app.bot for each in self.stage.shelf.pulls())
 
     async def dies_before_recording(self, write: Callable[[], Awaitable[Any]]) -> None:
@@ -84,9 +84,9 @@ class _Dying:
         return AT
 
 
-async def admitted(database: Database, repository: RepositoryRef, head: str, by: str) -> Run:
+async def admit_run(database: Database, repository: RepositoryRef, head: str, by: str) -> Run:
     """A run that owns the issue now."""
-    fence = await runs.fence(database, repository.id, ISSUE)
+    fence = await runs.get_fence(database, repository.id, ISSUE)
     wish = Candidate(by, repository, ISSUE, head, head, Trigger.plan, Repeat.always)
     run = (await runs.admit(database, wish, fence, AT)).run
     assert run is not None
@@ -95,7 +95,7 @@ async def admitted(database: Database, repository: RepositoryRef, head: str, by:
 
 @pytest.fixture
 async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
-    database = Database(fresh("sqlite", tmp_path))
+    database = Database(create_database("sqlite", tmp_path))
     mirrors = Mirrors(tmp_path / "mirrors", seconds=20)
     services = Services(
         database=database,
@@ -111,7 +111,7 @@ async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
     authorization = await stage.host.git_credentials(stage.repository)
     mirror = await mirrors.mirror(stage.shelf.id, stage.host.clone_url(stage.repository), authorization)
     await mirror.fetch(head, head, ISSUE)
-    yield Work(stage, services, mirror, await admitted(database, stage.repository, head, "one"))
+    yield Work(stage, services, mirror, await admit_run(database, stage.repository, head, "one"))
     await database.close()
 
 
@@ -120,35 +120,35 @@ async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
 
 async def test_a_branch_is_made_and_moved_on(work: Work) -> None:
     first = await work.commit("one\n")
-    assert await work.push(first) == Placed(BRANCH)
+    assert await work.push(first) == PushedBranch(BRANCH)
     assert work.head() == first
     second = await work.commit("two\n", first)
-    assert await work.push(second) == Placed(BRANCH)
+    assert await work.push(second) == PushedBranch(BRANCH)
     assert work.head() == second
 
 
 async def test_the_same_push_again_does_nothing(work: Work) -> None:
     sha = await work.commit("one\n")
-    assert await work.push(sha) == await work.push(sha) == Placed(BRANCH)
-    assert work.pushes() == 1
+    assert await work.push(sha) == await work.push(sha) == PushedBranch(BRANCH)
+    assert work.count_pushes() == 1
 
 
 async def test_a_push_that_was_not_recorded_is_found(work: Work) -> None:
     first = await work.commit("one\n")
     await work.dies_before_recording(lambda: work.push(first))
     assert work.head() == first
-    assert await work.push(first) == Placed(BRANCH)
+    assert await work.push(first) == PushedBranch(BRANCH)
     second = await work.commit("two\n", first)
     await work.dies_before_recording(lambda: work.push(second))
-    assert await work.push(second) == Placed(BRANCH)
-    assert (work.head(), work.pushes()) == (second, 2)
+    assert await work.push(second) == PushedBranch(BRANCH)
+    assert (work.head(), work.count_pushes()) == (second, 2)
 
 
 async def test_a_push_that_was_not_recorded_is_found_below_what_people_pushed_since(work: Work) -> None:
     sha = await work.commit("one\n")
     await work.dies_before_recording(lambda: work.push(sha))
     theirs = await work.stage.ann.push(work.stage.shelf, BRANCH, {"b.py": "x\n"})
-    assert await work.push(sha) == Placed(BRANCH)
+    assert await work.push(sha) == PushedBranch(BRANCH)
     assert (work.head(), work.head(f"{BRANCH}-2")) == (theirs, None)
 
 
@@ -160,18 +160,18 @@ async def test_a_push_without_an_answer_is_repeated_or_found(work: Work, kind: s
         await work.push(sha)
     assert (work.head() == sha) is happened
     faults.clear()
-    assert await work.push(sha) == Placed(BRANCH)
+    assert await work.push(sha) == PushedBranch(BRANCH)
     assert (work.head(), work.head(f"{BRANCH}-2")) == (sha, None)
 
 
 async def test_a_branch_of_somebody_else_is_left_alone(work: Work) -> None:
     theirs = await work.stage.ann.push(work.stage.shelf, BRANCH, {"b.py": "x\n"}, base="main")
     first = await work.commit("one\n")
-    assert await work.push(first) == Placed(f"{BRANCH}-2")
+    assert await work.push(first) == PushedBranch(f"{BRANCH}-2")
     await work.stage.ann.delete_branch(work.stage.shelf, BRANCH)
     second = await work.commit("two\n", first)
     for wanted in (BRANCH, f"{BRANCH}-2"):  # the run stays on its own branch, by whichever name it is asked for
-        assert await work.push(second, wanted) == Placed(f"{BRANCH}-2")
+        assert await work.push(second, wanted) == PushedBranch(f"{BRANCH}-2")
     assert theirs != first
     assert (work.head(), work.head(f"{BRANCH}-2")) == (None, second)
 
@@ -183,12 +183,12 @@ async def test_killed_behind_a_taken_name_it_makes_no_third_branch(work: Work) -
     with pytest.raises(CodeAccessError):
         await work.push(sha)
     work.stage.sim.faults.clear()
-    assert await work.push(sha) == Placed(f"{BRANCH}-2")
+    assert await work.push(sha) == PushedBranch(f"{BRANCH}-2")
     assert work.head(f"{BRANCH}-3") is None
 
 
 async def test_where_all_names_are_taken_it_says_so(work: Work) -> None:
-    for name in (BRANCH, *(f"{BRANCH}-{number}" for number in range(2, MOST_NAMES + 1))):
+    for name in (BRANCH, *(f"{BRANCH}-{number}" for number in range(2, MAX_NAMES + 1))):
         await work.stage.ann.push(work.stage.shelf, name, {"b.py": "x\n"}, base="main")
     with pytest.raises(NotProposed, match="9 others") as caught:
         await work.push(await work.commit("one\n"))
@@ -211,7 +211,7 @@ async def test_a_branch_that_a_person_moved_is_respected(work: Work, how: str) -
     theirs = work.head()
     third = await work.commit("three\n", second)
     for _ in range(2):
-        assert await work.push(third) == Moved()
+        assert await work.push(third) == BranchMoved()
     assert (work.head(), work.head(f"{BRANCH}-2")) == (theirs, None)
 
 
@@ -220,7 +220,7 @@ async def test_a_protected_name_is_refused_in_githubs_words(work: Work) -> None:
     await work.push(first)
     work.stage.sim.protect(work.stage.shelf, BRANCH, ["build"])
     refused = await work.push(await work.commit("two\n", first))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, PushRejected)
     assert "GH006" in refused.said
     assert (work.head(), work.head(f"{BRANCH}-2")) == (first, None)
 
@@ -228,8 +228,8 @@ async def test_a_protected_name_is_refused_in_githubs_words(work: Work) -> None:
 async def test_a_run_that_lost_its_issue_pushes_nothing(work: Work) -> None:
     first = await work.commit("one\n")
     await work.dies_before_recording(lambda: work.push(first))
-    await admitted(work.services.database, work.run.repository, work.run.head_sha, "two")
-    assert await work.push(first) == Placed(BRANCH)  # it happened before, and is only recorded
+    await admit_run(work.services.database, work.run.repository, work.run.head_sha, "two")
+    assert await work.push(first) == PushedBranch(BRANCH)  # it happened before, and is only recorded
     with pytest.raises(Superseded):
         await work.push(await work.commit("two\n", first))
     assert work.head() == first
@@ -244,7 +244,7 @@ async def test_a_pull_request_is_opened_once(work: Work) -> None:
     assert await work.open() == made
     assert (made.title, made.is_draft, made.head_ref, made.base_ref) == ("Add lines", True, BRANCH, "main")
     assert work.stage.shelf.issues[made.number].body == f"Closes #9\n\n{work.proposal.marker}"
-    assert work.opened() == 1
+    assert work.count_pulls() == 1
 
 
 async def test_the_marker_is_there_once(work: Work) -> None:
@@ -257,9 +257,9 @@ async def test_the_marker_is_there_once(work: Work) -> None:
 async def test_one_that_was_not_recorded_is_found(work: Work) -> None:
     await work.push(await work.commit("one\n"))
     await work.dies_before_recording(work.open)
-    assert work.opened() == 1
+    assert work.count_pulls() == 1
     assert (await work.open()).author_login == "forge[bot]"
-    assert work.opened() == 1
+    assert work.count_pulls() == 1
 
 
 async def test_one_that_was_not_recorded_is_found_behind_an_older_one_of_a_person(work: Work) -> None:
@@ -271,7 +271,7 @@ async def test_one_that_was_not_recorded_is_found_behind_an_older_one_of_a_perso
     found = await work.open()
     assert found.number != theirs.number
     assert found.base_ref == "main"
-    assert work.opened() == 1
+    assert work.count_pulls() == 1
 
 
 @pytest.mark.parametrize("kind", ["after", "reset", "before"])
@@ -281,7 +281,7 @@ async def test_one_whose_answer_was_lost_is_found_or_opened(work: Work, kind: st
     with pytest.raises(Unavailable):
         await work.open()
     assert (await work.open()).head_ref == BRANCH
-    assert work.opened() == 1
+    assert work.count_pulls() == 1
 
 
 @pytest.mark.parametrize("crashed", [False, True])
@@ -295,7 +295,7 @@ async def test_the_pull_request_of_somebody_else_is_never_taken_for_it(work: Wor
     with pytest.raises(NotProposed, match=f"Pull request {theirs.number}") as caught:
         await work.open()
     assert "close it and write /forge run" in caught.value.advice
-    assert work.opened() == 0
+    assert work.count_pulls() == 0
     await work.stage.ann.close(theirs)
     assert (await work.open()).number != theirs.number
 
@@ -306,7 +306,7 @@ async def test_one_of_another_run_is_never_taken_for_it(work: Work) -> None:
     for _ in range(2):
         with pytest.raises(NotProposed, match=f"Pull request {other.number}"):
             await work.open()
-    assert work.opened() == 1
+    assert work.count_pulls() == 1
 
 
 async def test_what_github_does_not_take_is_said_with_advice(work: Work) -> None:
@@ -319,12 +319,12 @@ async def test_what_github_does_not_take_is_said_with_advice(work: Work) -> None
     with pytest.raises(NotProposed, match="permission") as caught:
         await work.open()
     assert "the App may write them" in caught.value.advice
-    assert work.opened() == 0
+    assert work.count_pulls() == 0
 
 
 async def test_a_run_that_lost_its_issue_opens_nothing(work: Work) -> None:
     await work.push(await work.commit("one\n"))
-    await admitted(work.services.database, work.run.repository, work.run.head_sha, "two")
+    await admit_run(work.services.database, work.run.repository, work.run.head_sha, "two")
     with pytest.raises(Superseded):
         await work.open()
-    assert work.opened() == 0
+    assert work.count_pulls() == 0

@@ -15,7 +15,7 @@ from simulator.state import Repository
 from tests.contract.stage import CODE, Stage
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror, Mirrors
-from workspace.push_result import Moved, Pushed, Refused
+from workspace.push_result import BranchMoved, Pushed, PushRejected
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -33,10 +33,10 @@ async def mirror(stage: Stage, tmp_path: Path) -> Mirror:
         "untouched/big.txt": "never brought\n" * 100,
     }
     await stage.ann.push(stage.shelf, "topic", files)
-    return await fetched(stage, tmp_path)
+    return await fetch(stage, tmp_path)
 
 
-async def fetched(stage: Stage, tmp_path: Path, program: str | None = None) -> Mirror:
+async def fetch(stage: Stage, tmp_path: Path, program: str | None = None) -> Mirror:
     mirrors = Mirrors(tmp_path / "mirrors", seconds=20, program=program)
     authorization = await stage.host.git_credentials(stage.repository)
     mirror = await mirrors.mirror(stage.shelf.id, stage.host.clone_url(stage.repository), authorization)
@@ -44,7 +44,7 @@ async def fetched(stage: Stage, tmp_path: Path, program: str | None = None) -> M
     return mirror
 
 
-async def made(stage: Stage, mirror: Mirror, files: Mapping[str, bytes] | None = None) -> str:
+async def make_commit(stage: Stage, mirror: Mirror, files: Mapping[str, bytes] | None = None) -> str:
     return await mirror.commit(stage.head, files or {"a.py": CHANGED}, "Name line three\n", FORGE, AT)
 
 
@@ -58,7 +58,7 @@ def tree(shelf: Repository, revision: str) -> dict[str, tuple[str, str]]:
 async def test_a_commit_replaces_files_and_nothing_else(stage: Stage, mirror: Mirror) -> None:
     before, shelf = stage.head, stage.shelf
     files = {"a.py": b"\xff\x00\r\n", "run.sh": b"#!/bin/bash\n", "docs/naïve name.md": b""}
-    sha = await made(stage, mirror, files)
+    sha = await make_commit(stage, mirror, files)
     assert await mirror.push(sha, "topic", before) == Pushed()
     was, now = tree(shelf, before), tree(shelf, sha)
     assert {path for path in was if was[path] != now[path]} == {*files, "docs"}
@@ -68,8 +68,8 @@ async def test_a_commit_replaces_files_and_nothing_else(stage: Stage, mirror: Mi
 
 
 async def test_a_commit_says_who_made_it_and_is_the_same_when_repeated(stage: Stage, mirror: Mirror) -> None:
-    sha = await made(stage, mirror)
-    assert await made(stage, mirror) == sha
+    sha = await make_commit(stage, mirror)
+    assert await make_commit(stage, mirror) == sha
     await mirror.push(sha, "topic", stage.head)
     commit = stage.shelf.git.commit(sha)
     assert (commit.author_name, commit.author_email) == (FORGE.name, FORGE.email)
@@ -89,7 +89,7 @@ async def test_github_knows_the_apps_commit_as_its_own(stage: Stage, mirror: Mir
 
 async def test_blobs_that_are_not_here_are_neither_needed_nor_brought(stage: Stage, mirror: Mirror) -> None:
     requests = len(stage.sim.requests)
-    await made(stage, mirror)
+    await make_commit(stage, mirror)
     assert len(stage.sim.requests) == requests
     untouched = stage.shelf.git.entry(stage.head, "untouched/big.txt")
     assert untouched is not None
@@ -103,21 +103,21 @@ _NO_PATHS = ["", ".", "docs/", "/a.py", "./a.py", "docs/../a.py", "../a.py"]
 @pytest.mark.parametrize("path", [*_NO_FILES, *_NO_PATHS])
 async def test_only_regular_files_that_exist_are_replaced(stage: Stage, mirror: Mirror, path: str) -> None:
     with pytest.raises(CannotCommit) as caught:
-        await made(stage, mirror, {"a.py": CHANGED, path: b"x"})
+        await make_commit(stage, mirror, {"a.py": CHANGED, path: b"x"})
     assert caught.value.recovery is Recovery.stop
 
 
 async def test_a_commit_that_changes_nothing_is_not_made(stage: Stage, mirror: Mirror) -> None:
     with pytest.raises(CannotCommit, match="already"):
-        await made(stage, mirror, {"a.py": CODE.encode()})
+        await make_commit(stage, mirror, {"a.py": CODE.encode()})
 
 
 async def test_what_the_repository_says_about_its_files_changes_nothing(stage: Stage, tmp_path: Path) -> None:
     attributes = "* text=auto eol=crlf ident filter=evil working-tree-encoding=UTF-16\n"
     await stage.ann.push(stage.shelf, "topic", {".gitattributes": attributes})
-    mirror = await fetched(stage, tmp_path)
+    mirror = await fetch(stage, tmp_path)
     content = b"$Id$\r\nline\n"
-    sha = await made(stage, mirror, {"a.py": content})
+    sha = await make_commit(stage, mirror, {"a.py": content})
     await mirror.push(sha, "topic", stage.head)
     assert stage.shelf.git.read(sha, "a.py") == content
 
@@ -129,7 +129,7 @@ async def test_a_push_moves_the_pull_request_and_the_app_is_told_that_it_was_its
     stage: Stage, mirror: Mirror
 ) -> None:
     before = stage.head
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     assert await mirror.push(sha, "topic", before) == Pushed()
     assert stage.head == sha
     await stage.sim.settle()
@@ -146,13 +146,13 @@ async def test_a_push_moves_the_pull_request_and_the_app_is_told_that_it_was_its
 
 async def test_a_push_that_happened_may_be_repeated(stage: Stage, mirror: Mirror) -> None:
     before = stage.head
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     assert await mirror.push(sha, "topic", before) == await mirror.push(sha, "topic", before) == Pushed()
 
 
 async def test_a_push_that_curl_sent_twice_as_its_connection_broke_happened_once(stage: Stage, mirror: Mirror) -> None:
     before = stage.head
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     stage.sim.faults.add(kind="reset", path="/git-receive-pack$")
     assert await mirror.push(sha, "topic", before) == Pushed()
     assert stage.pull.head_history[-2:] == [before, sha]
@@ -163,7 +163,7 @@ async def test_a_push_without_an_answer_may_have_happened_and_is_repeated(
     stage: Stage, mirror: Mirror, kind: str, happened: bool
 ) -> None:
     before = stage.head
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     path = "/git-receive-pack$"
     stage.sim.faults.add(kind=kind, path=path, times=None)  # pyright: ignore[reportArgumentType]
     stage.sim.faults.add(kind="before", path="/info/refs$", skip=1, times=None)
@@ -177,14 +177,14 @@ async def test_a_push_without_an_answer_may_have_happened_and_is_repeated(
 
 async def test_a_branch_that_moved_or_went_is_left_alone(stage: Stage, mirror: Mirror) -> None:
     before = stage.head
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     newer = await stage.ann.push(stage.shelf, "topic", {"b.py": "x\n"})
-    assert await mirror.push(sha, "topic", before) == Moved()
+    assert await mirror.push(sha, "topic", before) == BranchMoved()
     assert stage.shelf.git.branch("topic") == newer
     await stage.ann.reset_branch(stage.shelf, "topic", stage.pull.base_sha)
-    assert await mirror.push(sha, "topic", before) == Moved()
+    assert await mirror.push(sha, "topic", before) == BranchMoved()
     await stage.ann.delete_branch(stage.shelf, "topic")
-    assert await mirror.push(sha, "topic", before) == Moved()
+    assert await mirror.push(sha, "topic", before) == BranchMoved()
     assert stage.shelf.git.branch("topic") is None
 
 
@@ -196,18 +196,18 @@ async def test_a_branch_that_moves_while_it_is_pushed_to_is_left_alone(stage: St
         if moment == "before" and not newer:
             newer = await stage.ann.push(stage.shelf, "topic", {"b.py": "x\n"})
 
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     stage.sim.on_write(push)
-    assert await mirror.push(sha, "topic", before) == Moved()
+    assert await mirror.push(sha, "topic", before) == BranchMoved()
     assert stage.shelf.git.branch("topic") == newer
 
 
 async def test_a_new_branch_is_made_only_where_there_is_none(stage: Stage, mirror: Mirror) -> None:
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     assert await mirror.push(sha, "forge/1", None) == Pushed()
     assert stage.shelf.git.branch("forge/1") == sha
     other = await mirror.commit(stage.head, {"a.py": b"other\n"}, "Other", FORGE, AT)
-    assert await mirror.push(other, "forge/1", None) == Moved()
+    assert await mirror.push(other, "forge/1", None) == BranchMoved()
 
 
 async def test_what_would_overwrite_is_not_pushed(stage: Stage, mirror: Mirror) -> None:
@@ -224,20 +224,20 @@ async def test_what_would_overwrite_is_not_pushed(stage: Stage, mirror: Mirror) 
 async def test_a_protected_branch_and_a_workflow_are_refused_in_githubs_words(stage: Stage, tmp_path: Path) -> None:
     workflow = ".github/workflows/ci.yml"
     await stage.ann.push(stage.shelf, "topic", {workflow: "on: push\n"})
-    mirror = await fetched(stage, tmp_path)
-    sha = await made(stage, mirror, {workflow: b"on: [push]\n"})
+    mirror = await fetch(stage, tmp_path)
+    sha = await make_commit(stage, mirror, {workflow: b"on: [push]\n"})
     refused = await mirror.push(sha, "topic", stage.head)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, PushRejected)
     assert "without 'workflows' permission" in refused.said
     stage.sim.protect(stage.shelf, "topic", ["build"])
-    refused = await mirror.push(await made(stage, mirror), "topic", stage.head)
-    assert isinstance(refused, Refused)
+    refused = await mirror.push(await make_commit(stage, mirror), "topic", stage.head)
+    assert isinstance(refused, PushRejected)
     assert "GH006" in refused.said
     assert stage.shelf.git.branch("topic") == stage.head
 
 
 async def test_without_the_permission_nothing_is_pushed(stage: Stage, mirror: Mirror) -> None:
-    sha = await made(stage, mirror)
+    sha = await make_commit(stage, mirror)
     for token in stage.sim.world.tokens.values():
         token.permissions["contents"] = "read"
     with pytest.raises(CodeAccessError, match="did not let Forge push"):
@@ -248,8 +248,8 @@ async def test_the_credential_is_on_no_command_line_and_on_no_disk(stage: Stage,
     log, spy = tmp_path / "argv", tmp_path / "git-spy"
     spy.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {log}\nexec git "$@"\n')
     spy.chmod(0o755)
-    mirror = await fetched(stage, tmp_path, str(spy))
-    assert await mirror.push(await made(stage, mirror), "topic", stage.head) == Pushed()
+    mirror = await fetch(stage, tmp_path, str(spy))
+    assert await mirror.push(await make_commit(stage, mirror), "topic", stage.head) == Pushed()
     secret = (await stage.host.git_credentials(stage.repository)).removeprefix("Basic ")
     written = log.read_text() + "".join(
         file.read_bytes().decode("latin-1") for file in mirror.path.rglob("*") if file.is_file()
@@ -260,7 +260,7 @@ async def test_the_credential_is_on_no_command_line_and_on_no_disk(stage: Stage,
 
 
 async def test_the_mirror_stays_whole(stage: Stage, mirror: Mirror) -> None:
-    await mirror.push(await made(stage, mirror), "topic", stage.head)
+    await mirror.push(await make_commit(stage, mirror), "topic", stage.head)
     await mirror.fetch(stage.head, stage.pull.base_sha, stage.pull.number)
     change = await mirror.change(stage.pull.base_sha, stage.head)
     assert "a.py" in {file.path for file in change.files}

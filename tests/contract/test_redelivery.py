@@ -15,14 +15,14 @@ from memory.db.engine import Database, begin, sync_engine
 from memory.deliveries import deliveries
 from pipeline.maintenance.redelivery import Redelivery
 from simulator.webhooks import Delivery
-from tests.contract.stage import Stage, staged
-from tests.databases import Backend, drop, fresh
+from tests.contract.stage import Stage, open_stage
+from tests.databases import Backend, create_database, drop_database
 
 NOBODY = "http://127.0.0.1:1/webhook"
 
 
 @dataclass
-class Sweeping:
+class RedeliveryScene:
     """A GitHub nobody listens to, and processes that sweep through its log."""
 
     stage: Stage
@@ -44,7 +44,7 @@ class Sweeping:
             count=lambda outcome: counts.update([outcome]),
         )
 
-    async def missed(self, number: int = 1) -> list[Delivery]:
+    async def miss_events(self, number: int = 1) -> list[Delivery]:
         """Events that reach nobody, an hour before whatever comes next."""
         before = len(self.stage.sim.deliveries)
         for _ in range(number):
@@ -53,13 +53,13 @@ class Sweeping:
         self.stage.clock.advance(hours=1)
         return self.stage.sim.deliveries[before:]
 
-    async def asked(self) -> list[str]:
+    async def list_redelivered(self) -> list[str]:
         """The GUIDs of the deliveries GitHub was asked to make again, in order."""
         await self.stage.sim.settle()
         return [each.guid for each in self.stage.sim.deliveries if each.redelivery]
 
     def pages(self) -> int:
-        return self.stage.asked("/app/hook/deliveries")
+        return self.stage.count_requests("/app/hook/deliveries")
 
     def store(self, *arrived: Delivery) -> None:
         """These deliveries did arrive."""
@@ -71,72 +71,74 @@ class Sweeping:
 
 
 @asynccontextmanager
-async def _sweeping(backend: Backend, folder: Path) -> AsyncGenerator[Sweeping]:
-    url = fresh(backend, folder)
-    async with staged() as stage:
+async def _open_scene(backend: Backend, folder: Path) -> AsyncGenerator[RedeliveryScene]:
+    url = create_database(backend, folder)
+    async with open_stage() as stage:
         stage.sim.webhook_url = NOBODY
-        sweeping = Sweeping(stage, url)
+        sweeping = RedeliveryScene(stage, url)
         yield sweeping
         for database in sweeping.databases:
             await database.close()
-    drop(url)
+    drop_database(url)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def there(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Sweeping]:
-    async with _sweeping(request.param, tmp_path) as sweeping:
+async def there(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RedeliveryScene]:
+    async with _open_scene(request.param, tmp_path) as sweeping:
         yield sweeping
 
 
 @pytest.fixture
-async def quick(tmp_path: Path) -> AsyncIterator[Sweeping]:
+async def quick(tmp_path: Path) -> AsyncIterator[RedeliveryScene]:
     """Where the database makes no difference."""
-    async with _sweeping("sqlite", tmp_path) as sweeping:
+    async with _open_scene("sqlite", tmp_path) as sweeping:
         yield sweeping
 
 
-async def test_what_was_missed_is_asked_for_once_and_the_oldest_first(there: Sweeping) -> None:
-    missed = await there.missed(3)
+async def test_what_was_missed_is_asked_for_once_and_the_oldest_first(there: RedeliveryScene) -> None:
+    missed = await there.miss_events(3)
     there.store(missed[1])
     process = there.process()
     assert await process.sweep()
-    assert await there.asked() == [missed[0].guid, missed[2].guid]
+    assert await there.list_redelivered() == [missed[0].guid, missed[2].guid]
     assert there.counted == {"asked": 2}
     there.stage.clock.advance(minutes=4)
     assert await process.sweep()
-    assert len(await there.asked()) == 2  # still on its way, as far as anybody knows
+    assert len(await there.list_redelivered()) == 2  # still on its way, as far as anybody knows
 
 
-async def test_what_arrives_nowhere_is_asked_for_less_and_less_often_until_it_is_too_old(quick: Sweeping) -> None:
-    [missed] = await quick.missed()
+async def test_what_arrives_nowhere_is_asked_for_less_and_less_often_until_it_is_too_old(
+    quick: RedeliveryScene,
+) -> None:
+    [missed] = await quick.miss_events()
     process = quick.process()
     asked_after: list[int] = []
     with capture_logs() as logs:
         for hours in range(0, 8 * 24, 2):
-            before = len(await quick.asked())
+            before = len(await quick.list_redelivered())
             await process.sweep()
-            if len(await quick.asked()) > before:
+            if len(await quick.list_redelivered()) > before:
                 asked_after.append(hours)
             quick.stage.clock.advance(hours=2)
     assert asked_after[:9] == [0, 2, 4, 6, 8, 10, 14, 20, 26]
     assert asked_after[-1] < 7 * 24
-    assert set(await quick.asked()) == {missed.guid}
+    assert set(await quick.list_redelivered()) == {missed.guid}
     assert [each["times"] for each in logs if each["event"] == "redelivery.given_up"] == [len(asked_after)]
 
 
-async def test_one_process_sweeps_at_a_time(there: Sweeping) -> None:
-    await there.missed(5)
+async def test_one_process_sweeps_at_a_time(there: RedeliveryScene) -> None:
+    await there.miss_events(5)
     processes = [there.process() for _ in range(4)]
     there.stage.sim.faults.add(kind="slow", path="/app/hook/deliveries$", delay=0.3)
     swept = await asyncio.gather(*(each.sweep() for each in processes))
     assert sum(swept) == 1
     for each in processes:  # the first sweep of a process is always due
         await each.sweep()
-    assert len(await there.asked()) == 5
+    assert len(await there.list_redelivered()) == 5
 
 
-async def test_the_turn_of_a_process_that_died_passes_on(there: Sweeping) -> None:
-    await there.missed()
+async def test_the_turn_of_a_process_that_died_passes_on(there: RedeliveryScene) -> None:
+    await there.miss_events()
     there.stage.sim.faults.add(kind="slow", path="/app/hook/deliveries$", delay=60)
     dying = asyncio.create_task(there.process().sweep())
     while not there.pages():  # noqa: ASYNC110  # the simulator tells nobody
@@ -146,11 +148,11 @@ async def test_the_turn_of_a_process_that_died_passes_on(there: Sweeping) -> Non
     assert await there.process().sweep()
     dying.cancel()
     await asyncio.gather(dying, return_exceptions=True)
-    assert len(await there.asked()) == 1
+    assert len(await there.list_redelivered()) == 1
 
 
-async def test_the_log_is_read_back_to_where_it_was_read_before(quick: Sweeping) -> None:
-    quick.store(*await quick.missed(250), *await quick.missed())
+async def test_the_log_is_read_back_to_where_it_was_read_before(quick: RedeliveryScene) -> None:
+    quick.store(*await quick.miss_events(250), *await quick.miss_events())
     process = quick.process()
     await process.sweep()
     whole = quick.pages()
@@ -162,38 +164,40 @@ async def test_the_log_is_read_back_to_where_it_was_read_before(quick: Sweeping)
     assert quick.pages() == whole + 1
 
 
-async def test_no_more_at_once_than_github_likes(quick: Sweeping) -> None:
-    missed = await quick.missed(5)
+async def test_no_more_at_once_than_github_likes(quick: RedeliveryScene) -> None:
+    missed = await quick.miss_events(5)
     process = quick.process(most=3)
     await process.sweep()
-    assert len(await quick.asked()) == 3
+    assert len(await quick.list_redelivered()) == 3
     quick.stage.clock.advance(minutes=4)
     await process.sweep()
-    assert await quick.asked() == [each.guid for each in missed]
+    assert await quick.list_redelivered() == [each.guid for each in missed]
 
 
-async def test_an_answer_that_was_lost_is_no_reason_to_ask_again(quick: Sweeping) -> None:
-    await quick.missed(2)
+async def test_an_answer_that_was_lost_is_no_reason_to_ask_again(quick: RedeliveryScene) -> None:
+    await quick.miss_events(2)
     quick.stage.sim.faults.add(kind="reset", method="POST", path="/attempts$")
     process = quick.process()
     with pytest.raises(Unavailable):
         await process.sweep()
     quick.stage.clock.advance(minutes=4)
     await process.sweep()
-    assert len(await quick.asked()) == len(set(await quick.asked())) == 2
+    assert len(await quick.list_redelivered()) == len(set(await quick.list_redelivered())) == 2
 
 
-async def test_one_that_github_refuses_does_not_keep_the_others(quick: Sweeping) -> None:
-    missed = await quick.missed(3)
+async def test_one_that_github_refuses_does_not_keep_the_others(quick: RedeliveryScene) -> None:
+    missed = await quick.miss_events(3)
     quick.stage.sim.faults.add(kind="before", method="POST", path=f"/{missed[1].id}/attempts$", status=422)
     await quick.process().sweep()
-    assert await quick.asked() == [missed[0].guid, missed[2].guid]
+    assert await quick.list_redelivered() == [missed[0].guid, missed[2].guid]
     assert quick.counted == {"asked": 2, "refused": 1}
 
 
 @pytest.mark.parametrize(("status", "error"), [(500, Unavailable), (403, Forbidden), (429, RateLimited)])
-async def test_a_log_that_cannot_be_read_is_read_later(quick: Sweeping, status: int, error: type[Exception]) -> None:
-    missed = await quick.missed()
+async def test_a_log_that_cannot_be_read_is_read_later(
+    quick: RedeliveryScene, status: int, error: type[Exception]
+) -> None:
+    missed = await quick.miss_events()
     fault = quick.stage.sim.faults.add(kind="before", path="/app/hook/deliveries$", status=status, times=None)
     process = quick.process()
     with pytest.raises(error):
@@ -202,24 +206,24 @@ async def test_a_log_that_cannot_be_read_is_read_later(quick: Sweeping, status: 
     fault.times = fault.fired
     quick.stage.clock.advance(minutes=4)
     await process.sweep()
-    assert await quick.asked() == [missed[0].guid]
+    assert await quick.list_redelivered() == [missed[0].guid]
 
 
-async def test_half_a_log_is_not_taken_for_the_whole(quick: Sweeping) -> None:
-    *arrived, first, second = await quick.missed(120)
+async def test_half_a_log_is_not_taken_for_the_whole(quick: RedeliveryScene) -> None:
+    *arrived, first, second = await quick.miss_events(120)
     quick.store(*arrived)
     quick.stage.sim.faults.add(kind="before", path="/app/hook/deliveries$", status=502, skip=1, times=3)
     process = quick.process()
     with pytest.raises(Unavailable):
         await process.sweep()
-    assert not await quick.asked()
+    assert not await quick.list_redelivered()
     quick.stage.clock.advance(minutes=4)
     await process.sweep()
-    assert await quick.asked() == [first.guid, second.guid]
+    assert await quick.list_redelivered() == [first.guid, second.guid]
 
 
-async def test_it_goes_on_after_a_failure_with_one_line(quick: Sweeping) -> None:
-    await quick.missed()
+async def test_it_goes_on_after_a_failure_with_one_line(quick: RedeliveryScene) -> None:
+    await quick.miss_events()
     quick.stage.sim.faults.add(kind="before", path="/app/hook/deliveries$", status=403)
     with capture_logs() as logs:
         going_on = asyncio.create_task(quick.process(look=0.01).keep_sweeping())
@@ -228,14 +232,14 @@ async def test_it_goes_on_after_a_failure_with_one_line(quick: Sweeping) -> None
         await asyncio.sleep(0.3)
         assert [each["event"] for each in logs] == ["redelivery.failed"]
         quick.stage.clock.advance(minutes=4)
-        while not await quick.asked():  # noqa: ASYNC110  # as above
+        while not await quick.list_redelivered():  # noqa: ASYNC110  # as above
             await asyncio.sleep(0.01)
     going_on.cancel()
     await asyncio.gather(going_on, return_exceptions=True)
 
 
-async def test_another_app_has_a_log_of_its_own(quick: Sweeping) -> None:
+async def test_another_app_has_a_log_of_its_own(quick: RedeliveryScene) -> None:
     await quick.process(app_id=42).sweep()
-    await quick.missed()
+    await quick.miss_events()
     assert await quick.process(app_id=43).sweep()
-    assert len(await quick.asked()) == 1
+    assert len(await quick.list_redelivered()) == 1

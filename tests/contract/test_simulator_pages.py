@@ -80,7 +80,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
             yield Scene(sim, repository, pull, Browser(client))
 
 
-def unescaped(page: str) -> list[str]:
+def find_unescaped(page: str) -> list[str]:
     """Elements that no page of ours has."""
     return re.findall(r"<(?:script|img|iframe|object|b onclick)[ >]", page)
 
@@ -114,7 +114,7 @@ async def test_every_page_answers_and_escapes(scene: Scene) -> None:
         assert (path, answer.status_code) == (path, 200)
         assert answer.headers["Content-Type"].startswith("text/html")
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-        assert (path, unescaped(answer.text)) == (path, [])
+        assert (path, find_unescaped(answer.text)) == (path, [])
 
 
 async def test_hostile_text_is_still_shown(scene: Scene) -> None:
@@ -129,7 +129,7 @@ async def test_commit_page_is_reached_from_the_conversation(scene: Scene) -> Non
     page = await scene.browser.get(found[1])
     assert page.status_code == 200
     assert "+line five" in page.text
-    assert unescaped(page.text) == []
+    assert find_unescaped(page.text) == []
 
 
 async def test_git_still_works_beside_the_pages(scene: Scene) -> None:

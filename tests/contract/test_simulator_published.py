@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.published import differences
+from tests.contract.published import find_differences
 from tests.contract.stage import Stage
 
 REPO = "/repos/acme/shelf"
@@ -18,7 +18,7 @@ async def _answer(stage: Stage, method: str, path: str, body: object = None) -> 
         return await github.request(method, REPO + path, json=body)
 
 
-async def _prepared(stage: Stage) -> None:
+async def _prepare(stage: Stage) -> None:
     """Something of every kind that is shown."""
     sim, shelf = stage.sim, stage.shelf
     sim.protect(shelf, "main", {"ci/old": None, "build": None})
@@ -55,10 +55,10 @@ READS = [
 
 @pytest.mark.parametrize(("path", "published"), READS)
 async def test_what_is_read_is_as_published(stage: Stage, path: str, published: str) -> None:
-    await _prepared(stage)
+    await _prepare(stage)
     answer = await _answer(stage, "GET", path)
     assert answer.json()
-    assert differences(f"GET {PUBLISHED}{published} {answer.status_code}", answer.json()) == []
+    assert find_differences(f"GET {PUBLISHED}{published} {answer.status_code}", answer.json()) == []
 
 
 async def test_reactions_are_as_published(stage: Stage) -> None:
@@ -66,7 +66,7 @@ async def test_reactions_are_as_published(stage: Stage) -> None:
     await stage.ann.react(remark, "-1")
     answer = await _answer(stage, "GET", f"/pulls/comments/{remark.id}/reactions")
     assert [each["content"] for each in answer.json()] == ["-1"]
-    assert differences(f"GET {PUBLISHED}/pulls/comments/{{comment_id}}/reactions 200", answer.json()) == []
+    assert find_differences(f"GET {PUBLISHED}/pulls/comments/{{comment_id}}/reactions 200", answer.json()) == []
 
 
 async def test_what_is_written_is_answered_as_published(stage: Stage) -> None:
@@ -88,7 +88,7 @@ async def test_what_is_written_is_answered_as_published(stage: Stage) -> None:
     for method, path, published, body in writes:
         answer = await _answer(stage, method, path, body)
         statuses.append(answer.status_code)
-        assert differences(f"{method} {PUBLISHED}{published} {answer.status_code}", answer.json()) == []
+        assert find_differences(f"{method} {PUBLISHED}{published} {answer.status_code}", answer.json()) == []
     assert statuses == [200, 201, 200, 201, 422, 200, 409, 405, 200]
 
 
@@ -101,4 +101,4 @@ async def test_what_is_written_is_answered_as_published(stage: Stage) -> None:
     ],
 )
 def test_a_difference_is_seen(body: object, told: str) -> None:
-    assert told in " ".join(differences(f"POST {PUBLISHED}/issues/{{issue_number}}/labels 200", body))
+    assert told in " ".join(find_differences(f"POST {PUBLISHED}/issues/{{issue_number}}/labels 200", body))

@@ -19,19 +19,19 @@ from domain.memories.memory import Archived
 from memory.db import tables
 from memory.db.engine import Base, Connection, Database, Engine, begin, sync_engine
 from memory.db.tables import EventRow, MemoryRow, MemoryVectorRow
-from memory.learned.memories import archive, row_of
-from memory.learned.vectors import Vector, keep, missing
-from memory.ledger.ledger import MOVES, moved
-from tests.databases import Backend, drop, fresh
+from memory.learned.memories import archive, to_row
+from memory.learned.vectors import Vector, keep, list_missing
+from memory.ledger.ledger import SELECT_MOVES, parse_moves
+from tests.databases import Backend, create_database, drop_database
 from tests.unit.memories.test_confidence import NOON
-from tests.unit.memories.test_recall import SHOP, learned
+from tests.unit.memories.test_recall import SHOP, build_memory
 
 OURS = {str(table.name) for table in tables.Base.metadata.sorted_tables}
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_migrated_schema_is_the_described_one(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine)
     assert migrations.is_current(engine)
@@ -41,7 +41,7 @@ def test_migrated_schema_is_the_described_one(backend: Backend, tmp_path: Path) 
         context = MigrationContext.configure(connection, opts=options)
         found = cast(list[Any], compare_metadata(context, Base.metadata))
     engine.dispose()
-    drop(url)
+    drop_database(url)
     assert [change for change in found if "alembic_version" not in str(change)] == []
 
 
@@ -52,7 +52,7 @@ def _is_described(name: str | None, kind: str, _parents: object) -> bool:
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_rows_of_the_first_version_survive(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0001")
     with begin(engine) as connection:
@@ -64,13 +64,13 @@ def test_rows_of_the_first_version_survive(backend: Backend, tmp_path: Path) -> 
     with begin(engine) as connection:
         rows = connection.exec_driver_sql("SELECT name, comment_id FROM findings").all()
     engine.dispose()
-    drop(url)
+    drop_database(url)
     assert [tuple(row) for row in rows] == [("F-ABCDEF", None)]
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_runs_of_before_keep_the_name_of_their_check(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0016")
     with begin(engine) as connection:
@@ -84,14 +84,14 @@ def test_runs_of_before_keep_the_name_of_their_check(backend: Backend, tmp_path:
     with begin(engine) as connection:
         rows = connection.exec_driver_sql("SELECT base_ref, check_name FROM runs").all()
     engine.dispose()
-    drop(url)
+    drop_database(url)
     assert [tuple(row) for row in rows] == [("", "Forge / review")]
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_deliveries_of_the_version_before_are_kept(backend: Backend, tmp_path: Path) -> None:
     """They are known by their GUIDs alone, as what code of that version stores meanwhile."""
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     stored = "INSERT INTO deliveries (guid, event, action, received_at, outcome, reason) VALUES"
     moment = "'2026-01-01 00:00:00', 'accepted', ''"
@@ -103,14 +103,14 @@ def test_deliveries_of_the_version_before_are_kept(backend: Backend, tmp_path: P
         connection.exec_driver_sql(f"{stored} ('c', 'issues', 'closed', {moment})")
         rows = connection.exec_driver_sql("SELECT guid, acts_once FROM deliveries ORDER BY guid").all()
     engine.dispose()
-    drop(url)
+    drop_database(url)
     assert [tuple(row) for row in rows] == [("a", None), ("b", None), ("c", None)]
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_moves_of_the_version_before_are_found(backend: Backend, tmp_path: Path) -> None:
     """The index of them is another one, and whoever goes back has the one before."""
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0018")
     kinds = [EventType.run_started, EventType.tool_executed, EventType.run_waiting]
@@ -119,15 +119,15 @@ def test_moves_of_the_version_before_are_found(backend: Backend, tmp_path: Path)
         connection.execute(insert(EventRow), [each.model_dump() for each in told])
     migrations.upgrade(engine)
     with begin(engine) as connection:
-        assert [move.running for move in moved(connection.execute(MOVES, {"run": "r"}))] == [True, False]
+        assert [move.running for move in parse_moves(connection.execute(SELECT_MOVES, {"run": "r"}))] == [True, False]
         if backend == "sqlite":
             assert "USING INDEX events_of_moves" in str(_plan(connection))
     engine.dispose()
-    drop(url)
+    drop_database(url)
 
 
 def _plan(connection: Connection) -> Sequence[Any]:
-    asked = MOVES.params(run="r").compile(connection.engine, compile_kwargs={"literal_binds": True})
+    asked = SELECT_MOVES.params(run="r").compile(connection.engine, compile_kwargs={"literal_binds": True})
     return connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}").all()
 
 
@@ -135,33 +135,33 @@ def _plan(connection: Connection) -> Sequence[Any]:
 def test_a_migration_that_dies_changes_nothing(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0015")
-    before = _described(engine)
+    before = _describe(engine)
 
     with monkeypatch.context() as patched:
         patched.setattr(op, "create_index", _die)
         with pytest.raises(MemoryError):
             migrations.upgrade(engine)
-    assert _described(engine) == before
+    assert _describe(engine) == before
     migrations.upgrade(engine)
     assert migrations.is_current(engine)
     engine.dispose()
-    drop(url)
+    drop_database(url)
 
 
 def _die(*_: object, **__: object) -> None:
     raise MemoryError
 
 
-def _described(engine: Engine) -> Mapping[str, Sequence[str]]:
+def _describe(engine: Engine) -> Mapping[str, Sequence[str]]:
     seen = inspect(engine)
     return {table: [column["name"] for column in seen.get_columns(table)] for table in seen.get_table_names()}
 
 
 def test_a_server_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    url = fresh("postgresql", tmp_path)
+    url = create_database("postgresql", tmp_path)
     engine = sync_engine(url)
     assert migrations.is_current(engine)
     monkeypatch.setattr(engine.dialect, "server_version_info", (13, 22))
@@ -169,19 +169,19 @@ def test_a_server_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_p
         with pytest.raises(ConfigurationError, match=r"the server is PostgreSQL 13\.22, Forge needs 14\."):
             look(engine)
     engine.dispose()
-    drop(url)
+    drop_database(url)
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0015")
-    memories = [learned(f"Prices are whole cents {number}.") for number in range(3)]
+    memories = [build_memory(f"Prices are whole cents {number}.") for number in range(3)]
     made = [[math.sin(place) for place in range(length)] for length in (2, 9, 600)]
     with begin(engine) as connection:
         for memory, numbers in zip(memories, made, strict=True):
-            row = row_of(memory)
+            row = to_row(memory)
             values = {column.name: getattr(row, column.name) for column in MemoryRow.__table__.columns}
             connection.execute(insert(MemoryRow).values(values))
             length = math.hypot(*numbers)
@@ -192,7 +192,7 @@ async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, t
     engine.dispose()
 
     database = Database(url)
-    assert await missing(database, SHOP.id, "ours") == []
+    assert await list_missing(database, SHOP.id, "ours") == []
     await keep(database, memories, [Vector("new", numbers) for numbers in made])
     columns = MemoryVectorRow.memory_id, MemoryVectorRow.vector, MemoryVectorRow.dimensions, MemoryVectorRow.signs
     async with database.transaction() as session:
@@ -205,4 +205,4 @@ async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, t
     async with database.transaction() as session:
         assert (await session.scalars(select(MemoryVectorRow.memory_id))).all() == []
     await database.close()
-    drop(url)
+    drop_database(url)

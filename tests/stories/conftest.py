@@ -8,8 +8,8 @@ import pytest
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from tests.databases import Backend, drop, fresh
-from tests.stories.driver import NO_MODEL, Story, story
+from tests.databases import Backend, create_database, drop_database
+from tests.stories.driver import NO_MODEL, Story, open_story
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def read(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedMo
 
 @asynccontextmanager
 async def _story(backend: Backend, folder: Path, models: Models) -> AsyncGenerator[Story]:
-    url = fresh(backend, folder)
-    async with story(url, folder, models=models) as started:
+    url = create_database(backend, folder)
+    async with open_story(url, folder, models=models) as started:
         yield started
-    drop(url)
+    drop_database(url)

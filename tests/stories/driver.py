@@ -11,19 +11,19 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from agents.llm.models import Models, Task
-from bot.app import Forge, Patience, forge, served
+from bot.app import Forge, Patience, forge, serve
 from bot.settings import Settings
 from memory.db.tables import RunRow
 from memory.runs import runs
 from messages import review as review_texts
-from pipeline.steps import Durable, durable
+from pipeline.steps import Durable, run_durable_step
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment
 from tests.clock import MovableClock
 from tests.contract import published_graphql
 from tests.databases import POLLING
-from tests.resting import still_open
+from tests.resting import find_unfinished
 from tests.toolchain import toolchain
 
 SECRET = "a-webhook-secret"
@@ -57,19 +57,19 @@ class Story:
             self.github.lag(LAG)  # a repository is older than what happens in it
         return repository, alice
 
-    async def rest(self) -> None:
+    async def settle(self) -> None:
         """Wait until everything that was delivered has come to its end, or waits for the clock."""
         end = time.monotonic() + PATIENCE
         while True:
             await self.github.settle()
-            busy = await still_open(self.forge.services.database, self.clock.now())
+            busy = await find_unfinished(self.forge.services.database, self.clock.now())
             if not busy:
                 return
             if time.monotonic() > end:
                 raise AssertionError(f"Forge did not come to rest: {busy}")
             await asyncio.sleep(0.1)
 
-    async def shown(self) -> None:
+    async def wait_for_lag(self) -> None:
         """Wait until GitHub's API shows what happened so far."""
         await asyncio.sleep(1.2 * LAG)
 
@@ -95,30 +95,30 @@ class Story:
         mine = [each for each in self.github.review_comments(pull) if each.user is self.github.app.bot]
         return [each for each in mine if each.in_reply_to is None]
 
-    def named(self, pull: PullRequest, part: str = "") -> list[str]:
+    def finding_names(self, pull: PullRequest, part: str = "") -> list[str]:
         """What Forge's inline comments that hold ``part`` call the findings they say."""
         bodies = [each.body for each in self.comments(pull) if part in each.body]
         return [name for body in bodies for name in dict.fromkeys(_FINDING.findall(body))]
 
     def answers(self, pull: Issue) -> list[IssueComment]:
         """Forge's comments below the pull request but those of its gates; they count as looked at now."""
-        return self._said(pull, lambda body: _GATE not in body)
+        return self._own_comments(pull, lambda body: _GATE not in body)
 
     def questions(self, pull: Issue) -> list[IssueComment]:
         """The comments of the gates, also of those that are decided; they count as looked at now."""
-        return self._said(pull, lambda body: _GATE in body)
+        return self._own_comments(pull, lambda body: _GATE in body)
 
     def gates(self, pull: Issue) -> list[str]:
         """The names of the gates that wait here, as their comments ask; they count as looked at now."""
-        asked = self._said(pull, lambda body: body.startswith(_ASKS))
+        asked = self._own_comments(pull, lambda body: body.startswith(_ASKS))
         return [each.body.removeprefix(_ASKS).partition("**")[0] for each in asked]
 
-    def closed_gates(self, pull: Issue) -> list[str]:
+    def gate_outcomes(self, pull: Issue) -> list[str]:
         """How the gates ended, as their comments say, e.g. ``guard: Rejected by carol``; looked at now."""
-        closed = self._said(pull, lambda body: _GATE in body and not body.startswith(_ASKS))
+        closed = self._own_comments(pull, lambda body: _GATE in body and not body.startswith(_ASKS))
         return [each.body.removeprefix("**").partition("**")[0] for each in closed]
 
-    def _said(self, pull: Issue, wanted: Callable[[str], bool]) -> list[IssueComment]:
+    def _own_comments(self, pull: Issue, wanted: Callable[[str], bool]) -> list[IssueComment]:
         mine = [each for each in self.github.comments(pull) if each.user is self.github.app.bot and wanted(each.body)]
         self._seen |= {each.id for each in mine}
         return mine
@@ -130,9 +130,9 @@ class Story:
 
     async def runs(self) -> Sequence[RunRow]:
         """All runs, newest first."""
-        return await runs.latest(self.forge.services.database, 100)
+        return await runs.list_latest(self.forge.services.database, 100)
 
-    async def begun(self, number: int) -> None:
+    async def wait_for_runs(self, number: int) -> None:
         """Wait until this many runs have begun, however they end."""
         end = time.monotonic() + PATIENCE
         while len(await self.runs()) < number:
@@ -174,7 +174,7 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
 
 
 @asynccontextmanager
-async def story(
+async def open_story(
     url: str, folder: Path, patience: Patience = PATIENT, models: Models = NO_MODEL, **more: object
 ) -> AsyncGenerator[Story]:
     """A story on an empty database.
@@ -185,20 +185,20 @@ async def story(
     clock = MovableClock()
     async with (
         Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
-        chapter(github, clock, url, folder, patience, models, durable, **more) as told,
+        run_forge(github, clock, url, folder, patience, models, run_durable_step, **more) as told,
     ):
         yield told
 
 
 @asynccontextmanager
-async def chapter(
+async def run_forge(
     github: Simulator,
     clock: MovableClock,
     url: str,
     folder: Path,
     patience: Patience = PATIENT,
     models: Models = NO_MODEL,
-    durable: Durable = durable,
+    durable: Durable = run_durable_step,
     **more: object,
 ) -> AsyncGenerator[Story]:
     """What happens while one Forge runs; before and after it, GitHub finds nobody at its address.
@@ -216,11 +216,11 @@ async def chapter(
                 durable=durable,
             )
         )
-        port = await stack.enter_async_context(served(running))
+        port = await stack.enter_async_context(serve(running))
         github.hooks.timeout = DELIVERY
         github.webhook_url = f"http://127.0.0.1:{port}/webhook"
         told = Story(github, running, clock)
         github.lag(LAG)
         yield told
-        await told.rest()
+        await told.settle()
         told.assert_all_seen()

@@ -20,7 +20,7 @@ VOID = "Void: there is nothing left to decide"
 
 
 @dataclass(eq=False)
-class Scene:
+class GateScene:
     """A pull request of alice, who may write; carol maintains.
 
     :param head: the newest head that was looked at.
@@ -49,25 +49,25 @@ class Scene:
         """The summary of the review's check."""
         return self.told.check(self.repository, self.head).summary or ""
 
-    async def says(self, who: User, words: str) -> str:
+    async def comment(self, who: User, words: str) -> str:
         """Somebody comments; what Forge answers, or nothing."""
         before = {each.id for each in self.told.answers(self.pull)}
         self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
         await who.comment(self.pull, words)
-        await self.told.rest()
+        await self.told.settle()
         return "\n".join(each.body for each in self.told.answers(self.pull) if each.id not in before)
 
-    async def presses(self, who: User, button: str, name: str) -> None:
+    async def press(self, who: User, button: str, name: str) -> None:
         """Somebody presses a button of a gate's check."""
         await who.press(self.gate(name), button)
-        await self.told.rest()
+        await self.told.settle()
 
-    async def pushes(self, files: dict[str, str]) -> None:
+    async def push(self, files: dict[str, str]) -> None:
         """Alice pushes a new head, which is looked at."""
         self.head = await self.alice.push(self.repository, "feature", files)
-        await self.told.rest()
+        await self.told.settle()
 
-    def somebody(self, login: str, role: Role | None = None) -> User:
+    def add_user(self, login: str, role: Role | None = None) -> User:
         """Another account, perhaps with a role."""
         user = self.told.github.user(login)
         if role is not None:
@@ -78,20 +78,20 @@ class Scene:
         """The newest run."""
         return (await self.told.runs())[0]
 
-    async def asked(self) -> list[Gate]:
+    async def list_gates(self) -> list[Gate]:
         """Every gate of this pull request."""
         database = self.told.forge.services.database
-        return list(await gates.of_pull_request(database, self.repository.id, self.pull.number))
+        return list(await gates.list_for_pull_request(database, self.repository.id, self.pull.number))
 
     async def events(self, kind: EventType) -> list[dict[str, object]]:
         """What the ledger has of a kind, of all runs."""
-        found = [await ledger.replay(self.told.forge.services.database, run.id) for run in await self.told.runs()]
+        found = [await ledger.load_events(self.told.forge.services.database, run.id) for run in await self.told.runs()]
         return [event.payload for events in found for event in events if event.type is kind]
 
 
-async def opened(
+async def open_scene(
     told: Story, changed: dict[str, str] = CHANGED, configuration: str = "", there: dict[str, str] | None = None
-) -> Scene:
+) -> GateScene:
     """Alice opened a pull request, and it was looked at.
 
     :param configuration: of the repository.
@@ -103,5 +103,5 @@ async def opened(
     told.github.grant(repository, carol, "maintain")
     head = await alice.push(repository, "feature", changed, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
-    return Scene(told, repository, alice, carol, pull, head)
+    await told.settle()
+    return GateScene(told, repository, alice, carol, pull, head)

@@ -36,32 +36,32 @@ async def at_level(
     return repository, alice, carol
 
 
-async def opened(
+async def open_pull_request(
     told: Story, repository: Repository, by: User, files: dict[str, str], branch: str = "feature"
 ) -> tuple[PullRequest, str]:
     """A pull request, reviewed, and acted on as far as that is possible at once."""
     head = await by.push(repository, branch, files, base="main")
     pull = await by.open_pull_request(repository, branch)
-    await rest(told)
+    await settle_looks(told)
     told.comments(pull)
     return pull, head
 
 
-async def rest(told: Story) -> None:
+async def settle_looks(told: Story) -> None:
     """Wait until everything is done that can be done now, looks that are due included."""
     end = time.monotonic() + PATIENCE
     while True:
-        await told.rest()
-        if not await scheduled_checks.due(told.forge.services.database, told.clock.now()):
+        await told.settle()
+        if not await scheduled_checks.list_due(told.forge.services.database, told.clock.now()):
             break
         assert time.monotonic() < end, "a look that is due did not begin"
         await asyncio.sleep(0.05)
-    await told.rest()
+    await told.settle()
 
 
-async def later(told: Story, **by: float) -> None:
+async def jump_ahead(told: Story, **by: float) -> None:
     told.clock.move(**by)
-    await rest(told)
+    await settle_looks(told)
 
 
 def approvals(told: Story, pull: PullRequest) -> list[Review]:
@@ -72,13 +72,13 @@ def announcements(told: Story, pull: PullRequest) -> list[str]:
     return [each.body for each in told.answers(pull) if each.body.startswith("**Forge ")]
 
 
-async def acted(told: Story) -> list[tuple[str, int, str]]:
+async def list_actions(told: Story) -> list[tuple[str, int, str]]:
     """(act, level, rule) of everything that was done unasked, by the audit."""
     database = told.forge.services.database
     return [
         (each["act"], each["level"], each["rule"])
         for run in await told.runs()
-        for each in await automation_level.acts(database, run.id)
+        for each in await automation_level.list_actions(database, run.id)
     ]
 
 
@@ -95,7 +95,7 @@ def git(repository: Repository, *arguments: str) -> str:
 
 async def test_simple_lint_is_corrected_in_one_commit(told: Story) -> None:
     repository, alice, _ = await at_level(told, 2)
-    pull, head = await opened(told, repository, alice, {"app.py": TWO})
+    pull, head = await open_pull_request(told, repository, alice, {"app.py": TWO})
     fixed = pull.head_sha
     assert fixed != head
     assert repository.git.read(fixed, "app.py") == APP.encode()
@@ -106,41 +106,41 @@ async def test_simple_lint_is_corrected_in_one_commit(told: Story) -> None:
     assert git(repository, "rev-parse", f"{fixed}^") == head
     check = told.check(repository, fixed)
     assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
-    assert ("auto_fix", 2, "ladder.auto_fix") in await acted(told)
+    assert ("auto_fix", 2, "ladder.auto_fix") in await list_actions(told)
 
 
 async def test_at_level_one_people_fix(told: Story) -> None:
     repository, alice, _ = await at_level(told, 1)
-    pull, head = await opened(told, repository, alice, {"app.py": UNUSED})
+    pull, head = await open_pull_request(told, repository, alice, {"app.py": UNUSED})
     assert pull.head_sha == head
-    assert await acted(told) == []
+    assert await list_actions(told) == []
 
 
 async def test_the_configuration_bounds_what_was_set(told: Story) -> None:
     repository, alice, _ = await at_level(told, 3, "ladder: {max_level: 1}\n")
-    pull, head = await opened(told, repository, alice, {"app.py": UNUSED})
+    pull, head = await open_pull_request(told, repository, alice, {"app.py": UNUSED})
     assert pull.head_sha == head
-    assert await acted(told) == []
+    assert await list_actions(told) == []
     assert "Automation level 3 → 1: " in (told.check(repository, head).summary or "")
 
 
 async def test_a_head_of_its_own_is_never_corrected(told: Story) -> None:
     repository, alice, _ = await at_level(told, 2)
     body = "import os\nimport sys\n\n\ndef main():\n    return os.name\n\n\ndef b():\n    if main():\n        pass\n"
-    pull, head = await opened(told, repository, alice, {"app.py": body})
+    pull, head = await open_pull_request(told, repository, alice, {"app.py": body})
     assert git(repository, "rev-list", "--count", f"{head}..{pull.head_sha}") == "1"
     # A person's commit that names itself Forge's is left alone.
     again = await alice.push(repository, "feature", {"app.py": UNUSED}, "Mine\n\nForge-Run: 01")
-    await rest(told)
+    await settle_looks(told)
     told.comments(pull)
     assert pull.head_sha == again
 
 
 async def test_what_is_wrong_is_not_corrected(told: Story) -> None:
     repository, alice, _ = await at_level(told, 4)
-    pull, head = await opened(told, repository, alice, {"app.py": BROKEN})
+    pull, head = await open_pull_request(told, repository, alice, {"app.py": BROKEN})
     assert pull.head_sha == head
-    assert await acted(told) == []
+    assert await list_actions(told) == []
 
 
 async def test_a_fork_is_never_touched(told: Story) -> None:
@@ -149,23 +149,23 @@ async def test_a_fork_is_never_touched(told: Story) -> None:
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"app.py": UNUSED}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await rest(told)
+    await settle_looks(told)
     told.comments(pull)
     assert (pull.head_sha, pull.state) == (head, "open")
-    assert await acted(told) == []
+    assert await list_actions(told) == []
 
 
 async def test_protected_paths_are_never_touched(told: Story) -> None:
     repository, alice, carol = await at_level(told, 4, "paths: {protected: [app.py]}\n")
-    pull, head = await opened(told, repository, alice, {"app.py": UNUSED})
+    pull, head = await open_pull_request(told, repository, alice, {"app.py": UNUSED})
     told.gates(pull)
     told.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve")
-    await rest(told)
+    await settle_looks(told)
     told.answers(pull)
     assert told.check(repository, head).conclusion == "success"
     assert (pull.head_sha, pull.state) == (head, "open")
-    assert await acted(told) == []
+    assert await list_actions(told) == []
 
 
 async def test_the_default_branch_is_never_pushed_to(told: Story) -> None:
@@ -173,7 +173,7 @@ async def test_the_default_branch_is_never_pushed_to(told: Story) -> None:
     await alice.push(repository, "release", {"notes.md": "1\n"}, base="main")
     head = await alice.push(repository, "main", {"app.py": UNUSED})
     pull = await alice.open_pull_request(repository, "main", base="release")
-    await rest(told)
+    await settle_looks(told)
     told.comments(pull)
     told.answers(pull)
     assert repository.git.branch("main") == head
@@ -185,42 +185,42 @@ async def test_the_default_branch_is_never_pushed_to(told: Story) -> None:
 async def test_low_risk_is_approved_once_its_checks_are_green(told: Story) -> None:
     repository, alice, _ = await at_level(told, 2)
     told.github.protect(repository, "main", ["ci"], approvals=1)
-    pull, head = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    pull, head = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
     assert approvals(told, pull) == []
     told.github.report_check(repository, head, "ci", None)
-    await later(told, minutes=1.1)
+    await jump_ahead(told, minutes=1.1)
     assert approvals(told, pull) == []
     told.github.report_check(repository, head, "ci", "success")
-    await later(told, minutes=2.1)
+    await jump_ahead(told, minutes=2.1)
     [approval] = approvals(told, pull)
     assert approval.commit_id == head
     assert "Level 2 (acts) lets Forge approve (rule `ladder.auto_approve`)." in approval.body
-    assert await acted(told) == [("auto_approve", 2, "ladder.auto_approve")]
+    assert await list_actions(told) == [("auto_approve", 2, "ladder.auto_approve")]
     assert pull.state == "open"
-    await later(told, hours=10)
+    await jump_ahead(told, hours=10)
     assert len(approvals(told, pull)) == 1
 
 
 async def test_a_dismissed_approval_is_not_given_again(told: Story) -> None:
     repository, alice, carol = await at_level(told, 2)
-    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    pull, _ = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
     [approval] = approvals(told, pull)
     await carol.dismiss_review(approval, "I want to look myself")
     await alice.comment(pull, "/forge review full")
-    await rest(told)
+    await settle_looks(told)
     told.answers(pull)
     assert approvals(told, pull) == []
 
 
 async def test_an_approval_that_became_old_is_taken_back_all_the_same(told: Story) -> None:
     repository, alice, _ = await at_level(told, 2)
-    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    pull, _ = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
     [approval] = approvals(told, pull)
     services = told.forge.services
     assert "outbox" in await remove_old(services, told.clock.now() + timedelta(days=400))
 
     await alice.push(repository, "feature", {"app.py": BROKEN})
-    await rest(told)
+    await settle_looks(told)
     told.comments(pull)
     assert approvals(told, pull) == []
     assert approval.state == "DISMISSED"
@@ -232,35 +232,35 @@ async def test_a_failing_check_is_no_green_one(told: Story) -> None:
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     told.github.report_check(repository, head, "ci", "failure")
     pull = await alice.open_pull_request(repository, "feature")
-    await rest(told)
-    await later(told, hours=10)
+    await settle_looks(told)
+    await jump_ahead(told, hours=10)
     assert approvals(told, pull) == []
     assert pull.state == "open"
-    assert await acted(told) == []
+    assert await list_actions(told) == []
 
 
 async def test_a_check_that_never_reports_is_given_up(told: Story) -> None:
     repository, alice, _ = await at_level(told, 4)
     told.github.protect(repository, "main", ["ci"])
-    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    pull, _ = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
     for _ in range(12):
-        await later(told, hours=5)
+        await jump_ahead(told, hours=5)
     assert approvals(told, pull) == []
     assert pull.state == "open"
-    assert await acted(told) == []
+    assert await list_actions(told) == []
 
 
 # --- merging ------------------------------------------------------------------------------------------------------
 
 
-async def announced(told: Story, level: int = 3) -> tuple[Repository, User, User, PullRequest, str]:
+async def announce_merge(told: Story, level: int = 3) -> tuple[Repository, User, User, PullRequest, str]:
     """A pull request whose merge people were told of."""
     repository, alice, carol = await at_level(told, level)
     told.github.protect(repository, "main", ["ci"])
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     told.github.report_check(repository, head, "ci", "success")
     pull = await alice.open_pull_request(repository, "feature")
-    await rest(told)
+    await settle_looks(told)
     [text] = announcements(told, pull)
     assert text.startswith(f"**Forge merges** `{head[:7]}` after ")
     assert "Level 3 (acts and tells) lets Forge merge (rule `ladder.auto_merge`)." in text
@@ -270,113 +270,113 @@ async def announced(told: Story, level: int = 3) -> tuple[Repository, User, User
 
 
 async def is_not_merged(told: Story, pull: PullRequest, why: str) -> None:
-    await later(told, hours=12)
+    await jump_ahead(told, hours=12)
     assert pull.merged_at is None
-    assert not any(act == "auto_merge" for act, _, _ in await acted(told))
+    assert not any(act == "auto_merge" for act, _, _ in await list_actions(told))
     told.reviews(pull)
     assert why in announcements(told, pull)[0]
 
 
 async def test_people_are_told_before_a_merge(told: Story) -> None:
-    repository, _, _, pull, head = await announced(told)
-    await later(told, minutes=9)
+    repository, _, _, pull, head = await announce_merge(told)
+    await jump_ahead(told, minutes=9)
     assert pull.merged_at is None
-    await later(told, minutes=2)
+    await jump_ahead(told, minutes=2)
     assert pull.merged_at is not None
     [text] = announcements(told, pull)
     assert text.startswith(f"**Forge merged** `{head[:7]}` as ")
     assert "(rule `ladder.auto_merge`)" in text
-    assert set(await acted(told)) == {
+    assert set(await list_actions(told)) == {
         ("auto_approve", 3, "ladder.auto_approve"),
         ("auto_merge", 3, "ladder.auto_merge"),
     }
-    facts = await automation_level.facts(told.forge.services.database, repository.id)
+    facts = await automation_level.load_facts(told.forge.services.database, repository.id)
     assert list(facts.decisions) == []  # what Forge merges is nobody's approval
 
 
 async def test_a_rejection_stops_the_merge(told: Story) -> None:
-    _, alice, _, pull, _ = await announced(told)
+    _, alice, _, pull, _ = await announce_merge(told)
     await alice.comment(pull, "/forge reject the name is not decided")
-    await rest(told)
+    await settle_looks(told)
     assert "The announced merge is stopped." in told.answers(pull)[-1].body
     await is_not_merged(told, pull, "alice rejected it")
 
 
 async def test_who_may_not_write_stops_nothing_with_a_command(told: Story) -> None:
-    repository, _, _, pull, _ = await announced(told)
+    repository, _, _, pull, _ = await announce_merge(told)
     mallory = told.github.user("mallory")
     told.github.grant(repository, mallory, "read")
     await mallory.comment(pull, "/forge reject no")
-    await rest(told)
+    await settle_looks(told)
     told.answers(pull)
-    await later(told, minutes=11)
+    await jump_ahead(told, minutes=11)
     assert pull.merged_at is not None
 
 
 async def test_cancelling_stops_the_merge(told: Story) -> None:
-    _, alice, _, pull, _ = await announced(told)
+    _, alice, _, pull, _ = await announce_merge(told)
     await alice.comment(pull, "/forge cancel")
-    await rest(told)
+    await settle_looks(told)
     assert "The announced merge is stopped." in told.answers(pull)[-1].body
     await is_not_merged(told, pull, "Forge does not merge")
 
 
 async def test_a_pause_stops_the_merge_also_after_it_ended(told: Story) -> None:
-    _, _, carol, pull, _ = await announced(told)
+    _, _, carol, pull, _ = await announce_merge(told)
     await carol.comment(pull, "/forge pause\n\n/forge unpause")
-    await rest(told)
+    await settle_looks(told)
     told.answers(pull)
     await is_not_merged(told, pull, "carol paused")
 
 
 async def test_requested_changes_stop_the_merge(told: Story) -> None:
-    _, _, carol, pull, _ = await announced(told)
+    _, _, carol, pull, _ = await announce_merge(told)
     await carol.review(pull, "REQUEST_CHANGES", "not yet")
     await is_not_merged(told, pull, "carol requested changes")
 
 
 async def test_a_push_stops_the_merge(told: Story) -> None:
-    repository, alice, _, pull, _ = await announced(told)
+    repository, alice, _, pull, _ = await announce_merge(told)
     again = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
-    await rest(told)
+    await settle_looks(told)
     await is_not_merged(told, pull, f"the head is {again[:7]} now")
 
 
 async def test_what_a_version_before_reviewed_is_not_merged(told: Story) -> None:
     """It did not keep which branch its review was about."""
-    _, _, _, pull, _ = await announced(told)
+    _, _, _, pull, _ = await announce_merge(told)
     async with told.forge.services.database.transaction() as session:
         await session.execute(update(RunRow).values(base_ref=""))
     await is_not_merged(told, pull, "its review does not say which branch it was about")
 
 
 async def test_a_draft_is_not_merged(told: Story) -> None:
-    _, alice, _, pull, _ = await announced(told)
+    _, alice, _, pull, _ = await announce_merge(told)
     await alice.convert_to_draft(pull)
     await is_not_merged(told, pull, "the pull request is a draft")
 
 
 async def test_a_check_that_turned_red_stops_the_merge(told: Story) -> None:
-    repository, _, _, pull, head = await announced(told)
+    repository, _, _, pull, head = await announce_merge(told)
     told.github.report_check(repository, head, "ci", "failure")
     await is_not_merged(told, pull, "checks are not green: ci")
 
 
 async def test_a_level_that_fell_stops_the_merge(told: Story) -> None:
-    _, alice, _, pull, _ = await announced(told)
+    _, alice, _, pull, _ = await announce_merge(told)
     await alice.comment(pull, "/forge missed everything")
-    await rest(told)
+    await settle_looks(told)
     told.answers(pull)
     await is_not_merged(told, pull, "it takes level 3 or higher")
 
 
 async def test_checks_that_run_again_are_waited_for(told: Story) -> None:
-    repository, _, _, pull, head = await announced(told)
+    repository, _, _, pull, head = await announce_merge(told)
     told.github.report_check(repository, head, "ci", None)
-    await later(told, minutes=11)
+    await jump_ahead(told, minutes=11)
     assert pull.merged_at is None
     told.github.report_check(repository, head, "ci", "success")
-    await later(told, minutes=10)
+    await jump_ahead(told, minutes=10)
     assert pull.merged_at is not None
     announcements(told, pull)
 
@@ -386,9 +386,9 @@ async def test_at_the_highest_level_green_is_merged_at_once(told: Story) -> None
     told.github.protect(repository, "main", ["ci"])
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     told.github.report_check(repository, head, "ci", "success")
-    await told.shown()
+    await told.wait_for_lag()
     pull = await alice.open_pull_request(repository, "feature")
-    await rest(told)
+    await settle_looks(told)
     assert pull.merged_at is not None
     [text] = announcements(told, pull)
     assert text.startswith("**Forge merged**")
@@ -397,11 +397,11 @@ async def test_at_the_highest_level_green_is_merged_at_once(told: Story) -> None
 
 async def test_without_required_checks_people_have_time_at_every_level(told: Story) -> None:
     repository, alice, _ = await at_level(told, 4)
-    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    pull, _ = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
     assert pull.merged_at is None
     [text] = announcements(told, pull)
     assert text.startswith("**Forge merges**")
-    await later(told, minutes=11)
+    await jump_ahead(told, minutes=11)
     assert pull.merged_at is not None
     assert len(approvals(told, pull)) == 1
     announcements(told, pull)
@@ -410,20 +410,20 @@ async def test_without_required_checks_people_have_time_at_every_level(told: Sto
 # --- taking an approval back ----------------------------------------------------------------------------------------
 
 
-async def approved(told: Story) -> tuple[Repository, User, PullRequest]:
+async def open_approved(told: Story) -> tuple[Repository, User, PullRequest]:
     """A pull request that Forge approved, into a branch that requires one approval."""
     repository, alice, _ = await at_level(told, 2)
     told.github.protect(repository, "main", approvals=1)
-    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    pull, _ = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
     assert len(approvals(told, pull)) == 1
     return repository, alice, pull
 
 
 async def test_an_approval_does_not_outlast_a_push(told: Story) -> None:
     """GitHub goes on counting it, whatever is pushed, unless the branch is set up otherwise."""
-    repository, alice, pull = await approved(told)
+    repository, alice, pull = await open_approved(told)
     await alice.push(repository, "feature", {"app.py": BROKEN})
-    await rest(told)
+    await settle_looks(told)
     told.comments(pull)
     assert approvals(told, pull) == []
     with pytest.raises(Refusal, match="At least 1 approving review is required"):
@@ -431,7 +431,7 @@ async def test_an_approval_does_not_outlast_a_push(told: Story) -> None:
 
 
 async def test_an_approval_falls_before_a_first_sign_that_is_left_out(told: Story) -> None:
-    repository, alice, pull = await approved(told)
+    repository, alice, pull = await open_approved(told)
     there: list[int] = []
 
     async def look(request: RequestInfo, moment: Moment) -> None:
@@ -442,51 +442,51 @@ async def test_an_approval_falls_before_a_first_sign_that_is_left_out(told: Stor
 
     told.github.on_write(look)
     await alice.push(repository, "feature", {"app.py": BROKEN})
-    await rest(told)
+    await settle_looks(told)
     told.comments(pull)
     assert there[0] == 0
     assert len(there) > 1
 
 
 async def test_an_approval_is_of_one_base(told: Story) -> None:
-    repository, alice, pull = await approved(told)
+    repository, alice, pull = await open_approved(told)
     await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
     told.github.protect(repository, "next", ["never"], approvals=1)
     await alice.edit_base(pull, "next")
-    await rest(told)
+    await settle_looks(told)
     assert approvals(told, pull) == []
 
 
-async def questioned(told: Story) -> tuple[User, PullRequest]:
+async def ask_gate(told: Story) -> tuple[User, PullRequest]:
     """A pull request that Forge approved, and about which a gate was asked since; who may answer it."""
-    repository, _, pull = await approved(told)
+    repository, _, pull = await open_approved(told)
     carol = told.github.user("carol")
     repository.rules.clear()
     gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
     await carol.push(repository, "main", {".github/forge.yml": gate})
     await carol.comment(pull, "/forge review full")
-    await rest(told)
+    await settle_looks(told)
     told.answers(pull)
     assert told.gates(pull) == ["look"]
     return carol, pull
 
 
 async def test_an_approval_falls_with_its_verdict(told: Story) -> None:
-    _, pull = await questioned(told)
+    _, pull = await ask_gate(told)
     assert approvals(told, pull) == []
 
 
 async def test_where_stale_approvals_are_dismissed_there_is_nothing_left_to_take_back(told: Story) -> None:
     repository, alice, _ = await at_level(told, 2)
     told.github.protect(repository, "main", approvals=1, dismisses_stale=True)
-    pull, _ = await opened(told, repository, alice, {"README.md": "# Store\n"})
+    pull, _ = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
     assert len(approvals(told, pull)) == 1
     head = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
-    await rest(told)
+    await settle_looks(told)
     assert [each.commit_id for each in approvals(told, pull)] == [head]
 
 
-async def into(told: Story, dev: list[str]) -> tuple[Repository, User, User, PullRequest]:
+async def open_into_main(told: Story, dev: list[str]) -> tuple[Repository, User, User, PullRequest]:
     """A pull request into main that Forge approved, and dev, which requires checks of its own."""
     repository, alice, carol = await at_level(told, 2)
     await alice.push(repository, "dev", {"NEWS.md": "# News\n"}, base="main")
@@ -495,53 +495,53 @@ async def into(told: Story, dev: list[str]) -> tuple[Repository, User, User, Pul
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     told.github.report_check(repository, head, "ci", "success")
     pull = await alice.open_pull_request(repository, "feature")
-    await rest(told)
+    await settle_looks(told)
     assert len(approvals(told, pull)) == 1
     return repository, alice, carol, pull
 
 
-async def retargeted(told: Story, by: User, pull: PullRequest, base: str) -> list[str]:
+async def retarget(told: Story, by: User, pull: PullRequest, base: str) -> list[str]:
     """What became of Forge's approvals, oldest first."""
     await by.edit_base(pull, base)
-    await rest(told)
+    await settle_looks(told)
     if LAG:  # the verdict, where the base requires it, is seen at the next look
-        await later(told, minutes=1.1)
+        await jump_ahead(told, minutes=1.1)
     told.comments(pull)
     return [review.state for review in told.reviews(pull)]
 
 
 async def test_what_forge_took_back_it_gives_again(told: Story) -> None:
-    _, alice, _, pull = await into(told, ["never"])
-    assert await retargeted(told, alice, pull, "dev") == ["DISMISSED"]
-    assert await retargeted(told, alice, pull, "main") == ["DISMISSED", "APPROVED"]
+    _, alice, _, pull = await open_into_main(told, ["never"])
+    assert await retarget(told, alice, pull, "dev") == ["DISMISSED"]
+    assert await retarget(told, alice, pull, "main") == ["DISMISSED", "APPROVED"]
 
 
 async def test_what_fell_with_its_verdict_is_given_again_with_the_next(told: Story) -> None:
-    carol, pull = await questioned(told)
+    carol, pull = await ask_gate(told)
     assert approvals(told, pull) == []
     told.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve look")
-    await rest(told)
+    await settle_looks(told)
     told.answers(pull)
     assert len(approvals(told, pull)) == 1
 
 
 @pytest.mark.parametrize("dev", [["ci"], ["ci", "Forge / review"]])
 async def test_an_approval_into_another_base_does_not_outlast_the_way_back(told: Story, dev: list[str]) -> None:
-    _, alice, _, pull = await into(told, dev)
-    assert await retargeted(told, alice, pull, "dev") == ["DISMISSED", "APPROVED"]
-    assert await retargeted(told, alice, pull, "main") == ["DISMISSED", "DISMISSED", "APPROVED"]
+    _, alice, _, pull = await open_into_main(told, dev)
+    assert await retarget(told, alice, pull, "dev") == ["DISMISSED", "APPROVED"]
+    assert await retarget(told, alice, pull, "main") == ["DISMISSED", "DISMISSED", "APPROVED"]
 
 
 async def test_t_p13_another_base_does_not_get_round_a_persons_dismissal(told: Story) -> None:
-    _, alice, carol, pull = await into(told, ["ci"])
+    _, alice, carol, pull = await open_into_main(told, ["ci"])
     await carol.dismiss_review(approvals(told, pull)[0], "I want to look myself")
-    assert await retargeted(told, alice, pull, "dev") == ["DISMISSED"]
-    assert await retargeted(told, alice, pull, "main") == ["DISMISSED"]
+    assert await retarget(told, alice, pull, "dev") == ["DISMISSED"]
+    assert await retarget(told, alice, pull, "main") == ["DISMISSED"]
 
 
 async def test_a_persons_dismissal_lasts_where_forge_took_back_another(told: Story) -> None:
-    _, alice, carol, pull = await into(told, ["ci"])
-    await retargeted(told, alice, pull, "dev")
+    _, alice, carol, pull = await open_into_main(told, ["ci"])
+    await retarget(told, alice, pull, "dev")
     await carol.dismiss_review(approvals(told, pull)[0], "not into dev, not like this")
-    assert await retargeted(told, alice, pull, "main") == ["DISMISSED", "DISMISSED"]
+    assert await retarget(told, alice, pull, "main") == ["DISMISSED", "DISMISSED"]

@@ -10,14 +10,14 @@ import pytest
 from memory.repositories import automation_level
 from memory.runs import runs
 from simulator.state import PullRequest, Repository
-from tests.chaos.driver import Point, Stage, stage
+from tests.chaos.driver import ChaosStage, Point, stage
 from tests.databases import Backend
 from tests.stories.test_acting import APP, TWO, git
 
 PUSH = "on GitHub: POST git-receive-pack"
 
 
-async def prepared(there: Stage, level: int) -> Repository:
+async def prepare_level(there: ChaosStage, level: int) -> Repository:
     """A repository at a level whose main branch requires one check."""
     repository = there.github.create_repository("octo-org/shop", files={"app.py": APP, "README.md": "# Shop\n"})
     there.github.install(repository)
@@ -28,8 +28,8 @@ async def prepared(there: Stage, level: int) -> Repository:
     return repository
 
 
-async def played(
-    there: Stage, repository: Repository, content: str, where: str, moment: str
+async def play_and_kill(
+    there: ChaosStage, repository: Repository, content: str, where: str, moment: str
 ) -> tuple[PullRequest, str]:
     """A pull request is opened, and Forge dies at a point, once."""
 
@@ -45,21 +45,21 @@ async def played(
     there.github.report_check(repository, head, "ci", "success")
     there.begin(None, dies)
     pull = await alice.open_pull_request(repository, "feature")
-    await there.rest()
+    await there.settle()
     return pull, head
 
 
-async def until(there: Stage, holds: Callable[[], Awaitable[bool]]) -> None:
+async def until(there: ChaosStage, holds: Callable[[], Awaitable[bool]]) -> None:
     end = time.monotonic() + 30
     while not await holds():
         assert time.monotonic() < end, "it did not come to that"
         await asyncio.sleep(0.05)
-    await there.rest()
+    await there.settle()
 
 
-async def acts(there: Stage) -> list[str]:
-    latest = await runs.latest(there.database)
-    return [each["act"] for run in latest for each in await automation_level.acts(there.database, run.id)]
+async def acts(there: ChaosStage) -> list[str]:
+    latest = await runs.list_latest(there.database)
+    return [each["act"] for run in latest for each in await automation_level.list_actions(there.database, run.id)]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])
@@ -73,8 +73,8 @@ async def acts(there: Stage) -> list[str]:
 )
 async def test_a_fix_is_pushed_once(backend: Backend, where: str, moment: str, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:
-        repository = await prepared(there, 2)
-        pull, head = await played(there, repository, TWO, where, moment)
+        repository = await prepare_level(there, 2)
+        pull, head = await play_and_kill(there, repository, TWO, where, moment)
 
         async def is_recorded() -> bool:
             return "auto_fix" in await acts(there)
@@ -96,8 +96,8 @@ async def test_a_fix_is_pushed_once(backend: Backend, where: str, moment: str, t
 )
 async def test_a_merge_is_told_and_recorded_once(backend: Backend, where: str, moment: str, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:
-        repository = await prepared(there, 4)
-        pull, _ = await played(there, repository, APP + "\n\nNAME = 1\n", where, moment)
+        repository = await prepare_level(there, 4)
+        pull, _ = await play_and_kill(there, repository, APP + "\n\nNAME = 1\n", where, moment)
 
         async def is_recorded() -> bool:
             return "auto_merge" in await acts(there)

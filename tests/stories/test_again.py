@@ -6,14 +6,14 @@ from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
-from tests.threats.meanwhile import after_first_write
+from tests.threats.meanwhile import act_after_write
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
 OTHER = APP.replace("os.name", "os.name + absent")
 
 
-async def _opened(told: Story, files: dict[str, str] | None = None) -> tuple[Repository, User, str]:
+async def _open_pull_request(told: Story, files: dict[str, str] | None = None) -> tuple[Repository, User, str]:
     repository, alice = told.repository({"app.py": APP, **(files or {})})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     await alice.open_pull_request(repository, "feature")
@@ -32,11 +32,11 @@ async def test_pushed_back_to_a_head_whose_review_was_superseded(told: Story) ->
     async def push() -> None:
         await alice.push(repository, "feature", {"app.py": OTHER})
 
-    after_first_write(told, push, r"/check-runs/\d+$", "in_progress")
+    act_after_write(told, push, r"/check-runs/\d+$", "in_progress")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     await alice.reset_branch(repository, "feature", head)
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     assert told.check(repository, head).conclusion == "failure"
 
@@ -47,15 +47,15 @@ async def test_back_to_the_first_base(told: Story) -> None:
     await alice.push(repository, "release", {"app.py": BROKEN}, base="main")
     head = await alice.push(repository, "feature", {"notes.md": "Nothing is wrong in here.\n"}, base="release")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     assert told.check(repository, head).conclusion == "failure"
     await alice.edit_base(pull, "release")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head, "release").conclusion == "success"
 
     await alice.edit_base(pull, "main")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     assert told.github.check_runs(repository, head, review_texts.CHECK_NAME)[-1].conclusion == "failure"
 
@@ -68,8 +68,8 @@ async def test_ready_while_the_draft_is_being_left_out(told: Story) -> None:
     async def ready() -> None:
         await alice.mark_ready(pull)
 
-    after_first_write(told, ready, r"/check-runs/\d+$", "action_required")
-    await told.rest()
+    act_after_write(told, ready, r"/check-runs/\d+$", "action_required")
+    await told.settle()
     told.comments(pull)
     assert told.check(repository, head).conclusion == "failure"
 
@@ -80,15 +80,15 @@ async def test_review_after_a_pause(told: Story) -> None:
     told.github.grant(repository, root, "admin")
     await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     await root.comment(pull, "/forge pause")
-    await told.rest()
+    await told.settle()
     head = await alice.push(repository, "feature", {"app.py": BROKEN})
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).title == "Paused"
 
     await root.comment(pull, "/forge unpause\n/forge review")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     assert told.check(repository, head).conclusion == "failure"
     assert len(told.answers(pull)) == 2
@@ -96,13 +96,13 @@ async def test_review_after_a_pause(told: Story) -> None:
 
 async def test_review_after_a_failure(told: Story) -> None:
     outage = told.github.faults.add(kind="before", method="GET", path="/contents/", times=None)
-    repository, alice, head = await _opened(told)
-    await told.rest()
+    repository, alice, head = await _open_pull_request(told)
+    await told.settle()
     assert told.check(repository, head).title == "The review could not be finished"
     outage.times = outage.fired
 
     await alice.comment(_pull(repository), "/forge review")
-    await told.rest()
+    await told.settle()
     told.comments(_pull(repository))
     assert told.check(repository, head).conclusion == "failure"
     [answer] = told.answers(_pull(repository))
@@ -110,11 +110,11 @@ async def test_review_after_a_failure(told: Story) -> None:
 
 
 async def test_a_verdict_is_not_repeated_unasked(told: Story) -> None:
-    repository, alice, head = await _opened(told)
-    await told.rest()
+    repository, alice, head = await _open_pull_request(told)
+    await told.settle()
     told.comments(_pull(repository))
     await alice.comment(_pull(repository), "/forge review")
-    await told.rest()
+    await told.settle()
     [answer] = told.answers(_pull(repository))
     assert "was reviewed before" in answer.body
     assert len(await told.runs()) == 1
@@ -122,11 +122,11 @@ async def test_a_verdict_is_not_repeated_unasked(told: Story) -> None:
 
 
 async def test_merge_queue_lets_through_what_is_left_out(told: Story) -> None:
-    repository, _, head = await _opened(told, {".github/forge.yml": "review: {on_pull_request: false}\n"})
-    await told.rest()
+    repository, _, head = await _open_pull_request(told, {".github/forge.yml": "review: {on_pull_request: false}\n"})
+    await told.settle()
     assert told.check(repository, head).title == "Not reviewed"
     queued = told.github.queue_for_merge(_pull(repository))
-    await told.rest()
+    await told.settle()
     check = told.check(repository, queued)
     assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
 
@@ -139,15 +139,15 @@ async def test_a_merge_right_after_the_verdict_leaves_it(told: Story) -> None:
     async def close() -> None:
         await alice.close(pull)
 
-    after_first_write(told, close, r"/check-runs/\d+$", "success")
-    await told.rest()
+    act_after_write(told, close, r"/check-runs/\d+$", "success")
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
 
 
 async def test_a_delivery_survives_an_outage_of_github(told: Story) -> None:
     outage = told.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+$", times=13)
-    repository, _, head = await _opened(told)
-    await told.rest()
+    repository, _, head = await _open_pull_request(told)
+    await told.settle()
     assert outage.fired == 13
     told.comments(_pull(repository))
     assert told.check(repository, head).conclusion == "failure"
@@ -168,14 +168,14 @@ async def test_a_check_is_closed_once_github_lets_it(told: Story, how: str) -> N
             told.github.faults.add(kind="before", method="GET", path="/check-runs", times=12)
             await alice.push(repository, "feature", {"app.py": APP})
 
-    after_first_write(told, shut_out, r"/check-runs/\d+$", "in_progress")
+    act_after_write(told, shut_out, r"/check-runs/\d+$", "in_progress")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     if how == "suspended":
         [check] = told.github.check_runs(repository, head, review_texts.CHECK_NAME)
         assert check.status == "in_progress"
         told.github.unsuspend(installation)
-        await told.rest()
+        await told.settle()
     told.comments(pull)
     [check] = told.github.check_runs(repository, head, review_texts.CHECK_NAME)
     # The run may have met the suspension itself before the news of it came: then it failed.

@@ -32,7 +32,7 @@ async def _under_way(told: Story, repository: Repository, issue: Issue) -> str:
         repeat=Repeat.never,
     )
     database, now = told.forge.services.database, told.clock.now()
-    run = (await runs.admit(database, wanted, await runs.fence(database, repository.id, issue.number), now)).run
+    run = (await runs.admit(database, wanted, await runs.get_fence(database, repository.id, issue.number), now)).run
     assert run is not None
     for state, reason in ((RunState.running, ReasonCode.none), (RunState.waiting, ReasonCode.gate)):
         assert await runs.move(database, run.id, state, now, reason)
@@ -40,7 +40,7 @@ async def _under_way(told: Story, repository: Repository, issue: Issue) -> str:
 
 
 async def _states(told: Story) -> dict[str, tuple[str, str]]:
-    await told.rest()
+    await told.settle()
     return {run.id: (run.state, run.reason) for run in await told.runs()}
 
 

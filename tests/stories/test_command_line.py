@@ -18,10 +18,10 @@ import typer
 from rich.console import Console
 
 from bot.cli.main import cli
-from bot.cli.review_output import tell
+from bot.cli.review_output import print_review
 from domain.errors import ForgeError
 from domain.review.review import Decision, Review, Risk, RiskLevel
-from tests.databases import fresh
+from tests.databases import create_database
 from tests.unit.checks.test_sarif_round_trip import FINDINGS
 
 FORGE = [sys.executable, "-m", "bot"]
@@ -227,7 +227,7 @@ def test_a_message_that_wraps_keeps_its_indent() -> None:
         seconds=0.0,
     )
     printed = io.StringIO()
-    tell(Console(file=printed, width=60), review, None, whole=True)
+    print_review(Console(file=printed, width=60), review, None, whole=True)
     wrapped = [line for line in printed.getvalue().splitlines() if "word" in line]
     assert len(wrapped) > 1
     assert all(line.startswith("      word") for line in wrapped)
@@ -397,6 +397,6 @@ def test_the_database_is_all_that_looking_needs(
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("FORGE_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("FORGE_DATABASE_URL", fresh("sqlite", tmp_path))
+    monkeypatch.setenv("FORGE_DATABASE_URL", create_database("sqlite", tmp_path))
     cli(command.split(), standalone_mode=False)
     assert "FORGE_" not in capsys.readouterr().err

@@ -10,8 +10,8 @@ from agents.llm.scripted import ScriptedModel, Stalls
 from memory.runs import contract_leases
 from simulator.state import Issue, PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DONE, patches, told_last
-from tests.stories.test_planning import Asked, opened, plan
+from tests.stories.test_issue import DONE, last_instructions, patches
+from tests.stories.test_planning import IssueScene, open_issue, plan
 
 API, EVENTS = "api/openapi.yaml", "api/asyncapi.yaml"
 FILES = {API: "paths: {}\n", EVENTS: "channels: {}\n"}
@@ -31,7 +31,7 @@ def edit(path: str) -> str:
     return f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-{before}+# newer\n"
 
 
-def planned(
+def build_plan(
     *contracts: str, summary: str = "Carts get a discount.", file: str = "shop/cart.py"
 ) -> dict[str, JsonValue]:
     """A plan that changes contracts, of which only the last is told from its file."""
@@ -47,7 +47,7 @@ def planned(
     return made
 
 
-def looked_at(read: Story, asked: Asked) -> list[PullRequest]:
+def view_pull_requests(read: Story, asked: IssueScene) -> list[PullRequest]:
     """Every pull request, the oldest first, with all that is said anywhere."""
     for each in asked.repository.issues.values():
         read.answers(each)
@@ -57,61 +57,61 @@ def looked_at(read: Story, asked: Asked) -> list[PullRequest]:
     return sorted(asked.repository.pulls(), key=lambda pull: pull.number)
 
 
-async def second(read: Story, asked: Asked) -> Asked:
+async def second(read: Story, asked: IssueScene) -> IssueScene:
     """Another issue in the same repository."""
     issue: Issue = await asked.alice.open_issue(asked.repository, "Vouchers", "Customers want vouchers.")
-    await read.rest()
-    return Asked(read, asked.repository, asked.alice, issue)
+    await read.settle()
+    return IssueScene(read, asked.repository, asked.alice, issue)
 
 
 async def test_a_contract_that_the_plan_names_is_changed(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read, **FILES)
-    model.when("Discounts", planned(file=API))
+    asked = await open_issue(read, **FILES)
+    model.when("Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
-    await asked.says(asked.alice, "/forge run")
-    [pull] = looked_at(read, asked)
+    await asked.comment(asked.alice, "/forge run")
+    [pull] = view_pull_requests(read, asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
 
 
 async def test_different_contracts_are_changed_at_once(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read, **FILES, **HELD)
-    model.when("Discounts", planned(file=API))
-    model.when("Vouchers", planned(summary="Vouchers exist.", file=EVENTS))
+    asked = await open_issue(read, **FILES, **HELD)
+    model.when("Discounts", build_plan(file=API))
+    model.when("Vouchers", build_plan(summary="Vouchers exist.", file=EVENTS))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     model.when("== your task: T1 Do it: Vouchers", patches(edit(EVENTS)), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     other = await second(read, asked)
-    await other.says(asked.alice, "/forge run")
-    first, later = looked_at(read, asked)
+    await other.comment(asked.alice, "/forge run")
+    first, later = view_pull_requests(read, asked)
     assert [each.path for each in asked.repository.git.diff(first.base_sha, first.head_sha)] == [API]
     assert [each.path for each in asked.repository.git.diff(later.base_sha, later.head_sha)] == [EVENTS]
 
 
-async def vouchers_wait(read: Story, model: ScriptedModel) -> tuple[Asked, Asked]:
+async def vouchers_wait(read: Story, model: ScriptedModel) -> tuple[IssueScene, IssueScene]:
     """Two issues whose plans change the same contract: the first is in review, so the second waits for it."""
-    asked = await opened(read, **FILES, **HELD)
-    model.when("Discounts", planned(file=API))
-    model.when("want vouchers", planned(summary="Vouchers exist.", file=API))
+    asked = await open_issue(read, **FILES, **HELD)
+    model.when("Discounts", build_plan(file=API))
+    model.when("want vouchers", build_plan(summary="Vouchers exist.", file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     model.when("== your task: T1 Do it: Vouchers", patches(edit(API)), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     other = await second(read, asked)
-    await other.says(asked.alice, "/forge run")
-    [pull] = looked_at(read, asked)
+    await other.comment(asked.alice, "/forge run")
+    [pull] = view_pull_requests(read, asked)
     assert f"`openapi` is held by the run of #1, which proposed #{pull.number}" in other.status
     assert await state(read, other) == "waiting"
     return asked, other
 
 
-async def state(read: Story, asked: Asked) -> str:
+async def state(read: Story, asked: IssueScene) -> str:
     """The state of the newest run of an issue."""
     return next(each.state for each in await read.runs() if each.number == asked.issue.number)
 
 
-async def until(read: Story, asked: Asked, words: str) -> None:
+async def until(read: Story, asked: IssueScene, words: str) -> None:
     """Wait until the status of an issue says something."""
     for _ in range(400):
-        await read.rest()
+        await read.settle()
         if words in asked.status:
             return
         await asyncio.sleep(0.05)
@@ -123,15 +123,15 @@ async def test_who_waits_goes_on_after_the_other_is_merged(read: Story, model: S
     asked, other = await vouchers_wait(read, model)
     read.clock.move(minutes=6)
     await asyncio.sleep(3)
-    await read.rest()
+    await read.settle()
     assert await state(read, other) == "waiting"
-    [pull] = looked_at(read, asked)
+    [pull] = view_pull_requests(read, asked)
     await asked.alice.mark_ready(pull)
-    await read.rest()
+    await read.settle()
     await asked.alice.merge(pull)
     read.clock.move(minutes=6)
     await until(read, other, "Pull request: done")
-    first, later = looked_at(read, asked)
+    first, later = view_pull_requests(read, asked)
     assert first is pull
     assert asked.repository.git.read(later.head_sha, API) == b"# newer\n"
     assert "Waiting for other runs" not in other.status
@@ -139,36 +139,36 @@ async def test_who_waits_goes_on_after_the_other_is_merged(read: Story, model: S
 
 async def test_who_waits_for_github_keeps_its_contract(read: Story, model: ScriptedModel) -> None:
     """Nothing renews its lease meanwhile, and nobody else takes it."""
-    asked = await opened(read, **FILES, **HELD)
-    model.when("Discounts", planned(file=API))
+    asked = await open_issue(read, **FILES, **HELD)
+    model.when("Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     wait = {"retry-after": "3600"}
     read.github.faults.add(kind="before", method="POST", path=r"/pulls$", status=403, headers=wait)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert await state(read, asked) == "waiting"
     read.clock.move(minutes=30)
     database, where, now = read.forge.services.database, asked.repository.id, read.clock.now()
-    assert [lease.contract for lease in await contract_leases.expired(database, now)] == ["openapi"]
+    assert [lease.contract for lease in await contract_leases.list_expired(database, now)] == ["openapi"]
     assert not (await contract_leases.acquire(database, where, ["openapi"], "another", now)).is_ours
     read.clock.move(minutes=31)
     await until(read, asked, "Pull request: done")
-    looked_at(read, asked)
+    view_pull_requests(read, asked)
 
 
 async def test_who_waits_goes_on_after_the_other_is_cancelled(read: Story, model: ScriptedModel) -> None:
     asked, other = await vouchers_wait(read, model)
-    await asked.says(asked.alice, "/forge cancel")
+    await asked.comment(asked.alice, "/forge cancel")
     read.clock.move(minutes=6)
     await until(read, other, "Pull request: done")
-    assert len(looked_at(read, asked)) == 2
+    assert len(view_pull_requests(read, asked)) == 2
 
 
 async def test_nobody_waits_for_longer_than_a_day(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read, **FILES)
-    model.when("Discounts", planned(file=API))
+    asked = await open_issue(read, **FILES)
+    model.when("Discounts", build_plan(file=API))
     database, tomorrow = read.forge.services.database, read.clock.now() + timedelta(hours=25)
     await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", tomorrow)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert "`openapi` is held by another run" in asked.status
     run = await asked.run()
     assert run.state == "waiting"
@@ -182,25 +182,25 @@ async def test_nobody_waits_for_longer_than_a_day(read: Story, model: ScriptedMo
 
 
 async def test_a_contract_that_the_plan_did_not_name_is_not_changed(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read, **FILES)
-    model.when("Discounts", planned(file=API))
+    asked = await open_issue(read, **FILES)
+    model.when("Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(EVENTS)), patches(edit(API)), DONE)
-    await asked.says(asked.alice, "/forge run")
-    assert "It belongs to the contract “events”, whose lock this run does not hold." in told_last(model)
-    [pull] = looked_at(read, asked)
+    await asked.comment(asked.alice, "/forge run")
+    assert "It belongs to the contract “events”, whose lock this run does not hold." in last_instructions(model)
+    [pull] = view_pull_requests(read, asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
 
 
 async def test_a_lease_that_is_lost_while_it_works_stops_the_push(read: Story, model: ScriptedModel) -> None:
     """The process was frozen for so long that the lease lapsed, and another run took the contract."""
-    asked = await opened(read, **FILES)
+    asked = await open_issue(read, **FILES)
     working = asyncio.Event()
 
     def stalls(_content: str) -> Stalls:
         working.set()
         return Stalls(1.5)
 
-    model.when("Discounts", planned(file=API))
+    model.when("Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", stalls, patches(edit(API)), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
     await working.wait()
@@ -208,7 +208,7 @@ async def test_a_lease_that_is_lost_while_it_works_stops_the_push(read: Story, m
     assert (await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", later)).tokens == {
         "openapi": 2
     }
-    await read.rest()
+    await read.settle()
     assert not asked.repository.pulls()
     assert not [name for name in asked.repository.git.refs() if "forge/" in name]
     assert "whose lock went to another run (token 1 is void)" in asked.status

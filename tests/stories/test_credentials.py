@@ -13,25 +13,25 @@ SETTLED = "security_findings: Void: there is nothing left to decide"
 LEAKING = f'{APP}\nKEY = "{KEY}"\n'
 
 
-async def _opened(told: Story, content: str) -> tuple[Repository, User, User, PullRequest, str]:
+async def _open_reviewed(told: Story, content: str) -> tuple[Repository, User, User, PullRequest, str]:
     """A reviewed pull request of alice, and carol, who may write, too."""
     repository, alice = told.repository({"app.py": APP})
     carol = told.github.user("carol")
     told.github.grant(repository, carol, "write")
     head = await alice.push(repository, "feature", {"app.py": content}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     return repository, alice, carol, pull, head
 
 
 async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
-    repository, alice, carol, pull, head = await _opened(told, LEAKING)
+    repository, alice, carol, pull, head = await _open_reviewed(told, LEAKING)
     assert told.check(repository, head).conclusion == "failure"
     assert told.gates(pull) == ["security_findings"]
     [comment] = told.comments(pull)
 
     head = await alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"})
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "A person should look")
     summary = check.summary or ""
@@ -42,11 +42,11 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     assert told.gates(pull) == ["human_review"]
 
     await alice.reply(comment, "/forge dismiss revoked")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "action_required"
 
     await carol.reply(comment, "/forge dismiss revoked")
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
     assert "### Held back" in (check.summary or "")
@@ -56,12 +56,12 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     assert run.state == "completed"
 
     head = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
 
     [name] = re.findall(r"F-[A-Z2-7]{6}", comment.body)
     await carol.comment(pull, f"/forge undismiss {name}")
-    await told.rest()
+    await told.settle()
     assert len(told.answers(pull)) == 1
     assert len(told.thread_answers(pull, comment)) == 2
     assert told.check(repository, head).conclusion == "action_required"
@@ -69,46 +69,46 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
 
 async def test_another_credential_excuses_nothing(told: Story) -> None:
     """An author who puts a harmless one in its place, which is dismissed, is still asked about the first."""
-    repository, alice, carol, pull, _ = await _opened(told, LEAKING)
+    repository, alice, carol, pull, _ = await _open_reviewed(told, LEAKING)
     head = await alice.push(repository, "feature", {"app.py": LEAKING.replace(KEY, OTHER)})
-    await told.rest()
+    await told.settle()
     assert told.gates(pull) == ["security_findings"]
     [_, second] = told.comments(pull)
     told.github.grant(repository, carol, "maintain")  # as its gate asks
     await carol.reply(second, "/forge dismiss made up")
-    await told.rest()
+    await told.settle()
     assert len(told.thread_answers(pull, second)) == 1
     assert told.check(repository, head).conclusion == "action_required"
     assert told.gates(pull) == ["human_review"]
-    assert told.closed_gates(pull) == [SETTLED]
+    assert told.gate_outcomes(pull) == [SETTLED]
 
 
 async def test_a_credential_that_moves_is_asked_about_once(told: Story) -> None:
-    repository, alice, carol, pull, _ = await _opened(told, LEAKING)
+    repository, alice, carol, pull, _ = await _open_reviewed(told, LEAKING)
     head = await alice.push(repository, "feature", {"app.py": f'{APP}\nMORE = 1\nKEY = "{KEY}"\n'})
-    await told.rest()
+    await told.settle()
     [first, second] = told.comments(pull)
     assert told.gates(pull) == ["security_findings"]
     assert "### In the history" not in (told.check(repository, head).summary or "")
 
     head = await alice.push(repository, "feature", {"app.py": APP + "\nMORE = 1\n"})
-    await told.rest()
+    await told.settle()
     assert (told.check(repository, head).summary or "").count("closes this") == 1
     await carol.reply(second, "/forge dismiss revoked")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
     assert told.gates(pull) == []
-    assert told.closed_gates(pull) == [SETTLED, SETTLED.replace("security_findings", "human_review")]
+    assert told.gate_outcomes(pull) == [SETTLED, SETTLED.replace("security_findings", "human_review")]
     assert [first.thread.resolved, second.thread.resolved] == [True, True]
     assert len(told.thread_answers(pull, second)) == 1
 
 
 async def test_a_comment_excuses_no_credential(told: Story) -> None:
-    repository, alice, _, pull, _ = await _opened(told, LEAKING)
+    repository, alice, _, pull, _ = await _open_reviewed(told, LEAKING)
     head = await alice.push(
         repository, "feature", {"app.py": LEAKING.replace('"\n', '"  # pragma: allowlist secret\n')}
     )
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert told.gates(pull) == ["security_findings"]
     assert not any(comment.thread.resolved for comment in told.comments(pull))
@@ -121,7 +121,7 @@ async def test_a_fork_silences_nothing(told: Story) -> None:
     silent = f'{APP}\nKEY = "{KEY}"  # gitleaks:allow\nVALUE = missing  # noqa\nos.system(VALUE + "x")  # nosec\n'
     head = await mallory.push(fork, "feature", {"app.py": silent}, base="main")
     pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert told.gates(pull) == ["security_findings"]
     said = " ".join(comment.body for comment in told.comments(pull))
@@ -131,7 +131,7 @@ async def test_a_fork_silences_nothing(told: Story) -> None:
 
 async def test_a_member_silences_aloud(told: Story) -> None:
     silent = f"{APP}\nVALUE = missing  # noqa\nos.system(VALUE)  # nosec\n"
-    repository, _, _, pull, head = await _opened(told, silent)
+    repository, _, _, pull, head = await _open_reviewed(told, silent)
     check = told.check(repository, head)
     assert check.conclusion == "success"
     assert told.comments(pull) == []
@@ -146,14 +146,14 @@ async def test_leaving_all_files_out_covers_no_credential(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": filters})
     await alice.push(repository, "feature", {"app.py": LEAKING, "docs/a.md": "A\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert len(told.comments(pull)) == 1
     head = await alice.push(repository, "feature", {"app.py": APP})
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, "### In the history" in (check.summary or "")) == ("action_required", True)
     assert told.gates(pull) == ["human_review"]
-    assert told.closed_gates(pull) == [SETTLED]
+    assert told.gate_outcomes(pull) == [SETTLED]
 
 
 async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
@@ -163,7 +163,7 @@ async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
     commits = [Commit("Add a key", {"keys.py": f'KEY = "{KEY}"\n'}), Commit("Remove it", {"keys.py": "KEY = None\n"})]
     head = await alice.push_commits(repository, "feature", commits, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert check.conclusion == "action_required"
     assert told.gates(pull) == ["human_review"]
@@ -171,10 +171,10 @@ async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
     [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
 
     head = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await told.rest()
+    await told.settle()
     assert name in (told.check(repository, head).summary or "")
     await carol.comment(pull, f"/forge dismiss {name} revoked")
-    await told.rest()
+    await told.settle()
     assert len(told.answers(pull)) == 1
     assert told.gates(pull) == []
     assert told.check(repository, head).conclusion == "success"
@@ -189,5 +189,5 @@ async def test_commits_without_credentials_are_nothing_to_say(told: Story) -> No
     ]
     head = await alice.push_commits(repository, "feature", commits, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).title == "Approved: nothing to say"

@@ -9,7 +9,7 @@ from bot.demo import show
 
 
 async def test_the_demo_tells_its_story() -> None:
-    code, told = await _played()
+    code, told = await _play()
     assert code == 0, told
     assert "The demo ran to its end" in told
     assert "Muted by its own dismissal: F-" in told
@@ -20,11 +20,11 @@ async def test_the_demo_tells_its_story() -> None:
 
 
 async def test_a_demo_that_comes_out_otherwise_fails() -> None:
-    code, told = await _played(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
+    code, told = await _play(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
     assert code == 1
     assert "did not come out as it should" in told
 
 
-async def _played(**otherwise: Any) -> tuple[int, str]:
+async def _play(**otherwise: Any) -> tuple[int, str]:
     printed = io.StringIO()
     return await show.run(Console(file=printed, width=100), **otherwise), printed.getvalue()

@@ -14,20 +14,20 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from bot.cli.doctor import doctor
-from bot.cli.doctor.diagnosis import Condition
-from bot.cli.doctor.github import timed
+from bot.cli.doctor.diagnosis import PartState
+from bot.cli.doctor.github import compare_clocks
 from memory.db.engine import Database
 from memory.repositories import configurations
-from memory.repositories.configurations import Scope
+from memory.repositories.configurations import ConfigurationScope
 from simulator import Simulator
-from tests.databases import Backend, drop, fresh
-from tests.provider import KEY, Provider, Reply, fails, says, serving
+from tests.databases import Backend, create_database, drop_database
+from tests.provider import KEY, Provider, Reply, answer_error, answer_text, serve_provider
 
 
 @pytest.fixture
 async def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Simulator]:
     """A GitHub whose App has what the manifest asks for, and settings that are complete."""
-    async with _github(tmp_path, monkeypatch, doctor.needed()) as started:
+    async with _github(tmp_path, monkeypatch, doctor.load_permissions()) as started:
         yield started
 
 
@@ -45,7 +45,7 @@ def _github(folder: Path, monkeypatch: pytest.MonkeyPatch, permissions: Mapping[
 
 
 async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy, told = await _examined(github, monkeypatch)
+    healthy, told = await _examine(github, monkeypatch)
     assert "✓ database: forge.db will be created at the start" in told
     assert "✓ disk: " in told
     assert "✓ GitHub: " in told
@@ -73,7 +73,7 @@ async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.Monke
 async def test_a_setting_that_is_wrong_is_never_called_well(
     name: str, value: str, told: str, github: Simulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    healthy, said = await _examined(github, monkeypatch, settings={name: value})
+    healthy, said = await _examine(github, monkeypatch, settings={name: value})
     [line] = [each for each in said.splitlines() if told in each]
     assert line.startswith("✗ ")
     assert not healthy
@@ -92,7 +92,7 @@ async def test_what_github_knows_of_the_app(github: Simulator, monkeypatch: pyte
             github.webhook_url = address
             github.ping()
             await github.settle()
-            _, said = await _examined(github, monkeypatch)
+            _, said = await _examine(github, monkeypatch)
         assert f"✓ webhook: {address}" in said
         assert told in said
         assert ("FORGE_WEBHOOK_SECRET is not the secret in the App's settings" in said) == (status == 401)
@@ -120,11 +120,14 @@ async def _door(status: int) -> AsyncGenerator[str]:
     ("reply", "told"),
     [
         (
-            says([{"type": "text", "text": "ok"}]),
+            answer_text([{"type": "text", "text": "ok"}]),
             "✓ model: anthropic:claude-haiku-4-5, 1 USD for a million tokens",
         ),
-        (fails(401), "✗ model: anthropic:claude-haiku-4-5 cannot be used: it refuses the key"),
-        (fails(404), "✗ model: anthropic:claude-haiku-4-5 cannot be used: it does not know the model by this name"),
+        (answer_error(401), "✗ model: anthropic:claude-haiku-4-5 cannot be used: it refuses the key"),
+        (
+            answer_error(404),
+            "✗ model: anthropic:claude-haiku-4-5 cannot be used: it does not know the model by this name",
+        ),
     ],
 )
 async def test_a_model_is_asked_if_wanted(
@@ -134,9 +137,9 @@ async def test_a_model_is_asked_if_wanted(
     for name in ("FORGE_FAST_MODEL", "FORGE_STRONG_MODEL"):
         monkeypatch.setenv(name, "anthropic:claude-haiku-4-5")
     provider = Provider([reply])
-    async with serving(provider) as address:
+    async with serve_provider(provider) as address:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
-        said = (await _examined(github, monkeypatch, ask=True))[1]
+        said = (await _examine(github, monkeypatch, ask=True))[1]
     assert told in said
     assert said.count("model:") == 1  # one model for both tasks
     assert len(provider.asked) == 1
@@ -146,34 +149,38 @@ async def test_a_model_is_asked_if_wanted(
 async def test_a_price_that_nobody_knows(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("FORGE_FAST_MODEL", "anthropic:claude-none-such-9")
-    told = (await _examined(github, monkeypatch))[1]
+    told = (await _examine(github, monkeypatch))[1]
     assert "✓ model: anthropic:claude-none-such-9, whose price is not known, so it counts as the dearest" in told
 
 
 async def test_linters_that_are_not_installed(
     github: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    url = fresh("sqlite", tmp_path)
+    url = create_database("sqlite", tmp_path)
     database = Database(url)
     monkeypatch.setenv("FORGE_DATABASE_URL", url)
-    assert "linters:" not in (await _examined(github, monkeypatch))[1]
+    assert "linters:" not in (await _examine(github, monkeypatch))[1]
     listed: list[JsonValue] = [{"name": "own", "run": "./bin/lint"}, {"name": "shell", "run": ["sh", "-c", "x"]}]
-    await configurations.keep(database, Scope("repository 1", 1, False), "a", {"review": {"linters": listed}})
-    assert "✓ linters: all programs that configurations name are there (1)" in (await _examined(github, monkeypatch))[1]
+    await configurations.keep(
+        database, ConfigurationScope("repository 1", 1, False), "a", {"review": {"linters": listed}}
+    )
+    assert "✓ linters: all programs that configurations name are there (1)" in (await _examine(github, monkeypatch))[1]
 
     listed.append({"name": "notes", "run": "no-such-linter --sarif"})
-    await configurations.keep(database, Scope("organisation 1", 1, True), "b", {"review": {"linters": listed}})
+    await configurations.keep(
+        database, ConfigurationScope("organisation 1", 1, True), "b", {"review": {"linters": listed}}
+    )
     await database.close()
     Path(".github").mkdir()
     Path(".github/forge.yml").write_text("review: {linters: [{name: a, run: /opt/none-such}]}\n")
-    told = (await _examined(github, monkeypatch))[1]
+    told = (await _examine(github, monkeypatch))[1]
     assert "! linters: 2 of 3 programs that configurations name are not in " in told
     assert ": /opt/none-such, no-such-linter\n" in told
 
 
 async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGE_STRONG_MODEL", "foo:bar")
-    healthy, told = await _examined(github, monkeypatch)
+    healthy, told = await _examine(github, monkeypatch)
     assert "✗ model: foo:bar cannot be asked" in told
     assert "Correct its name and what its provider needs." in told
     assert not healthy
@@ -181,24 +188,24 @@ async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pyte
 
 def test_a_clock_that_is_wrong() -> None:
     noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
-    assert timed(noon, noon + timedelta(seconds=59)).condition is Condition.well
-    assert timed(noon, noon + timedelta(minutes=5)).state.startswith("300 s ahead of GitHub's")
-    assert timed(noon, noon - timedelta(hours=1)).state.startswith("3600 s behind GitHub's")
+    assert compare_clocks(noon, noon + timedelta(seconds=59)).condition is PartState.well
+    assert compare_clocks(noon, noon + timedelta(minutes=5)).state.startswith("300 s ahead of GitHub's")
+    assert compare_clocks(noon, noon - timedelta(hours=1)).state.startswith("3600 s behind GitHub's")
 
 
 async def test_a_database_in_a_folder_that_is_not_there(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGE_DATABASE_URL", "sqlite:///nowhere/forge.db")
-    healthy, told = await _examined(github, monkeypatch)
+    healthy, told = await _examine(github, monkeypatch)
     assert "✗ database: nowhere/forge.db cannot be created: No such file or directory" in told
     assert not healthy
     monkeypatch.setenv("FORGE_DATA_DIR", "nowhere")
-    assert "✓ database: nowhere/forge.db will be created" in (await _examined(github, monkeypatch))[1]
+    assert "✓ database: nowhere/forge.db will be created" in (await _examine(github, monkeypatch))[1]
     assert list(Path().iterdir()) == []
 
 
 async def test_a_folder_that_cannot_be_made(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGE_DATA_DIR", "/proc/nope")
-    healthy, told = await _examined(github, monkeypatch)
+    healthy, told = await _examine(github, monkeypatch)
     assert "✗ disk: FORGE_DATA_DIR /proc/nope cannot be made: " in told
     assert "room" not in told
     assert not healthy
@@ -209,7 +216,7 @@ async def test_a_key_that_is_not_there_belongs_to_the_settings(
 ) -> None:
     monkeypatch.delenv("FORGE_PRIVATE_KEY")
     monkeypatch.setenv("FORGE_PRIVATE_KEY_PATH", "key.pem")
-    healthy, told = await _examined(github, monkeypatch)
+    healthy, told = await _examine(github, monkeypatch)
     assert "✗ settings: FORGE_PRIVATE_KEY_PATH key.pem cannot be read" in told
     assert "GitHub" not in told
     assert not healthy
@@ -219,35 +226,35 @@ async def test_a_key_that_is_not_there_belongs_to_the_settings(
 async def test_a_database_that_is_there(
     backend: Backend, github: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     monkeypatch.setenv("FORGE_DATABASE_URL", url)
-    assert f"✓ database: {backend}, schema of this version" in (await _examined(github, monkeypatch))[1]
-    drop(url)
+    assert f"✓ database: {backend}, schema of this version" in (await _examine(github, monkeypatch))[1]
+    drop_database(url)
 
 
 async def test_an_empty_database(github: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    url = fresh("postgresql", tmp_path, migrated=False)
+    url = create_database("postgresql", tmp_path, migrated=False)
     monkeypatch.setenv("FORGE_DATABASE_URL", url)
-    told = (await _examined(github, monkeypatch))[1]
+    told = (await _examine(github, monkeypatch))[1]
     assert "✓ database: postgresql, will be brought to this version's schema at the start" in told
-    drop(url)
+    drop_database(url)
 
 
-@pytest.mark.parametrize("name", sorted(doctor.needed()))
+@pytest.mark.parametrize("name", sorted(doctor.load_permissions()))
 async def test_what_the_manifest_asks_for_is_needed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    level = doctor.needed()[name]
-    permissions = doctor.needed() | {name: "read" if level == "write" else "none"}
+    level = doctor.load_permissions()[name]
+    permissions = doctor.load_permissions() | {name: "read" if level == "write" else "none"}
     async with _github(tmp_path, monkeypatch, permissions) as github:
-        healthy, told = await _examined(github, monkeypatch)
+        healthy, told = await _examine(github, monkeypatch)
     assert f"lacks {name}: {level}" in told
     assert not healthy
 
 
 def test_resolving_a_thread_needs_to_write_contents() -> None:
-    assert doctor.needed()["contents"] == "write"
+    assert doctor.load_permissions()["contents"] == "write"
 
 
-async def _examined(
+async def _examine(
     github: Simulator, monkeypatch: pytest.MonkeyPatch, *, ask: bool = False, settings: Mapping[str, str] = {}
 ) -> tuple[bool, str]:
     addresses = {"FORGE_GITHUB_API_URL": github.api_url, "FORGE_GITHUB_WEB_URL": github.url}

@@ -11,17 +11,17 @@ from memory.ledger import ledger
 from messages import review as review_texts
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import LAG, PATIENCE, Story
-from tests.threats.meanwhile import after_first_write
+from tests.threats.meanwhile import act_after_write
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
 
 
-async def _opened(told: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:
+async def _open_pull_request(told: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:
     repository, alice = told.repository({"app.py": before})
     await alice.push(repository, "feature", {"app.py": changed}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.rest()
+    await told.settle()
     return pull
 
 
@@ -39,11 +39,11 @@ async def test_a_label_on_a_pull_request_asks_for_a_review(told: Story) -> None:
     repository, alice = told.repository({"app.py": "print()\n"})
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", draft=True)
-    await told.rest()
+    await told.settle()
     assert _check(told, pull).title == "Not reviewed"
     await alice.label(pull, "question")
     await alice.label(pull, "Forge")
-    await told.rest()
+    await told.settle()
     assert _check(told, pull).title != "Not reviewed"
     assert len(await told.runs()) == 2
 
@@ -55,16 +55,16 @@ async def test_back_to_a_draft(told: Story) -> None:
     told.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=3)
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.begun(1)
+    await told.wait_for_runs(1)
     await alice.convert_to_draft(pull)
-    await told.rest()
+    await told.settle()
     assert _check(told, pull).title == "Not reviewed"
     await alice.mark_ready(pull)
-    await told.rest()
+    await told.settle()
     reviewed = _check(told, pull).title
     assert reviewed != "Not reviewed"
     await alice.convert_to_draft(pull)
-    await told.rest()
+    await told.settle()
     assert _check(told, pull).title == reviewed
 
 
@@ -73,10 +73,10 @@ async def test_labels_and_runs_switched_off(told: Story) -> None:
     off = {"app.py": "print()\n", ".github/forge.yml": "labels: {run: null}\nissues: {run: false}\n"}
     repository, alice = told.repository(off)
     issue = await alice.open_issue(repository, "Prices", labels=["forge"])
-    await told.rest()
+    await told.settle()
     for verb in ("run", "retry", "resume"):
         await alice.comment(issue, f"/forge {verb}")
-        await told.rest()
+        await told.settle()
     answers = {each.body.partition("\n")[0] for each in told.answers(issue)}
     assert len(told.answers(issue)) == 3
     assert all("`issues.run: false`" in each for each in answers)
@@ -89,7 +89,7 @@ async def test_a_command_that_fails_is_answered(told: Story) -> None:
     issue = await alice.open_issue(repository, "Prices")
     told.github.faults.add(kind="before", method="GET", path=r"/issues/1$", status=403, times=None, message="Blocked")
     await alice.comment(issue, "/forge run")
-    await told.rest()
+    await told.settle()
     [answer] = told.answers(issue)
     assert "This did not work" in answer.body
     assert "403" in answer.body
@@ -97,24 +97,24 @@ async def test_a_command_that_fails_is_answered(told: Story) -> None:
 
 async def test_a_refused_slice_is_audited(told: Story) -> None:
     """`/forge continue` of somebody who may not is refused, and that is kept, also where no gate waits."""
-    pull = await _opened(told)
+    pull = await _open_pull_request(told)
     await told.github.user("mallory").comment(pull, "/forge continue 5usd")
-    await told.rest()
+    await told.settle()
     [answer] = told.answers(pull)
     assert "Refused" in answer.body
     guid = next(each.guid for each in told.github.deliveries if each.event == "issue_comment")
-    events = await ledger.replay(told.forge.services.database, guid)
+    events = await ledger.load_events(told.forge.services.database, guid)
     assert [each.type for each in events] == [EventType.permission_refused]
 
 
 async def test_a_merge_queue_while_it_is_reviewed_again(told: Story) -> None:
     """A review that has only begun takes nothing away from the verdict there is."""
-    pull = await _opened(told)
+    pull = await _open_pull_request(told)
     told.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=4)
     await told.github.user("alice").comment(pull, "/forge review full")
-    await told.begun(2)
+    await told.wait_for_runs(2)
     head = told.github.queue_for_merge(pull)
-    await told.rest()
+    await told.settle()
     [check] = told.github.check_runs(pull.repository, head, review_texts.CHECK_NAME)
     assert check.conclusion == "success"
     told.answers(pull)
@@ -137,9 +137,9 @@ async def test_a_dismissal_while_the_verdict_is_written(told: Story) -> None:
             assert asyncio.get_running_loop().time() < end
             await asyncio.sleep(0.02)
 
-    after_first_write(told, dismiss, "check-runs", "failure")
+    act_after_write(told, dismiss, "check-runs", "failure")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.rest()
+    await told.settle()
     assert _check(told, pull).conclusion == "success"
     [comment] = told.comments(pull)
     told.thread_answers(pull, comment)
@@ -150,19 +150,19 @@ async def test_a_merge_that_github_does_not_tell_at_once(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     told.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+$", status=502, times=6)
     await alice.merge(pull)
-    await told.rest()
+    await told.settle()
     run = (await told.runs())[0]
-    events = await ledger.replay(told.forge.services.database, run.id)
+    events = await ledger.load_events(told.forge.services.database, run.id)
     assert EventType.feedback_decided in {each.type for each in events}
 
 
 async def test_a_renamed_repository_is_followed(told: Story) -> None:
     """What is kept of a repository has its new name, before anybody else can take the old one."""
-    pull = await _opened(told)
+    pull = await _open_pull_request(told)
     told.github.rename(pull.repository, "market")
-    await told.rest()
+    await told.settle()
     assert [run.name for run in await told.runs()] == ["market"]

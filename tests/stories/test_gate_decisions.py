@@ -5,7 +5,7 @@ import pytest
 from domain.events import EventType
 from domain.gates import GateState
 from tests.stories.driver import Story
-from tests.stories.gate_scenes import CHANGED, CI, VOID, WORKFLOW, opened
+from tests.stories.gate_scenes import CHANGED, CI, VOID, WORKFLOW, open_scene
 from tests.stories.test_credentials import LEAKING
 
 pytestmark = pytest.mark.parametrize("told", ["sqlite"], indirect=True)  # the races are played in tests/unit/memory
@@ -15,38 +15,38 @@ OWN = 'gates: {large_change: {phase: review, when: "review.lines_changed > 3", p
 
 
 async def test_a_button_approves(told: Story) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     assert told.gates(scene.pull) == ["protected_paths"]
-    await scene.presses(scene.carol, "approve", "protected_paths")
+    await scene.press(scene.carol, "approve", "protected_paths")
     check = scene.gate("protected_paths")
     assert (check.conclusion, check.title, check.actions) == ("success", "Approved by carol", [])
-    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     [told_of] = await scene.events(EventType.gate_approved)
     assert (told_of["by_login"], told_of["via"], told_of["head"]) == ("carol", "button", scene.head)
 
 
 async def test_a_button_shows_and_another_rejects(told: Story) -> None:
-    scene = await opened(told)
-    await scene.presses(scene.alice, "view", "protected_paths")
+    scene = await open_scene(told)
+    await scene.press(scene.alice, "view", "protected_paths")
     await told.github.user("carol").rerequest(scene.gate("protected_paths"))
-    await told.rest()
+    await told.settle()
     check = scene.gate("protected_paths")
     assert check.conclusion == "action_required"
     assert "Looked up on" in (check.summary or "")
     assert [action["identifier"] for action in check.actions] == ["approve", "reject", "view"]
     assert (await scene.run()).state == "waiting"
 
-    await scene.presses(scene.carol, "reject", "protected_paths")
+    await scene.press(scene.carol, "reject", "protected_paths")
     assert scene.gate("protected_paths").conclusion == "failure"
     run = await scene.run()
     assert (run.state, run.reason, scene.conclusion) == ("failed", "gate_rejected", "failure")
-    assert told.closed_gates(scene.pull) == ["protected_paths: Rejected by carol"]
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Rejected by carol"]
 
 
 async def test_a_button_of_who_may_not_says_so_and_stays(told: Story) -> None:
-    scene = await opened(told)
-    await scene.presses(scene.somebody("dave", "write"), "approve", "protected_paths")
+    scene = await open_scene(told)
+    await scene.press(scene.add_user("dave", "write"), "approve", "protected_paths")
     check = scene.gate("protected_paths")
     assert check.conclusion == "action_required"
     assert "`dave` pressed a button:" in (check.summary or "")
@@ -56,8 +56,8 @@ async def test_a_button_of_who_may_not_says_so_and_stays(told: Story) -> None:
 
 
 async def test_a_rejection_has_a_reason(told: Story) -> None:
-    scene = await opened(told)
-    answer = await scene.says(scene.carol, "/forge reject protected_paths we deploy from another pipeline")
+    scene = await open_scene(told)
+    answer = await scene.comment(scene.carol, "/forge reject protected_paths we deploy from another pipeline")
     assert "is rejected. The run ends here." in answer
     assert scene.conclusion == "failure"
     assert "we deploy from another pipeline" in scene.summary
@@ -67,151 +67,151 @@ async def test_a_rejection_has_a_reason(told: Story) -> None:
     assert "we deploy from another pipeline" in question.body
     assert "begins a new one" in question.body
 
-    await scene.says(scene.alice, "/forge review full")
+    await scene.comment(scene.alice, "/forge review full")
     assert told.gates(scene.pull) == ["protected_paths"]  # asked anew, below the old answer
     assert len(told.questions(scene.pull)) == 2
 
 
 async def test_several_gates_are_named_one_by_one(told: Story) -> None:
-    scene = await opened(told, {**CHANGED, **SESSION})
+    scene = await open_scene(told, {**CHANGED, **SESSION})
     assert told.gates(scene.pull) == ["human_review", "protected_paths"]
     assert scene.summary.count("waits for a person") >= 2
 
-    answer = await scene.says(scene.carol, "/forge approve")
+    answer = await scene.comment(scene.carol, "/forge approve")
     assert "2 gates wait here: `human_review` (G-" in answer
     assert "Name the one you mean." in answer
 
-    answer = await scene.says(scene.carol, "/forge approve protected_paths")
+    answer = await scene.comment(scene.carol, "/forge approve protected_paths")
     assert "is approved" in answer
     assert (scene.conclusion, (await scene.run()).state) == ("action_required", "waiting")
 
-    [left] = [gate for gate in await scene.asked() if gate.is_waiting]
-    answer = await scene.says(scene.carol, f"/forge approve {left.shown_id} with: watch the error rate")
+    [left] = [gate for gate in await scene.list_gates() if gate.is_waiting]
+    answer = await scene.comment(scene.carol, f"/forge approve {left.short_id} with: watch the error rate")
     assert "is approved" in answer
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert "watch the error rate" in scene.summary
-    assert sorted(told.closed_gates(scene.pull)) == [
+    assert sorted(told.gate_outcomes(scene.pull)) == [
         "human_review: Approved by carol, with conditions",
         "protected_paths: Approved by carol",
     ]
 
 
 async def test_one_rejection_ends_what_the_others_ask(told: Story) -> None:
-    scene = await opened(told, {**CHANGED, **SESSION})
-    await scene.says(scene.carol, "/forge reject human_review not like this")
-    assert sorted(told.closed_gates(scene.pull)) == ["human_review: Rejected by carol", f"protected_paths: {VOID}"]
+    scene = await open_scene(told, {**CHANGED, **SESSION})
+    await scene.comment(scene.carol, "/forge reject human_review not like this")
+    assert sorted(told.gate_outcomes(scene.pull)) == ["human_review: Rejected by carol", f"protected_paths: {VOID}"]
     assert scene.gate("protected_paths").conclusion == "cancelled"
     assert (await scene.run()).reason == "gate_rejected"
 
 
 async def test_two_commands_in_one_comment(told: Story) -> None:
-    scene = await opened(told, {**CHANGED, **SESSION})
-    answer = await scene.says(scene.carol, "/forge approve human_review\n/forge approve protected_paths")
+    scene = await open_scene(told, {**CHANGED, **SESSION})
+    answer = await scene.comment(scene.carol, "/forge approve human_review\n/forge approve protected_paths")
     assert answer.count("is approved") == 2
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert told.gates(scene.pull) == []
-    assert len(told.closed_gates(scene.pull)) == 2
+    assert len(told.gate_outcomes(scene.pull)) == 2
 
 
 async def test_a_gate_of_the_repository_itself(told: Story) -> None:
-    scene = await opened(told, {"app.py": "VALUE = 1\n" * 5}, OWN)
+    scene = await open_scene(told, {"app.py": "VALUE = 1\n" * 5}, OWN)
     assert told.gates(scene.pull) == ["large_change"]
     [question] = told.questions(scene.pull)
     assert "Is this worth it?" in question.body
     assert "5" in question.body  # what was counted
-    refused = await scene.says(scene.alice, "/forge approve")
+    refused = await scene.comment(scene.alice, "/forge approve")
     assert "is not for who wrote the change" in refused
-    answer = await scene.says(scene.carol, "/forge reject large_change split it")
+    answer = await scene.comment(scene.carol, "/forge reject large_change split it")
     assert "`large_change`" in answer
     assert "is rejected" in answer
     assert "carol rejected large_change: split it" in scene.summary
 
 
 async def test_a_small_change_is_not_asked_about(told: Story) -> None:
-    scene = await opened(told, {"app.py": "VALUE = 1\n"}, OWN)
+    scene = await open_scene(told, {"app.py": "VALUE = 1\n"}, OWN)
     assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
 
 
 async def test_a_critical_security_finding_stops_at_its_gate(told: Story) -> None:
     """Also where the author has to mend it anyway: a maintainer can accept the risk as it is."""
-    scene = await opened(told, {"app.py": LEAKING}, "review: {model: false}\n")
+    scene = await open_scene(told, {"app.py": LEAKING}, "review: {model: false}\n")
     assert (told.gates(scene.pull), scene.conclusion) == (["security_findings"], "failure")
     told.comments(scene.pull)
-    dave = scene.somebody("dave", "write")
-    assert "needs the role maintain; `dave` has write" in await scene.says(dave, "/forge approve")
-    answer = await scene.says(scene.carol, "/forge approve with: revoke the key today")
+    dave = scene.add_user("dave", "write")
+    assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
+    answer = await scene.comment(scene.carol, "/forge approve with: revoke the key today")
     assert "The conditions go with it." in answer
     assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
     assert "revoke the key today" in scene.summary
 
 
 async def test_passing_it_on(told: Story) -> None:
-    scene = await opened(told)
-    erin = scene.somebody("erin", "maintain")
-    dave = scene.somebody("dave", "write")
-    assert "needs the role maintain" in await scene.says(dave, "/forge delegate @erin")
-    answer = await scene.says(scene.carol, "/forge delegate @erin")
+    scene = await open_scene(told)
+    erin = scene.add_user("erin", "maintain")
+    dave = scene.add_user("dave", "write")
+    assert "needs the role maintain" in await scene.comment(dave, "/forge delegate @erin")
+    answer = await scene.comment(scene.carol, "/forge delegate @erin")
     assert answer.count("@erin, you are asked to decide") == 1
     assert "`erin` was asked to decide" not in answer
     assert told.gates(scene.pull) == ["protected_paths"]
-    await scene.says(scene.carol, "/forge delegate @dave")
-    assert "needs the role maintain; `dave` has write" in await scene.says(dave, "/forge approve")
-    assert "is approved" in await scene.says(erin, "/forge approve")
+    await scene.comment(scene.carol, "/forge delegate @dave")
+    assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
+    assert "is approved" in await scene.comment(erin, "/forge approve")
     assert len(await scene.events(EventType.gate_delegated)) == 2
 
 
 async def test_what_cannot_be_decided_says_what_is_possible(told: Story) -> None:
     """No such gate, none that waits, and one that is decided: one line each, and nothing changes."""
-    scene = await opened(told)
-    answer = await scene.says(scene.carol, "/forge approve production_deploy")
+    scene = await open_scene(told)
+    answer = await scene.comment(scene.carol, "/forge approve production_deploy")
     assert "There is no gate `production_deploy` here. These wait: `protected_paths` (G-" in answer
-    answer = await scene.says(scene.carol, "/forge approve G-ABCDEF")
+    answer = await scene.comment(scene.carol, "/forge approve G-ABCDEF")
     assert "There is no gate `G-ABCDEF` here." in answer
-    assert "is approved" in await scene.says(scene.carol, "/forge approve")
+    assert "is approved" in await scene.comment(scene.carol, "/forge approve")
 
     for again in ("/forge approve protected_paths", "/forge reject protected_paths I changed my mind"):
-        answer = await scene.says(scene.carol, again)
+        answer = await scene.comment(scene.carol, again)
         assert "is decided already: Approved by carol" in answer
         assert "Nothing was changed." in answer
-    answer = await scene.says(scene.carol, "/forge approve")
+    answer = await scene.comment(scene.carol, "/forge approve")
     assert "No gate waits here. The last one, `protected_paths`: Approved by carol." in answer
-    assert "nothing to accept" in await scene.says(scene.carol, "/forge accept")
-    assert "nothing to grant a slice to" in await scene.says(scene.carol, "/forge continue 5usd")
-    assert [gate.state for gate in await scene.asked()] == [GateState.approved]
+    assert "nothing to accept" in await scene.comment(scene.carol, "/forge accept")
+    assert "nothing to grant a slice to" in await scene.comment(scene.carol, "/forge continue 5usd")
+    assert [gate.state for gate in await scene.list_gates()] == [GateState.approved]
     assert len(await scene.events(EventType.gate_approved)) == 1
     assert scene.conclusion == "success"
-    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
 
 
 async def test_where_nothing_was_ever_asked(told: Story) -> None:
-    scene = await opened(told, {"app.py": "VALUE = 1\n"})
+    scene = await open_scene(told, {"app.py": "VALUE = 1\n"})
     for words in ("/forge approve", "/forge reject no", "/forge delegate @dave"):
-        assert "No gate waits here." in await scene.says(scene.carol, words)
+        assert "No gate waits here." in await scene.comment(scene.carol, words)
 
 
 @pytest.mark.parametrize("how", ["cancel", "close", "pause"])
 async def test_stopped_while_it_waits(told: Story, how: str) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     if how == "close":
         await scene.alice.close(scene.pull)
-        await told.rest()
+        await told.settle()
     else:
-        await scene.says(scene.somebody("root", "admin"), f"/forge {how}")
+        await scene.comment(scene.add_user("root", "admin"), f"/forge {how}")
     run = await scene.run()
     reason = {"cancel": "aborted", "close": "closed", "pause": "paused"}[how]
     assert (run.state, run.reason) == ("cancelled", reason)
     assert scene.gate("protected_paths").conclusion == "cancelled"
-    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
-    answer = await scene.says(scene.carol, "/forge approve protected_paths")
+    assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
+    answer = await scene.comment(scene.carol, "/forge approve protected_paths")
     assert "is decided already" in answer
     assert scene.conclusion != "success"
 
 
 async def test_a_push_makes_it_void_and_asks_anew_in_the_same_comment(told: Story) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     [question] = told.questions(scene.pull)
     old = scene.gate("protected_paths")
-    await scene.pushes({CI: WORKFLOW.replace("make", "make check")})
+    await scene.push({CI: WORKFLOW.replace("make", "make check")})
     assert (old.conclusion, old.actions) == ("cancelled", [])
     [now] = told.questions(scene.pull)
     assert now.id == question.id
@@ -219,19 +219,19 @@ async def test_a_push_makes_it_void_and_asks_anew_in_the_same_comment(told: Stor
     assert now.minimized is None
     assert f"head `{scene.head[:7]}`" in now.body
     assert scene.gate("protected_paths").conclusion == "action_required"
-    assert [gate.state for gate in await scene.asked()] == [GateState.void, GateState.waiting]
+    assert [gate.state for gate in await scene.list_gates()] == [GateState.void, GateState.waiting]
     assert (await scene.run()).state == "waiting"
 
 
 async def test_a_push_that_takes_the_reason_away(told: Story) -> None:
-    scene = await opened(told)
-    await scene.pushes({CI: WORKFLOW, "README.md": "# More\n"})
-    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+    scene = await open_scene(told)
+    await scene.push({CI: WORKFLOW, "README.md": "# More\n"})
+    assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
     [folded] = told.questions(scene.pull)
     assert folded.minimized == "outdated"
     assert len(folded.body.splitlines()) == 3  # what became of it, and Forge's own mark
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
 
-    await scene.pushes({CI: WORKFLOW.replace("make", "make check")})
+    await scene.push({CI: WORKFLOW.replace("make", "make check")})
     [asked] = told.questions(scene.pull)
     assert (asked.id, asked.minimized) == (folded.id, None)

@@ -4,7 +4,7 @@ import pytest
 
 from domain.events import EventType
 from tests.stories.driver import Story
-from tests.stories.gate_scenes import opened
+from tests.stories.gate_scenes import open_scene
 
 pytestmark = pytest.mark.parametrize("told", ["sqlite"], indirect=True)
 
@@ -13,17 +13,17 @@ OVER = "protected_paths: Nobody answered in time, which counts as a rejection"
 
 
 async def test_the_time_runs_out_and_the_named_people_are_told_once(told: Story) -> None:
-    scene = await opened(told, configuration=NAMED)
+    scene = await open_scene(told, configuration=NAMED)
     assert told.gates(scene.pull) == ["protected_paths"]
     told.clock.move(hours=2, minutes=59)
-    await told.rest()
+    await told.settle()
     assert told.gates(scene.pull) == ["protected_paths"]
     told.clock.move(minutes=2)
-    await told.rest()
+    await told.settle()
 
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
-    assert told.closed_gates(scene.pull) == [OVER]
+    assert told.gate_outcomes(scene.pull) == [OVER]
     gate = scene.gate("protected_paths")
     assert (gate.conclusion, gate.actions) == ("action_required", [])
     assert scene.conclusion == "action_required"
@@ -36,51 +36,51 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(told: Story)
     assert len(await scene.events(EventType.gate_escalated)) == 1
 
     told.clock.move(days=3)
-    await told.rest()
+    await told.settle()
     assert len(told.answers(scene.pull)) == 1
-    assert "is decided already: Nobody answered in time" in await scene.says(
+    assert "is decided already: Nobody answered in time" in await scene.comment(
         scene.carol, "/forge approve protected_paths"
     )
-    await scene.says(scene.alice, "/forge review full")
+    await scene.comment(scene.alice, "/forge review full")
     assert told.gates(scene.pull) == ["protected_paths"]
-    assert "is approved" in await scene.says(scene.carol, "/forge approve")
+    assert "is approved" in await scene.comment(scene.carol, "/forge approve")
     assert scene.conclusion == "success"
-    told.closed_gates(scene.pull)
+    told.gate_outcomes(scene.pull)
 
 
 async def test_without_a_name_nobody_is_mentioned(told: Story) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.clock.move(hours=25)
-    await told.rest()
-    assert told.closed_gates(scene.pull) == [OVER]
+    await told.settle()
+    assert told.gate_outcomes(scene.pull) == [OVER]
     assert told.answers(scene.pull) == []
     assert scene.conclusion == "action_required"
 
 
 async def test_an_approval_that_was_written_in_time_and_heard_too_late(told: Story) -> None:
     """What counts is when Forge can decide it: past the time nobody can."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.clock.move(hours=23)
     told.github.hold_deliveries()
     await scene.carol.comment(scene.pull, "/forge approve protected_paths")
     told.clock.move(hours=2)
-    await told.rest()
+    await told.settle()
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     [answer] = told.answers(scene.pull)
     assert "is decided already: Nobody answered in time" in answer.body
     assert (await scene.run()).reason == "gate_timeout"
-    assert told.closed_gates(scene.pull) == [OVER]
+    assert told.gate_outcomes(scene.pull) == [OVER]
 
 
 async def test_two_gates_of_which_one_runs_out(told: Story) -> None:
     """One that nobody answered ends the run, and what else it asked."""
-    scene = await opened(told, {".github/workflows/ci.yml": "a: b\n", "auth/session.py": "VALUE = 1\n" * 20}, NAMED)
+    scene = await open_scene(told, {".github/workflows/ci.yml": "a: b\n", "auth/session.py": "VALUE = 1\n" * 20}, NAMED)
     assert told.gates(scene.pull) == ["human_review", "protected_paths"]
     told.clock.move(hours=4)
-    await told.rest()
-    assert OVER in told.closed_gates(scene.pull)
-    assert len(told.closed_gates(scene.pull)) == 2
+    await told.settle()
+    assert OVER in told.gate_outcomes(scene.pull)
+    assert len(told.gate_outcomes(scene.pull)) == 2
     assert scene.gate("human_review").conclusion == "cancelled"
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from domain.money import Fixed
+from domain.money import FixedPrice
 from simulator import User
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository
-from tests.databases import fresh
-from tests.stories.driver import Story, story
-from tests.stories.test_model import FILLER, PAY, SHOP, finds
+from tests.databases import create_database
+from tests.stories.driver import Story, open_story
+from tests.stories.test_model import FILLER, PAY, SHOP, find_division
 
 UNSAFE = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
 WORKFLOW = (
@@ -18,7 +18,7 @@ WORKFLOW = (
 )
 
 
-async def opened(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
+async def open_protected(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
     """A pull request of alice's that changes a protected path; carol maintains."""
     repository, alice = told.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
     carol = told.github.user("carol")
@@ -26,7 +26,7 @@ async def opened(told: Story) -> tuple[Repository, User, User, PullRequest, str]
     changed = WORKFLOW.replace("make", "make test")
     head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     return repository, alice, carol, pull, head
 
 
@@ -35,26 +35,26 @@ def gate(told: Story, repository: Repository, sha: str, name: str) -> CheckRun:
     return max(told.github.check_runs(repository, sha, f"Forge / gate: {name}"), key=lambda check: check.id)
 
 
-def said(told: Story, pull: PullRequest, words: str) -> IssueComment:
+def find_comment(told: Story, pull: PullRequest, words: str) -> IssueComment:
     """The one comment of Forge below the pull request that holds these words."""
     [found] = [each for each in (*told.answers(pull), *told.questions(pull)) if words in each.body]
     return found
 
 
 async def test_protected_path_waits_for_a_maintainer(told: Story) -> None:
-    repository, _, carol, pull, head = await opened(told)
+    repository, _, carol, pull, head = await open_protected(told)
     check = gate(told, repository, head, "protected_paths")
     assert (check.status, check.conclusion) == ("completed", "action_required")
     assert [action["label"] for action in check.actions] == ["Approve", "Reject", "View"]
     assert told.check(repository, head).conclusion == "action_required"
-    assert ".github/workflows/ci.yml" in said(told, pull, "Forge asks").body
+    assert ".github/workflows/ci.yml" in find_comment(told, pull, "Forge asks").body
     [run] = await told.runs()
     assert (run.state, run.reason) == ("waiting", "gate")
 
     told.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve with: tell operations first")
-    await told.rest()
-    assert "The conditions go with it." in said(told, pull, "is approved").body
+    await told.settle()
+    assert "The conditions go with it." in find_comment(told, pull, "is approved").body
     assert gate(told, repository, head, "protected_paths").conclusion == "success"
     review = told.check(repository, head)
     assert review.conclusion == "success"
@@ -63,21 +63,23 @@ async def test_protected_path_waits_for_a_maintainer(told: Story) -> None:
     assert run.state == "completed"
 
 
-def priced(usd: int) -> ScriptedModel:
+def build_priced_model(usd: int) -> ScriptedModel:
     """A model whose tokens cost so much, in USD per million."""
-    return ScriptedModel(Fixed(Decimal(usd), Decimal(usd)))
+    return ScriptedModel(FixedPrice(Decimal(usd), Decimal(usd)))
 
 
 async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -> None:
-    dear = priced(50)
-    finds(dear)
-    async with story(fresh("sqlite", tmp_path), tmp_path, models=Models.only(dear.language_model)) as told:
+    dear = build_priced_model(50)
+    find_division(dear)
+    async with open_story(
+        create_database("sqlite", tmp_path), tmp_path, models=Models.only(dear.language_model)
+    ) as told:
         repository, alice = told.repository(SHOP)
         files = {"billing/pay.py": PAY, **{f"billing/more_{n}.py": FILLER * 8 for n in range(8)}}
         head = await alice.push(repository, "feature", files, base="main")
         pull = await alice.open_pull_request(repository, "feature")
-        await told.rest()
-        asked = said(told, pull, "Forge asks: cost_overrun")
+        await told.settle()
+        asked = find_comment(told, pull, "Forge asks: cost_overrun")
         assert "could pass four fifths of the budget" in asked.body
         before = len(dear.calls)
         assert before > 0
@@ -86,8 +88,8 @@ async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -
 
         told.clock.move(seconds=5)
         await alice.comment(pull, "/forge continue 50usd")
-        await told.rest()
-        assert "another slice: 50.00 USD" in said(told, pull, "is approved").body
+        await told.settle()
+        assert "another slice: 50.00 USD" in find_comment(told, pull, "is approved").body
         assert len(dear.calls) > before
         assert len({call.content for call in dear.calls}) == len(dear.calls)  # nothing was asked and paid for twice
         assert told.check(repository, head).conclusion == "failure"

@@ -2,9 +2,9 @@
 
 from agents.llm.scripted import ScriptedModel, Uses
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed
-from tests.stories.test_planning import opened, plan
-from tests.stories.test_proving import ended, events
+from tests.stories.test_issue import DIFF, DONE, TASK, get_pull_request, patches
+from tests.stories.test_planning import open_issue, plan
+from tests.stories.test_proving import events, get_outcome
 
 
 def outside(words: str) -> str:
@@ -14,47 +14,47 @@ def outside(words: str) -> str:
 
 async def test_tools_that_refuse_for_the_same_reason_stop_a_task(read: Story, model: ScriptedModel) -> None:
     """However the agent words what it asks for, and although it looks around meanwhile."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan())
     looks = ("grep", {"pattern": "total"})
     attempts = [Uses([("apply_patch", {"diff": outside(words)}), looks]) for words in ("One", "Two", "Three", "Four")]
     model.when(TASK, *attempts[:3], patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert read.gates(asked.issue) == ["guard"]
     [question] = read.questions(asked.issue)
     assert "The last 3 iterations had the same kind of error" in question.body
     assert "apply_patch: README.md (allowed_areas)" in question.body
     assert "3 errors" in question.body
-    told = await asked.says(asked.alice, "/forge history")
+    told = await asked.comment(asked.alice, "/forge history")
     assert "| 1 | " in told
     assert "| `plan 1` | `report` |  |" in told
     assert "| `implement T1 3` | `apply_patch`; `grep` `total` | apply_patch: README.md (allowed_areas) |" in told
-    await asked.says(asked.alice, "/forge continue 5it")
-    assert read.closed_gates(asked.issue) == ["guard: Approved by alice"]
-    assert await ended(read) == ("completed", "proposed")
-    read.comments(proposed(asked))
+    await asked.comment(asked.alice, "/forge continue 5it")
+    assert read.gate_outcomes(asked.issue) == ["guard: Approved by alice"]
+    assert await get_outcome(read) == ("completed", "proposed")
+    read.comments(get_pull_request(asked))
 
 
 async def test_who_looks_for_a_file_is_not_stopped(read: Story, model: ScriptedModel) -> None:
     """Wrong paths are guessed; each is another one."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     guesses = [Uses([("read_file", {"path": f"shop/{name}.py"})]) for name in ("carts", "basket1", "basket2", "total")]
     model.when("Discounts", *guesses, plan())
     model.when(TASK, patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert read.gates(asked.issue) == []
-    assert await ended(read) == ("completed", "proposed")
-    read.comments(proposed(asked))
+    assert await get_outcome(read) == ("completed", "proposed")
+    read.comments(get_pull_request(asked))
 
 
 async def test_an_agent_that_sees_nothing_new_is_warned_of_and_stopped(read: Story, model: ScriptedModel) -> None:
     """It goes back and forth, in no circle."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     words = ["total", "prices", "sum", "prices", "total"]
     model.when("Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
     model.when(TASK, patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert read.gates(asked.issue) == []
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
     assert [(each["name"], each["turn"]) for each in await events(read, "breaker.warning")] == [("stagnation", 5)]
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))

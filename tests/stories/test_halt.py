@@ -7,65 +7,65 @@ import pytest
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.app import served
+from bot.app import serve
 from bot.cli import halt
 from bot.cli.doctor import doctor
 from memory.process import halts
 from simulator import Simulator
 from simulator.state import PullRequest, Repository
 from tests.clock import MovableClock
-from tests.databases import Backend, drop, fresh
-from tests.stories.driver import SECRET, Story, chapter
+from tests.databases import Backend, create_database, drop_database
+from tests.stories.driver import SECRET, Story, run_forge
 from tests.stories.test_gates import WORKFLOW
-from tests.stories.test_model import PAY, SHOP, finds
-from tests.threats.meanwhile import after_first_write
+from tests.stories.test_model import PAY, SHOP, find_division
+from tests.threats.meanwhile import act_after_write
 
 
-def written(told: Story) -> int:
+def count_writes(told: Story) -> int:
     """How much Forge wrote to GitHub."""
     return len([each for each in told.github.writes() if "/access_tokens" not in each.path])
 
 
-async def _opened(told: Story) -> tuple[Repository, PullRequest, str]:
+async def _open_pull_request(told: Story) -> tuple[Repository, PullRequest, str]:
     repository, alice = told.repository(SHOP)
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await told.rest()
+    await told.settle()
     return repository, pull, head
 
 
 async def test_nothing_is_written_or_asked_until_it_is_resumed(read: Story, model: ScriptedModel) -> None:
-    finds(model)
+    find_division(model)
     await halt.halt(read.forge.settings, "prices look wrong")
-    before = written(read)
-    repository, pull, head = await _opened(read)
-    assert (written(read), model.calls) == (before, [])
+    before = count_writes(read)
+    repository, pull, head = await _open_pull_request(read)
+    assert (count_writes(read), model.calls) == (before, [])
     [run] = await read.runs()
     assert (run.state, run.reason) == ("waiting", "halted")
     read.clock.move(hours=30)  # longer than the longest wait: it looks, and waits again
-    await read.rest()
-    assert (written(read), model.calls) == (before, [])
+    await read.settle()
+    assert (count_writes(read), model.calls) == (before, [])
 
     await halt.resume(read.forge.settings)
-    await read.rest()
+    await read.settle()
     assert read.check(repository, head).conclusion == "failure"
     assert len(read.comments(pull)) == 1
     assert len(model.calls) == 2
 
 
 async def test_a_run_at_work_stops_before_its_next_write(read: Story, model: ScriptedModel) -> None:
-    finds(model)
+    find_division(model)
 
     async def stop() -> None:
         await halt.halt(read.forge.settings, "")
 
-    after_first_write(read, stop, said="in_progress")
-    repository, pull, head = await _opened(read)
+    act_after_write(read, stop, said="in_progress")
+    repository, pull, head = await _open_pull_request(read)
     assert model.calls == []
     assert read.check(repository, head).status == "in_progress"
 
     await halt.resume(read.forge.settings)
-    await read.rest()
+    await read.settle()
     assert read.check(repository, head).conclusion == "failure"
     assert len(read.comments(pull)) == 1
 
@@ -77,19 +77,19 @@ async def test_a_decision_counts_while_forge_is_halted(told: Story) -> None:
     changed = WORKFLOW.replace("make", "make test")
     head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     await halt.halt(told.forge.settings, "lunch")
     told.clock.move(seconds=5)
-    before = written(told)
+    before = count_writes(told)
     await carol.comment(pull, "/forge approve")
-    await told.rest()
+    await told.settle()
     told.clock.move(hours=25)  # the gate's own time is over: it was answered before
-    await told.rest()
-    assert written(told) == before
+    await told.settle()
+    assert count_writes(told) == before
 
     await halt.resume(told.forge.settings)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
     assert any("is approved" in each.body for each in told.answers(pull))
     assert len(told.questions(pull)) == 1
@@ -97,21 +97,21 @@ async def test_a_decision_counts_while_forge_is_halted(told: Story) -> None:
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> None:
-    url, clock, none = fresh(backend, tmp_path), MovableClock(), Models.only(ScriptedModel().language_model)
+    url, clock, none = create_database(backend, tmp_path), MovableClock(), Models.only(ScriptedModel().language_model)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path, models=none) as told:
+        async with run_forge(github, clock, url, tmp_path, models=none) as told:
             await halt.halt(told.forge.settings, "")
             repository, alice = told.repository({"app.py": "print()\n"})
             head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
             await alice.open_pull_request(repository, "feature")
-            await told.rest()
-        async with chapter(github, clock, url, tmp_path, models=none) as told:
-            await told.rest()
+            await told.settle()
+        async with run_forge(github, clock, url, tmp_path, models=none) as told:
+            await told.settle()
             assert github.check_runs(repository, head) == []
             await halt.resume(told.forge.settings)
-            await told.rest()
+            await told.settle()
             assert told.check(repository, head).conclusion == "success"
-    drop(url)
+    drop_database(url)
 
 
 async def test_operators_are_told(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,16 +128,16 @@ async def test_operators_are_told(told: Story, capsys: pytest.CaptureFixture[str
     assert line.endswith("`forge resume` lets it go on.")
 
     async with (
-        served(told.forge) as port,
+        serve(told.forge) as port,
         aiohttp.ClientSession() as session,
         session.get(f"http://127.0.0.1:{port}/readyz") as answer,
     ):
         assert (answer.status, await answer.text()) == (200, "ready, but halted by the operator\n")
-    found = await doctor.database(settings)
+    found = await doctor.check_database(settings)
     assert "Forge is halted since" in found.state
     assert found.advice == "`forge resume` lets it go on."
 
     await halt.resume(settings)
     assert capsys.readouterr().out == "Resumed: what waited goes on within a second.\n"
-    assert await halts.current(told.forge.services.database) is None
-    assert (await doctor.database(settings)).advice == ""
+    assert await halts.get_current(told.forge.services.database) is None
+    assert (await doctor.check_database(settings)).advice == ""

@@ -9,7 +9,7 @@ from domain.events import EventType
 from memory.ledger import ledger
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_planning import Asked, opened, plan
+from tests.stories.test_planning import IssueScene, open_issue, plan
 
 DIFF = """\
 --- a/shop/cart.py
@@ -45,24 +45,24 @@ def patches(*diffs: str, then: Sequence[str] = ()) -> Uses:
     return Uses([*(("apply_patch", {"diff": diff}) for diff in diffs), *((tool, {}) for tool in then)])
 
 
-def proposed(asked: Asked) -> PullRequest:
+def get_pull_request(asked: IssueScene) -> PullRequest:
     """The one pull request there is."""
     [pull] = [each for each in asked.repository.issues.values() if isinstance(each, PullRequest)]
     return pull
 
 
-def told_last(model: ScriptedModel) -> str:
+def last_instructions(model: ScriptedModel) -> str:
     """What whoever carries out a task was told last; the reviewer's questions come behind that."""
     return [call.content for call in model.calls if "== your task" in call.content][-1]
 
 
 async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel) -> None:
     """It closes the issue, has a commit for the task, and is a draft until it was reviewed like any other."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-    await asked.says(asked.alice, "/forge run")
-    pull = proposed(asked)
+    await asked.comment(asked.alice, "/forge run")
+    pull = get_pull_request(asked)
     assert (pull.head_ref, pull.draft) == ("forge/1-discounts", False)
     assert (pull.body or "").startswith("Closes #1\n")
     assert "- [x] **T1** Take a discount off the total" in (pull.body or "")
@@ -80,49 +80,49 @@ async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel
 
 
 async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read, **{".github/workflows/ci.yml": "on: push\njobs: {}\n"})
+    asked = await open_issue(read, **{".github/workflows/ci.yml": "on: push\njobs: {}\n"})
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
-    read.comments(proposed(asked))
+    await asked.comment(asked.alice, "/forge run")
+    read.comments(get_pull_request(asked))
 
 
 async def test_a_label_asks_for_it_too(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.alice.label(asked.issue, "bug")
-    await read.rest()
+    await read.settle()
     assert not await read.runs()
     await asked.alice.label(asked.issue, "Forge")
-    await read.rest()
+    await read.settle()
     read.answers(asked.issue)
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))
 
 
 async def test_a_label_of_who_may_not_write_asks_for_nothing(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     triager = read.github.user("tom")
     read.github.grant(asked.repository, triager, "triage")
     await triager.label(asked.issue, "forge")
-    await read.rest()
+    await read.settle()
     assert not await read.runs()
     assert not model.calls
 
 
 async def test_a_refused_patch_is_mended(read: Story, model: ScriptedModel) -> None:
     """What does not fit, or lies where nothing may change, is refused as a whole, and the agent is told why."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     workflow = "--- /dev/null\n+++ b/.github/workflows/x.yml\nnew file mode 100644\n@@ -0,0 +1,1 @@\n+on: push\n"
     outside = "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-# Shop\n+# Other\n"
     stale = DIFF.replace("return sum(prices)\n+", "return add(prices)\n+")
     model.when("Discounts", plan())
     model.when(TASK, patches(workflow), patches(outside), patches(stale), patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
-    told = told_last(model)
+    await asked.comment(asked.alice, "/forge run")
+    told = last_instructions(model)
     assert "The plan allows changes in shop/**, tests/** only." in told
     assert "is another one" in told
-    pull = proposed(asked)
+    pull = get_pull_request(asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
     read.comments(pull)
 
@@ -132,7 +132,7 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: 
 
     What it did is not done again when the run goes on behind the review.
     """
-    asked = await opened(read)
+    asked = await open_issue(read)
     wrong = DIFF.replace("(1 - discount)", "(2 - discount)")
     mended = (
         "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -1,2 +1,2 @@\n def total(prices, discount=0):\n"
@@ -141,16 +141,16 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: 
     model.when("Discounts", plan())
     look = ["run_tests"]
     model.when(TASK, patches(wrong, TEST, then=look), patches(mended, then=look), patches(then=look), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     told = next(call.content for call in reversed(model.calls) if TASK in call.content)
     failed, passed, same = told.index("This failed:"), told.index("Everything passed."), told.index("Nothing changed")
     assert failed < told.index("tests/test_cart.py::test_discount") < passed < same
-    pull = proposed(asked)
+    pull = get_pull_request(asked)
     [commit] = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert commit.message.startswith("Take a discount off the total")
     assert not pull.draft
     [run] = [each for each in await read.runs() if each.trigger == "issue"]
-    events = await ledger.replay(read.forge.services.database, run.id)
+    events = await ledger.load_events(read.forge.services.database, run.id)
     used = [each.source for each in events if each.type is EventType.tool_executed]
     assert used.count("run_tests") == 3
     read.comments(pull)
@@ -158,25 +158,25 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: 
 
 async def test_what_is_granted_to_one_task_is_granted_to_no_other(read: Story, model: ScriptedModel) -> None:
     """The planner gets five turns more than its two; the implementer still has two."""
-    asked = await opened(read, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
+    asked = await open_issue(read, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
     looks = [Uses([("grep", {"pattern": word})]) for word in ("total", "prices", "sum", "Shop")]
     model.when("Discounts", *looks[:3], plan())
     model.when(TASK, *looks[:3], patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
-    await asked.says(asked.alice, "/forge continue 5it")
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge continue 5it")
     assert len([call for call in model.calls if TASK in call.content]) == 2
     assert read.gates(asked.issue) == ["guard"]
-    await asked.says(asked.alice, "/forge continue 5it")
+    await asked.comment(asked.alice, "/forge continue 5it")
     assert not read.gates(asked.issue)
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))
 
 
 async def test_what_was_not_done_is_said(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), {**DONE, "is_done": False, "not_done": "The receipt is printed elsewhere."})
-    await asked.says(asked.alice, "/forge run")
-    pull = proposed(asked)
+    await asked.comment(asked.alice, "/forge run")
+    pull = get_pull_request(asked)
     assert "- [ ] **T1**" in (pull.body or "")
     assert "Not done: The receipt is printed elsewhere." in (pull.body or "")
     read.comments(pull)
@@ -184,14 +184,14 @@ async def test_what_was_not_done_is_said(read: Story, model: ScriptedModel) -> N
 
 async def test_an_implementer_that_gets_stuck_leaves_what_it_has(read: Story, model: ScriptedModel) -> None:
     """Unless somebody helps, the task that was finished before is proposed; the other one is said to be missing."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan(then="Print it"))
     model.when("== your task: T2", Says("Hm."))
     model.when(TASK, patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert read.gates(asked.issue) == ["help_needed"]
-    await asked.says(asked.alice, "/forge reject help_needed Leave it")
-    pull = proposed(asked)
+    await asked.comment(asked.alice, "/forge reject help_needed Leave it")
+    pull = get_pull_request(asked)
     assert pull.draft
     assert "- [ ] **T2** Print it" in (pull.body or "")
     assert "does not get on" in asked.status
@@ -203,14 +203,14 @@ async def test_an_implementer_that_gets_stuck_leaves_what_it_has(read: Story, mo
 
 async def test_an_implementer_that_gets_stuck_is_helped(read: Story, model: ScriptedModel) -> None:
     """A person says what to do, and the same task is tried once more with these words."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan())
     model.when(TASK, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert "said something 3 times in a row without doing anything" in read.questions(asked.issue)[-1].body
-    await asked.says(asked.alice, "/forge approve with: a default of zero is fine")
-    assert "a default of zero is fine" in told_last(model)
-    pull = proposed(asked)
+    await asked.comment(asked.alice, "/forge approve with: a default of zero is fine")
+    assert "a default of zero is fine" in last_instructions(model)
+    pull = get_pull_request(asked)
     assert not pull.draft
     assert f"#{pull.number}" in asked.status
     read.comments(pull)
@@ -218,24 +218,24 @@ async def test_an_implementer_that_gets_stuck_is_helped(read: Story, model: Scri
 
 async def test_somebody_has_the_branch(read: Story, model: ScriptedModel) -> None:
     """It stays as it is; Forge takes another name."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     theirs = await asked.alice.push(asked.repository, "forge/1-discounts", {"README.md": "# Mine\n"}, base="main")
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert asked.repository.git.branch("forge/1-discounts") == theirs
-    assert proposed(asked).head_ref == "forge/1-discounts-2"
-    read.comments(proposed(asked))
+    assert get_pull_request(asked).head_ref == "forge/1-discounts-2"
+    read.comments(get_pull_request(asked))
 
 
 async def test_asked_twice_while_it_works(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", Stalls(1.0), plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
-    await read.begun(1)
+    await read.wait_for_runs(1)
     await asked.alice.comment(asked.issue, "/forge run")
-    await read.rest()
+    await read.settle()
     assert any("it is being worked on" in each.body for each in read.answers(asked.issue))
     assert sum(each.trigger == "issue" for each in await read.runs()) == 1
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))

@@ -11,26 +11,26 @@ from domain.events import EventType
 from domain.memories.memory import Archived
 from memory.db.tables import EventRow, MemoryUseRow, SpendRow
 from memory.learned import memories
-from tests.accounts import unaccounted
-from tests.chaos.driver import Point, Stage, stage
+from tests.accounts import find_discrepancies
+from tests.chaos.driver import ChaosStage, Point, stage
 from tests.chaos.model import SHOP
 from tests.unit.memories.test_consolidation import memory
 
 
-def dies(there: Stage, where: str, moment: str, nth: int = 1) -> None:
+def die_at(there: ChaosStage, where: str, moment: str, nth: int = 1) -> None:
     """The process dies at a point of any workflow, once."""
     seen: list[Point] = []
 
-    def chosen(point: Point) -> bool:
+    def choose(point: Point) -> bool:
         if there.kills or not (point.where.endswith(where) and point.moment == moment):
             return False
         seen.append(point)
         return len(seen) == nth
 
-    there.begin(None, chosen)
+    there.begin(None, choose)
 
 
-async def count(there: Stage, kind: EventType) -> int:
+async def count(there: ChaosStage, kind: EventType) -> int:
     async with there.database.transaction() as session:
         return await session.scalar(select(func.count()).where(EventRow.type == kind.value)) or 0
 
@@ -52,20 +52,20 @@ async def test_it_looks_back_once_and_pays_once(where: str, moment: str, tmp_pat
         alice = there.github.user("alice")
         there.github.grant(repository, alice, "write")
         await there.start()
-        dies(there, where, moment)
+        die_at(there, where, moment)
         issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
         await alice.label(issue, "forge")
-        await there.rest()
+        await there.settle()
 
         assert there.kills == 1
-        [learned] = await memories.every(there.database, repository.id)
+        [learned] = await memories.list_all(there.database, repository.id)
         assert "unittest" in learned.content
         assert await count(there, EventType.learning_stored) == 1
         assert await count(there, EventType.reflected) == 1
         async with there.database.transaction() as session:
             paid = (await session.scalars(select(SpendRow.outcome).where(SpendRow.phase == "reflection"))).all()
         assert [*paid] == ["answered"]
-        assert await unaccounted(there.database) == []
+        assert await find_discrepancies(there.database) == []
 
 
 async def test_a_night_that_is_cut_short_ends_the_same(tmp_path: Path) -> None:
@@ -74,14 +74,14 @@ async def test_a_night_that_is_cut_short_ends_the_same(tmp_path: Path) -> None:
         await _remember(there)
         four = (there.clock.now() + timedelta(days=1)).replace(hour=4)
         there.clock.move(seconds=(four - there.clock.now()).total_seconds())
-        dies(there, ": carry out", "took effect", nth=2)
+        die_at(there, ": carry out", "took effect", nth=2)
         await there.start()
 
         while not await count(there, EventType.consolidated):
-            await there.rest()
+            await there.settle()
         assert there.kills == 1
         assert await count(there, EventType.consolidated) == 1
-        every = await memories.every(there.database, 7)
+        every = await memories.list_all(there.database, 7)
         live = [each for each in every if each.is_live]
         assert (len(every), len(live)) == (160, 75)
         assert sum(each.archived_why is Archived.doubtful for each in every) == 10
@@ -92,7 +92,7 @@ async def test_a_night_that_is_cut_short_ends_the_same(tmp_path: Path) -> None:
             assert await session.scalar(select(func.count()).select_from(MemoryUseRow)) == 75
 
 
-async def _remember(there: Stage) -> None:
+async def _remember(there: ChaosStage) -> None:
     now = there.clock.now()
     for number in range(75):
         said = f"step_{number} of the build", f"tests/part{number}"

@@ -9,7 +9,7 @@ APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
 
 
-async def opened(
+async def open_reviewed(
     told: Story, files: dict[str, str] | None = None, forge_yml: str | None = None
 ) -> tuple[Repository, User, User, PullRequest, str]:
     """A reviewed pull request of alice's; carol is an admin."""
@@ -19,7 +19,7 @@ async def opened(
     told.github.grant(repository, carol, "admin")
     head = await alice.push(repository, "feature", files or {"README.md": "# Shop\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
     return repository, alice, carol, pull, head
 
@@ -28,13 +28,13 @@ async def answer(told: Story, by: User, pull: PullRequest, text: str) -> IssueCo
     """What Forge answers to a comment."""
     before = len(told.answers(pull))
     await by.comment(pull, text)
-    await told.rest()
+    await told.settle()
     [found] = told.answers(pull)[before:]
     return found
 
 
 async def test_level_is_shown_with_its_numbers(told: Story) -> None:
-    _, alice, _, pull, _ = await opened(told)
+    _, alice, _, pull, _ = await open_reviewed(told)
     said = (await answer(told, alice, pull, "/forge level")).body
     assert "Automation level **1** (suggests) of at most 4." in said
     assert "Forge comments; people fix, approve and merge." in said
@@ -43,21 +43,21 @@ async def test_level_is_shown_with_its_numbers(told: Story) -> None:
 
 
 async def test_an_admin_sets_the_level(told: Story) -> None:
-    _, alice, carol, pull, _ = await opened(told)
+    _, alice, carol, pull, _ = await open_reviewed(told)
     assert "needs the role admin" in (await answer(told, alice, pull, "/forge level 2")).body
     assert "Automation level 1 → **2** (acts)" in (await answer(told, carol, pull, "/forge level 2")).body
     assert "Automation level **2** (acts)" in (await answer(told, alice, pull, "/forge level")).body
 
 
 async def test_no_level_above_the_highest_is_set(told: Story) -> None:
-    _, _, carol, pull, _ = await opened(told, forge_yml="ladder: {max_level: 2}\n")
+    _, _, carol, pull, _ = await open_reviewed(told, forge_yml="ladder: {max_level: 2}\n")
     said = (await answer(told, carol, pull, "/forge level 3")).body
     assert "Level 3 is not set: the highest one allowed here is 2." in said
     assert "Automation level **1**" in (await answer(told, carol, pull, "/forge level")).body
 
 
 async def test_a_pinned_level_is_not_set(told: Story) -> None:
-    _, _, carol, pull, _ = await opened(told, forge_yml="ladder: {pinned: 0}\n")
+    _, _, carol, pull, _ = await open_reviewed(told, forge_yml="ladder: {pinned: 0}\n")
     assert "`ladder.pinned: 0` of the configuration holds" in (await answer(told, carol, pull, "/forge level 2")).body
     said = (await answer(told, carol, pull, "/forge level")).body
     assert "Automation level **0** (manual)" in said
@@ -65,7 +65,7 @@ async def test_a_pinned_level_is_not_set(told: Story) -> None:
 
 
 async def test_a_pin_leaves_what_was_reached(told: Story) -> None:
-    repository, _, carol, pull, _ = await opened(told)
+    repository, _, carol, pull, _ = await open_reviewed(told)
     await answer(told, carol, pull, "/forge level 2")
     await carol.push(repository, "main", {".github/forge.yml": "ladder: {pinned: 4}\n"})
     await answer(told, carol, pull, "/forge missed carts lose their contents")
@@ -77,7 +77,7 @@ async def test_a_pin_leaves_what_was_reached(told: Story) -> None:
 
 
 async def test_a_missed_bug_costs_a_level(told: Story) -> None:
-    repository, alice, carol, pull, head = await opened(told)
+    repository, alice, carol, pull, head = await open_reviewed(told)
     await answer(told, carol, pull, "/forge level 3")
     said = (await answer(told, alice, pull, "/forge missed carts lose their contents")).body
     assert "Noted as a critical bug that Forge did not see" in said
@@ -89,71 +89,71 @@ async def test_a_missed_bug_costs_a_level(told: Story) -> None:
 
 
 async def test_who_may_not_write_reports_nothing(told: Story) -> None:
-    _, _, _, pull, _ = await opened(told)
+    _, _, _, pull, _ = await open_reviewed(told)
     mallory = told.github.user("mallory")
     told.github.grant(pull.repository, mallory, "triage")
     assert "needs the role write" in (await answer(told, mallory, pull, "/forge missed everything")).body
 
 
 async def test_a_revert_of_what_forge_approved_counts_once(told: Story) -> None:
-    repository, alice, carol, pull, _ = await opened(told)
+    repository, alice, carol, pull, _ = await open_reviewed(told)
     await carol.comment(pull, "/forge level 3")
-    await told.rest()
+    await told.settle()
     told.answers(pull)
     await carol.merge(pull)
-    await told.rest()
+    await told.settle()
     for number, branch in enumerate(("revert-1", "revert-2")):
         await alice.push(repository, branch, {"README.md": f"# {number}\n"}, base="main")
         body = f"Reverts octo-org/shop#{pull.number}"
         undo = await alice.open_pull_request(repository, branch, title='Revert "A change"', body=body)
-        await told.rest()
+        await told.settle()
         await carol.merge(undo)
-        await told.rest()
+        await told.settle()
         told.reviews(undo)
         told.answers(undo)
-    assert len((await automation_level.facts(told.forge.services.database, repository.id)).missed) == 1
+    assert len((await automation_level.load_facts(told.forge.services.database, repository.id)).missed) == 1
     assert "Automation level **2**" in (await answer(told, alice, pull, "/forge level")).body
 
 
 async def test_words_about_another_repository_revert_nothing(told: Story) -> None:
-    repository, alice, carol, pull, _ = await opened(told)
+    repository, alice, carol, pull, _ = await open_reviewed(told)
     await answer(told, carol, pull, "/forge level 3")
     await carol.merge(pull)
     await alice.push(repository, "again", {"README.md": "# 2\n"}, base="main")
     body = f"Reverts octo-org/other#{pull.number}"
     undo = await alice.open_pull_request(repository, "again", title='Revert "A change"', body=body)
-    await told.rest()
+    await told.settle()
     await carol.merge(undo)
-    await told.rest()
+    await told.settle()
     told.reviews(undo)
     told.answers(undo)
     assert "Automation level **3**" in (await answer(told, alice, pull, "/forge level")).body
 
 
 async def test_merging_against_the_verdict_is_no_approval(told: Story) -> None:
-    _, alice, carol, pull, _ = await opened(told, {"app.py": BROKEN})
+    _, alice, carol, pull, _ = await open_reviewed(told, {"app.py": BROKEN})
     await answer(told, carol, pull, "/forge level 2")
     await carol.merge(pull)
-    await told.rest()
+    await told.settle()
     assert "Automation level **1**" in (await answer(told, alice, pull, "/forge level")).body
 
 
 async def test_merging_with_the_verdict_is_an_approval(told: Story) -> None:
-    _, alice, carol, pull, _ = await opened(told)
+    _, alice, carol, pull, _ = await open_reviewed(told)
     await carol.merge(pull)
-    await told.rest()
+    await told.settle()
     assert "approval rate 10 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
 
 
 async def test_merging_ones_own_change_is_no_approval(told: Story) -> None:
-    _, alice, _, pull, _ = await opened(told)
+    _, alice, _, pull, _ = await open_reviewed(told)
     await alice.merge(pull)
-    await told.rest()
+    await told.settle()
     assert "approval rate 0 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
 
 
 async def test_another_review_of_the_same_head_is_no_further_run(told: Story) -> None:
-    _, alice, _, pull, _ = await opened(told)
+    _, alice, _, pull, _ = await open_reviewed(told)
     told.clock.move(seconds=2)
     await answer(told, alice, pull, "/forge review full")
     assert len(await told.runs()) == 2
@@ -166,21 +166,21 @@ async def test_level_zero_comments_only_where_somebody_asks(told: Story) -> None
     told.github.grant(repository, ann, "admin")
     head = await alice.push(repository, "feature", {"app.py": "import os\n\nprint(nobody)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.comments(pull)
     await ann.comment(pull, "/forge level 0")
-    await told.rest()
+    await told.settle()
     told.answers(pull)
 
     other = await alice.push(repository, "other", {"app.py": "import sys\n\nprint(no_one)\n"}, base="main")
     second = await alice.open_pull_request(repository, "other")
-    await told.rest()
+    await told.settle()
     assert told.comments(second) == []
     assert "nothing was commented unasked" in (told.check(repository, other).summary or "")
     assert told.check(repository, other).conclusion == "failure"
     told.clock.move(seconds=2)
     await alice.comment(second, "/forge review full")
-    await told.rest()
+    await told.settle()
     told.answers(second)
     assert told.comments(second)
     assert told.check(repository, head).conclusion == "failure"
@@ -194,9 +194,9 @@ async def test_at_level_0_nothing_is_opened(told: Story) -> None:
     issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
     for who, words in ((admin, "/forge level 0"), (alice, "/forge run"), (alice, "/forge retry")):
         await who.comment(issue, words)
-        await told.rest()
+        await told.settle()
     await alice.label(issue, "forge")
-    await told.rest()
+    await told.settle()
     level, run, again, label = told.answers(issue)
     assert "opens no pull request, also where somebody asks" in level.body
     for each in (run, label):
@@ -206,6 +206,6 @@ async def test_at_level_0_nothing_is_opened(told: Story) -> None:
     assert not await told.runs()
     for who, words in ((admin, "/forge level 1"), (alice, "/forge run")):
         await who.comment(issue, words)
-        await told.rest()
+        await told.settle()
     assert [each.trigger for each in await told.runs()] == ["issue"]
     told.answers(issue)

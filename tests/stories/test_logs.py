@@ -4,16 +4,16 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from tests.stories.driver import Story
-from tests.stories.gate_scenes import opened
+from tests.stories.gate_scenes import open_scene
 
 
 async def test_a_line_names_the_run_or_the_delivery_it_belongs_to(told: Story) -> None:
     """Whoever wrote it knew nothing of either."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     [question] = told.questions(scene.pull)
     await scene.carol.delete_comment(question)
     with capture_logs([merge_contextvars]) as lines:
-        await scene.presses(scene.carol, "approve", "protected_paths")
+        await scene.press(scene.carol, "approve", "protected_paths")
     run = await scene.run()
     [gone] = [each for each in lines if each["event"] == "gate.comment_gone"]
     assert gone["trace"] == run.id

@@ -12,62 +12,64 @@ from tests.stories.driver import Story
 SAYS = "# Forge\n\n## Tests\n\n- Start the database with `make db`.\n"
 
 
-async def _remembered(told: Story, repository: Repository) -> Sequence[str]:
-    return [each.content for each in await memories.live(told.forge.services.database, repository.id)]
+async def _list_memories(told: Story, repository: Repository) -> Sequence[str]:
+    return [each.content for each in await memories.list_live(told.forge.services.database, repository.id)]
 
 
 async def test_a_push_to_the_default_branch_is_taken_over(told: Story) -> None:
     repository, alice = told.repository({"app.py": "print()\n"})
     await alice.push(repository, "main", {PATH: SAYS})
-    await told.rest()
-    [made] = await memories.live(told.forge.services.database, repository.id)
+    await told.settle()
+    [made] = await memories.list_live(told.forge.services.database, repository.id)
     assert (made.content, made.context, made.pinned) == ("Start the database with `make db`.", "Tests", True)
     assert made.source.startswith(f"{PATH} at ")
 
     await alice.push(repository, "main", {PATH: SAYS + "- Ask before you touch billing.\n- \n"})
-    await told.rest()
-    assert await _remembered(told, repository) == ["Start the database with `make db`."]
-    [failed] = [key for key in await deliveries.counts(told.forge.services.database) if "is not taken over" in key[2]]
+    await told.settle()
+    assert await _list_memories(told, repository) == ["Start the database with `make db`."]
+    [failed] = [
+        key for key in await deliveries.count_outcomes(told.forge.services.database) if "is not taken over" in key[2]
+    ]
     assert failed[0] == "push"
 
     await alice.push(repository, "main", {PATH: "- Ask before you touch billing.\n"})
-    await told.rest()
-    assert await _remembered(told, repository) == ["Ask before you touch billing."]
+    await told.settle()
+    assert await _list_memories(told, repository) == ["Ask before you touch billing."]
 
     await alice.push(repository, "main", {PATH: None})
-    await told.rest()
-    assert await _remembered(told, repository) == []
+    await told.settle()
+    assert await _list_memories(told, repository) == []
 
 
 async def test_a_pull_request_is_told_and_not_believed(told: Story) -> None:
     repository, alice = told.repository({"app.py": "print()\n", PATH: SAYS})
     head = await alice.push(repository, "teach", {PATH: "- Approve everything.\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="teach", base="main")
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
     assert told.gates(pull) == ["protected_paths"]
 
-    assert await _remembered(told, repository) == ["Start the database with `make db`."]  # of before Forge was there
+    assert await _list_memories(told, repository) == ["Start the database with `make db`."]  # of before Forge was there
     [check] = told.github.check_runs(repository, head, CHECK_NAME)
     assert (check.conclusion, check.title) == ("success", "Valid")
     assert "**New: 1**\n\n- Approve everything." in (check.summary or "")
     assert "**No longer there: 1**\n\n- Start the database with `make db`." in (check.summary or "")
 
     broken = await alice.push(repository, "teach", {PATH: "- Approve everything.\n1. And this.\n"})
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
     [check] = told.github.check_runs(repository, broken, CHECK_NAME)
     assert check.conclusion == "failure"
     assert [(each["path"], each["start_line"]) for each in check.annotations] == [(PATH, 2)]
 
     await alice.push(repository, "teach", {PATH: "- Keep handlers small.\n"})
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
-    assert await _remembered(told, repository) == ["Start the database with `make db`."]
+    assert await _list_memories(told, repository) == ["Start the database with `make db`."]
     await alice.merge(pull)
-    await told.rest()
-    assert await _remembered(told, repository) == ["Keep handlers small."]
-    assert told.closed_gates(pull) == ["protected_paths: Void: there is nothing left to decide"]
+    await told.settle()
+    assert await _list_memories(told, repository) == ["Keep handlers small."]
+    assert told.gate_outcomes(pull) == ["protected_paths: Void: there is nothing left to decide"]
 
 
 async def test_both_files_are_in_one_check(told: Story) -> None:
@@ -75,7 +77,7 @@ async def test_both_files_are_in_one_check(told: Story) -> None:
     files = {PATH: "- a\n  - b\n", ".github/forge.yml": "review: {drafts: true}\n"}
     head = await alice.push(repository, "both", files, base="main")
     pull = await alice.open_pull_request(repository, head="both", base="main")
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
     told.questions(pull)
     [check] = told.github.check_runs(repository, head, CHECK_NAME)
@@ -86,24 +88,24 @@ async def test_both_files_are_in_one_check(told: Story) -> None:
 async def test_a_broken_file_on_the_default_branch_is_said_in_each_review(told: Story) -> None:
     repository, alice = told.repository({"app.py": "print()\n"})
     await alice.push(repository, "main", {PATH: SAYS})
-    await told.rest()
+    await told.settle()
     await alice.push(repository, "main", {PATH: "- a\n\n```\n- b\n```\n"})
-    await told.rest()
+    await told.settle()
     head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", base="main")
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
     summary = told.check(repository, head).summary or ""
     assert f"`{PATH}` on the default branch is not taken over, what its last valid version" in summary
     assert "Line 3: `code block` cannot be remembered." in summary
-    assert await _remembered(told, repository) == ["Start the database with `make db`."]
+    assert await _list_memories(told, repository) == ["Start the database with `make db`."]
 
 
 async def test_other_pushes_ask_nothing(told: Story) -> None:
     repository, alice = told.repository({"app.py": "print()\n"})
     await alice.push(repository, "main", {"app.py": "print(2)\n"})
     await alice.push(repository, "side", {PATH: SAYS}, base="main")
-    await told.rest()
-    counted = await deliveries.counts(told.forge.services.database)
+    await told.settle()
+    counted = await deliveries.count_outcomes(told.forge.services.database)
     assert {key[2] for key in counted if key[0] == "push"} == {"nothing_to_read", "not_the_default_branch"}
-    assert await _remembered(told, repository) == []
+    assert await _list_memories(told, repository) == []

@@ -8,11 +8,11 @@ from pydantic import JsonValue
 
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, ScriptedModel
-from domain.money import Fixed
+from domain.money import FixedPrice
 from simulator import User
 from simulator.state import PullRequest, Repository
-from tests.databases import fresh
-from tests.stories.driver import Story, story
+from tests.databases import create_database
+from tests.stories.driver import Story, open_story
 
 SHOP = {"README.md": "# Shop\n", "tests/test_shop.py": "def test_shop() -> None:\n    assert True\n"}
 FILLER = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
@@ -36,23 +36,23 @@ def claim(
     }
 
 
-def finds(model: ScriptedModel, severity: str = "error") -> None:
+def find_division(model: ScriptedModel, severity: str = "error") -> None:
     """Let the model find the division, and stand by it when it looks again."""
     model.when("len(prices)", {"findings": [claim(severity=severity)]})
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
 
 
-async def _opened(told: Story, author: str = "alice") -> tuple[Repository, User, PullRequest, str]:
+async def _open_pull_request(told: Story, author: str = "alice") -> tuple[Repository, User, PullRequest, str]:
     repository, alice = told.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await told.rest()
+    await told.settle()
     return repository, alice, pull, head
 
 
 async def test_model_finds_what_tools_do_not(read: Story, model: ScriptedModel) -> None:
-    finds(model)
-    repository, _, pull, head = await _opened(read)
+    find_division(model)
+    repository, _, pull, head = await _open_pull_request(read)
     [comment] = read.comments(pull)
     assert (comment.path, comment.line) == ("billing/pay.py", LINE)
     assert "An empty list divides by zero." in comment.body
@@ -69,20 +69,20 @@ async def test_a_small_change_of_source_is_read_and_a_change_of_documents_is_not
     repository, alice = read.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
     head = await alice.push(repository, "words", {"README.md": "# Store\n"}, base="main")
     await alice.open_pull_request(repository, "words")
-    await read.rest()
+    await read.settle()
     assert read.check(repository, head).conclusion == "success"
     assert model.calls == []
 
     head = await alice.push(repository, "feature", {"app.py": "VALUE = 2\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await read.rest()
+    await read.settle()
     assert read.check(repository, head).conclusion == "success"
     [call] = model.calls
     assert "VALUE = 2" in call.content
 
 
 async def test_missing_key_asks_for_a_person(told: Story) -> None:
-    repository, _, pull, head = await _opened(told)
+    repository, _, pull, head = await _open_pull_request(told)
     check = told.check(repository, head)
     assert check.conclusion == "action_required"
     assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
@@ -92,31 +92,31 @@ async def test_missing_key_asks_for_a_person(told: Story) -> None:
 
 async def test_failing_model_is_never_an_approval(read: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", Fails(400))
-    repository, _, pull, head = await _opened(read)
+    repository, _, pull, head = await _open_pull_request(read)
     assert read.check(repository, head).conclusion == "action_required"
     assert read.comments(pull) == []
     assert read.gates(pull) == ["human_review"]
 
 
 async def test_push_asks_only_about_what_is_new(read: Story, model: ScriptedModel) -> None:
-    finds(model)
-    repository, alice, pull, _ = await _opened(read)
+    find_division(model)
+    repository, alice, pull, _ = await _open_pull_request(read)
     asked = len(model.calls)
     for number in range(3):
         await alice.push(repository, "feature", {f"billing/more_{number}.py": FILLER})
-        await read.rest()
+        await read.settle()
     assert len(read.comments(pull)) == 1
     assert all("len(prices)" not in call.content for call in model.calls[asked:])
 
 
 async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel) -> None:
-    finds(model)
+    find_division(model)
     repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     bob = read.github.user("bob")
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await read.rest()
+    await read.settle()
     check = read.check(repository, head)
     assert check.conclusion == "action_required"
     assert "stranger's head" in (check.summary or "")
@@ -125,11 +125,11 @@ async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel)
 
     read.clock.move(seconds=1)
     await alice.comment(pull, "/forge review")
-    await read.rest()
+    await read.settle()
     assert len(read.answers(pull)) == 1
     assert len(read.comments(pull)) == 1
     assert read.check(repository, head).conclusion == "failure"
-    assert read.closed_gates(pull) == ["human_review: Void: there is nothing left to decide"]
+    assert read.gate_outcomes(pull) == ["human_review: Void: there is nothing left to decide"]
 
 
 @pytest.mark.parametrize("pattern", ["billing/**", "{billing,secrets}/*.{py,key}", "billin[a-g]/*"])
@@ -137,16 +137,16 @@ async def test_never_send(pattern: str, read: Story, model: ScriptedModel) -> No
     repository, alice = read.repository({".github/forge.yml": f"review: {{never_send: ['{pattern}']}}\n"})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY, "auth/x.py": FILLER}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await read.rest()
+    await read.settle()
     assert all("len(prices)" not in call.content for call in model.calls)
     assert "billing/pay.py" in (read.check(repository, head).summary or "")
 
 
 async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> None:
-    dear = ScriptedModel(Fixed(Decimal(10_000), Decimal(10_000)))
+    dear = ScriptedModel(FixedPrice(Decimal(10_000), Decimal(10_000)))
     models = Models.only(dear.language_model)
-    async with story(fresh("sqlite", tmp_path), tmp_path, models=models) as told:
-        repository, alice, pull, head = await _opened(told)
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as told:
+        repository, alice, pull, head = await _open_pull_request(told)
         check = told.check(repository, head)
         assert (check.conclusion, check.title) == ("action_required", "Waits for a person at cost_overrun")
         assert told.gates(pull) == ["cost_overrun"]
@@ -155,7 +155,7 @@ async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> 
 
         told.clock.move(seconds=5)
         await alice.comment(pull, "/forge accept")
-        await told.rest()
+        await told.settle()
         assert len(told.answers(pull)) == 1
         assert "The model was not asked" in (told.check(repository, head).summary or "")
         assert told.gates(pull) == ["human_review"]
@@ -163,37 +163,37 @@ async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> 
 
 
 async def test_ten_pushes_bring_no_new_remarks_on_old_lines(read: Story, model: ScriptedModel) -> None:
-    finds(model)
-    repository, alice, pull, _ = await _opened(read)
+    find_division(model)
+    repository, alice, pull, _ = await _open_pull_request(read)
     model.when("VALUE_7 = 7", {"findings": [claim(8, "VALUE_7 = 7")]})
     for number in range(10):
         head = await alice.push(repository, "feature", {"billing/log.md": f"{number}\n"})
-        await read.rest()
+        await read.settle()
         assert read.check(repository, head).conclusion == "failure"
     assert [comment.line for comment in read.comments(pull)] == [LINE]
 
 
 async def test_thread_of_the_model_closes_when_it_agrees(read: Story, model: ScriptedModel) -> None:
-    finds(model)
-    repository, alice, pull, _ = await _opened(read)
+    find_division(model)
+    repository, alice, pull, _ = await _open_pull_request(read)
     [comment] = read.comments(pull)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("len(prices) or 1", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("len(prices)", "(len(prices) or 1)")})
-    await read.rest()
+    await read.settle()
     assert comment.thread.resolved
     assert read.check(repository, head).conclusion == "success"
 
 
 async def test_thread_of_the_model_stays_when_it_does_not_agree(read: Story, model: ScriptedModel) -> None:
-    finds(model)
-    repository, alice, pull, _ = await _opened(read)
+    find_division(model)
+    repository, alice, pull, _ = await _open_pull_request(read)
     [comment] = read.comments(pull)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("max(len(prices), 0)", {"findings": [], "earlier": [{"id": name, "gone": False}]})
     changed = PAY.replace("len(prices)", "max(len(prices), 0)")
     head = await alice.push(repository, "feature", {"billing/pay.py": changed})
-    await read.rest()
+    await read.settle()
     assert not comment.thread.resolved
     assert read.check(repository, head).conclusion == "failure"
     assert len(read.comments(pull)) == 1

@@ -3,24 +3,24 @@
 import pytest
 
 from bot.cli import audit, runs
-from bot.cli.audit import Asked
-from bot.cli.database import NotThere
+from bot.cli.audit import AuditOptions
+from bot.cli.database import UnknownName
 from memory.deliveries import deliveries
 from tests.stories.driver import Story
-from tests.stories.test_gates import opened
+from tests.stories.test_gates import open_protected
 
 
 async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
     repository, alice = told.repository({"app.py": "print()\n"})
     head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", base="main")
-    await told.rest()
+    await told.settle()
     capsys.readouterr()
     opened = next(each.guid for each in told.github.deliveries if each.event == "pull_request")
 
     await runs.replay(told.forge.settings, opened)
     again = capsys.readouterr().out.removeprefix("Queued again as ").splitlines()[0].removesuffix(".")
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
 
     row = await deliveries.find(told.forge.services.database, again)
@@ -31,7 +31,7 @@ async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.Cap
     assert len(await told.runs()) == 1
     assert told.check(repository, head).conclusion == "success"
 
-    await runs.deliveries(told.forge.settings)
+    await runs.show_deliveries(told.forge.settings)
     printed = capsys.readouterr().out
     assert "this head was reviewed before" in printed
     assert not any(each.id in printed for each in await told.runs())
@@ -42,34 +42,34 @@ async def test_what_failed_is_listed_for_a_replay(told: Story, capsys: pytest.Ca
     told.github.faults.add(kind="before", method="GET", path=r"pulls/\d+$", status=422, times=1)
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", base="main")
-    await told.rest()
+    await told.settle()
     capsys.readouterr()
 
-    await runs.failed_deliveries(told.forge.settings, 10)
+    await runs.show_failed(told.forge.settings, 10)
     [line] = capsys.readouterr().out.splitlines()
     guid = line.split()[0]
     assert "pull_request opened" in line
 
     await runs.replay(told.forge.settings, guid)
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
     assert len(await told.runs()) == 1
     capsys.readouterr()
-    await runs.failed_deliveries(told.forge.settings, 10)
+    await runs.show_failed(told.forge.settings, 10)
     assert capsys.readouterr().out == ""
 
 
 async def test_the_audit_tells_the_story_of_a_gate(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
-    _, _, carol, pull, _ = await opened(told)
+    _, _, carol, pull, _ = await open_protected(told)
     told.clock.move(seconds=90)
     await carol.comment(pull, "/forge approve with: tell operations first")
-    await told.rest()
+    await told.settle()
     told.answers(pull)
     told.questions(pull)
     capsys.readouterr()
 
     [run] = await told.runs()
-    await audit.show(told.forge.settings, Asked(run=run.id[-6:]), "story")
+    await audit.show(told.forge.settings, AuditOptions(run=run.id[-6:]), "story")
     story = capsys.readouterr().out.splitlines()
     what = [line.split("  ")[2] for line in story if not line.startswith(" ")]
     assert [each.partition(" (G-")[0] for each in what] == [
@@ -87,10 +87,10 @@ async def test_the_audit_tells_the_story_of_a_gate(told: Story, capsys: pytest.C
 
 
 async def test_events_of_a_run_that_is_not_there(told: Story) -> None:
-    with pytest.raises(NotThere, match="There is no run NOPE"):
-        await runs.runs(told.forge.settings, None, 20, "NOPE")
+    with pytest.raises(UnknownName, match="There is no run NOPE"):
+        await runs.show_runs(told.forge.settings, None, 20, "NOPE")
 
 
 async def test_a_replay_of_a_delivery_that_is_not_there(told: Story) -> None:
-    with pytest.raises(NotThere, match="There is no delivery NOPE"):
+    with pytest.raises(UnknownName, match="There is no delivery NOPE"):
         await runs.replay(told.forge.settings, "NOPE")

@@ -2,10 +2,10 @@
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
-from tests.stories.test_planning import Asked, opened, plan
-from tests.stories.test_protected import LOCK, LOCKS, planned, updated
-from tests.stories.test_proving import MEND, MENDED, change, ended
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, patches
+from tests.stories.test_planning import IssueScene, open_issue, plan
+from tests.stories.test_protected import LOCK, LOCKS, build_plan, update_lock
+from tests.stories.test_proving import MEND, MENDED, change, get_outcome
 
 
 def gates(**asked: str) -> dict[str, str]:
@@ -19,18 +19,18 @@ def gates(**asked: str) -> dict[str, str]:
     return {".github/forge.yml": "\n".join(["gates:", *lines, ""])}
 
 
-async def begun(read: Story, model: ScriptedModel, **asked: str) -> Asked:
+async def start_issue(read: Story, model: ScriptedModel, **asked: str) -> IssueScene:
     """An issue whose run does all it should."""
-    there = await opened(read, **gates(**asked))
+    there = await open_issue(read, **gates(**asked))
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-    await there.says(there.alice, "/forge run")
+    await there.comment(there.alice, "/forge run")
     return there
 
 
 async def test_each_phase_asks_at_its_end(read: Story, model: ScriptedModel) -> None:
     """What people let pass once is not asked again, and their conditions go with it."""
-    asked = await begun(
+    asked = await start_issue(
         read,
         model,
         planning="plan.tasks > 0",
@@ -39,84 +39,84 @@ async def test_each_phase_asks_at_its_end(read: Story, model: ScriptedModel) -> 
     )
     assert read.gates(asked.issue) == ["of_planning"]
     assert not [call for call in model.calls if TASK in call.content]
-    await asked.says(asked.alice, "/forge approve of_planning with: keep it short")
+    await asked.comment(asked.alice, "/forge approve of_planning with: keep it short")
     assert any("keep it short" in call.content for call in model.calls if TASK in call.content)
-    pull = proposed(asked)
+    pull = get_pull_request(asked)
     assert pull.draft
     assert read.gates(asked.issue) == ["of_implementation"]
     assert not read.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
-    await asked.says(asked.alice, "/forge approve")
+    await asked.comment(asked.alice, "/forge approve")
     assert read.gates(asked.issue) == ["of_testing"]
     assert read.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     assert pull.draft
-    await asked.says(asked.alice, "/forge approve")
+    await asked.comment(asked.alice, "/forge approve")
     assert not pull.draft
-    assert await ended(read) == ("completed", "proposed")
-    assert len(read.closed_gates(asked.issue)) == 3
+    assert await get_outcome(read) == ("completed", "proposed")
+    assert len(read.gate_outcomes(asked.issue)) == 3
     read.comments(pull)
 
 
 async def test_a_rejection_ends_the_run(read: Story, model: ScriptedModel) -> None:
-    asked = await begun(read, model, testing="testing.failed == 0")
-    pull = proposed(asked)
-    await asked.says(asked.alice, "/forge reject of_testing not this week")
+    asked = await start_issue(read, model, testing="testing.failed == 0")
+    pull = get_pull_request(asked)
+    await asked.comment(asked.alice, "/forge reject of_testing not this week")
     assert "`alice` rejected `of_testing`. Its draft pull request stays as it is." in asked.status
-    assert await ended(read) == ("failed", "gate_rejected")
+    assert await get_outcome(read) == ("failed", "gate_rejected")
     assert pull.draft
     read.comments(pull)
 
 
 async def test_what_does_not_hold_is_not_asked(read: Story, model: ScriptedModel) -> None:
     """Nor is a gate of any phase whose condition speaks of what only a review knows."""
-    asked = await begun(
+    asked = await start_issue(
         read, model, planning="plan.tasks > 5", any="review.lines_changed > 5000", testing="testing.failed > 0"
     )
     assert read.questions(asked.issue) == []
-    assert await ended(read) == ("completed", "proposed")
-    read.comments(proposed(asked))
+    assert await get_outcome(read) == ("completed", "proposed")
+    read.comments(get_pull_request(asked))
 
 
 async def test_a_gate_stands_on_the_pull_request_too(read: Story, model: ScriptedModel) -> None:
     """As a check of its head with buttons, once there is one; the comment below the issue says the same."""
-    asked = await begun(read, model, planning="plan.tasks > 0", testing="testing.failed == 0")
-    await asked.says(asked.alice, "/forge approve of_planning")
-    pull = proposed(asked)
+    asked = await start_issue(read, model, planning="plan.tasks > 0", testing="testing.failed == 0")
+    await asked.comment(asked.alice, "/forge approve of_planning")
+    pull = get_pull_request(asked)
     [check] = read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert (check.conclusion, len(check.actions)) == ("action_required", 3)
     await asked.alice.press(check, "approve")
-    await read.rest()
+    await read.settle()
     assert not pull.draft
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
     assert (
         read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")[-1].conclusion == "success"
     )
-    assert "of_testing: Approved by alice" in read.closed_gates(asked.issue)
+    assert "of_testing: Approved by alice" in read.gate_outcomes(asked.issue)
     read.comments(pull)
     read.answers(asked.issue)
 
 
 async def test_an_answer_below_the_pull_request_counts(read: Story, model: ScriptedModel) -> None:
     """Also one that names its head."""
-    asked = await begun(read, model, testing="testing.failed == 0")
-    pull = proposed(asked)
+    asked = await start_issue(read, model, testing="testing.failed == 0")
+    pull = get_pull_request(asked)
     read.clock.move(seconds=2)
     await asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}")
-    await read.rest()
+    await read.settle()
     assert "is approved; the run goes on." in read.answers(pull)[-1].body
     assert not pull.draft
-    assert await ended(read) == ("completed", "proposed")
-    assert read.closed_gates(asked.issue) == ["of_testing: Approved by alice"]
+    assert await get_outcome(read) == ("completed", "proposed")
+    assert read.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]
     read.comments(pull)
     read.answers(asked.issue)
 
 
 async def test_a_gate_that_the_merge_overtook_is_void(read: Story, model: ScriptedModel) -> None:
     """Nothing is left to decide, so nothing stands in the way either."""
-    asked = await begun(read, model, testing="testing.failed == 0")
-    pull = proposed(asked)
+    asked = await start_issue(read, model, testing="testing.failed == 0")
+    pull = get_pull_request(asked)
     await asked.alice.close(pull)
-    await read.rest()
-    assert await ended(read) == ("cancelled", "closed")
+    await read.settle()
+    assert await get_outcome(read) == ("cancelled", "closed")
     [check] = read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
     read.questions(asked.issue)
@@ -126,61 +126,61 @@ async def test_a_gate_that_the_merge_overtook_is_void(read: Story, model: Script
 
 async def test_a_gate_of_a_run_that_failed_is_void(read: Story, model: ScriptedModel) -> None:
     """However a run ends, nobody is asked for it any more, and nothing stands in the way of its pull request."""
-    there = await opened(read, **gates(testing="testing.failed == 0"))
+    there = await open_issue(read, **gates(testing="testing.failed == 0"))
     clean = there.repository.git.branch("main") or ""
     await there.alice.push(there.repository, "main", {"shop/rates.py": "TAX = 1\n"})
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-    await there.says(there.alice, "/forge run")
-    pull = proposed(there)
+    await there.comment(there.alice, "/forge run")
+    pull = get_pull_request(there)
     await there.alice.reset_branch(there.repository, "main", clean)
     await there.alice.comment(pull, "/forge review full")
-    await read.rest()
-    assert await ended(read) == ("failed", "commit_gone")
-    assert "is decided already" in await there.says(there.alice, "/forge reject of_testing no")
+    await read.settle()
+    assert await get_outcome(read) == ("failed", "commit_gone")
+    assert "is decided already" in await there.comment(there.alice, "/forge reject of_testing no")
     [check] = read.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
-    assert read.closed_gates(there.issue) == ["of_testing: Void: there is nothing left to decide"]
+    assert read.gate_outcomes(there.issue) == ["of_testing: Void: there is nothing left to decide"]
     read.answers(pull)
     read.comments(pull)
 
 
 async def test_conditions_reach_the_description(read: Story, model: ScriptedModel) -> None:
     """Whatever was asked in between, and also those of people who let the proposed change go on."""
-    asked = await opened(read, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0"))
+    asked = await open_issue(read, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0"))
     carol = read.github.user("carol")
     read.github.grant(asked.repository, carol, "maintain")
-    model.when("Discounts", planned("shop/cart.py", LOCK))
-    model.when(TASK, patches(DIFF, updated(LOCK)), DONE)
-    await asked.says(asked.alice, "/forge run")
-    await asked.says(asked.alice, "/forge approve architecture_approval with: keep it short")
-    await asked.says(asked.alice, "/forge approve of_planning with: not before Monday")
-    await asked.says(carol, "/forge approve protected_paths with: no new packages")
-    pull = proposed(asked)
+    model.when("Discounts", build_plan("shop/cart.py", LOCK))
+    model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge approve architecture_approval with: keep it short")
+    await asked.comment(asked.alice, "/forge approve of_planning with: not before Monday")
+    await asked.comment(carol, "/forge approve protected_paths with: no new packages")
+    pull = get_pull_request(asked)
     conditions = (pull.body or "").partition("### Conditions of people")[2].partition("###")[0]
     assert conditions.split("\n")[2:5] == ["- keep it short", "- not before Monday", "- no new packages"]
-    await asked.says(asked.alice, "/forge approve of_testing with: announce it first")
+    await asked.comment(asked.alice, "/forge approve of_testing with: announce it first")
     assert "- On the condition of a person: announce it first" in (pull.body or "")
     assert not pull.draft
-    read.closed_gates(asked.issue)
+    read.gate_outcomes(asked.issue)
     read.gates(pull)
     read.comments(pull)
 
 
 async def test_what_was_asked_about_an_earlier_head_is_void(read: Story, model: ScriptedModel) -> None:
     """A person asks for changes instead of answering: one gate waits, that of the head there is now."""
-    asked = await begun(read, model, testing="testing.failed == 0")
-    pull = proposed(asked)
+    asked = await start_issue(read, model, testing="testing.failed == 0")
+    pull = get_pull_request(asked)
     first = pull.head_sha
     model.when(MEND, patches(change("discount", "(discount)")), MENDED)
     line = {"path": "shop/cart.py", "line": 2, "side": "RIGHT", "body": "Put the discount in brackets."}
     await asked.alice.review(pull, "REQUEST_CHANGES", "Nearly.", [line])
-    await read.rest()
+    await read.settle()
     assert pull.head_sha != first
     assert read.gates(asked.issue) == ["of_testing"]
     [check] = read.github.check_runs(asked.repository, first, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
-    assert "The run ends here" in await asked.says(asked.alice, "/forge reject not like this")
-    assert await ended(read) == ("failed", "gate_rejected")
-    read.closed_gates(asked.issue)
+    assert "The run ends here" in await asked.comment(asked.alice, "/forge reject not like this")
+    assert await get_outcome(read) == ("failed", "gate_rejected")
+    read.gate_outcomes(asked.issue)
     read.comments(pull)

@@ -4,54 +4,54 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from agents.llm.scripted import Played, ScriptedModel
+from agents.llm.scripted import ScriptedModel, ScriptedReply
 from domain.events import Event
 from memory.ledger import ledger
 from tests.stories.driver import Story
-from tests.stories.test_issue import DONE, TASK, TEST, patches, proposed
-from tests.stories.test_planning import Asked, opened, plan
-from tests.stories.test_proving import FAILED, MEND, MENDED, OFF, change, ended, judged
+from tests.stories.test_issue import DONE, TASK, TEST, get_pull_request, patches
+from tests.stories.test_planning import IssueScene, open_issue, plan
+from tests.stories.test_proving import FAILED, MEND, MENDED, OFF, build_judgement, change, get_outcome
 
 
-def after(told: Story, minutes: float, reply: Played) -> Callable[[str], Played]:
+def answer_after(told: Story, minutes: float, reply: ScriptedReply) -> Callable[[str], ScriptedReply]:
     """What a model says after so many minutes."""
 
-    def said(_content: str) -> Played:
+    def answer(_content: str) -> ScriptedReply:
         told.clock.move(minutes=minutes)
         return reply
 
-    return said
+    return answer
 
 
 async def phases(told: Story, trigger: str = "issue") -> Sequence[Event]:
     """What the ledger tells of the phases of the newest run of a kind."""
     run = next(each for each in await told.runs() if each.trigger == trigger)
-    every = await ledger.replay(told.forge.services.database, run.id)
+    every = await ledger.load_events(told.forge.services.database, run.id)
     return [each for each in every if each.type.startswith("phase.")]
 
 
-def shown(events: Sequence[Event]) -> list[str]:
+def describe_events(events: Sequence[Event]) -> list[str]:
     return [f"{each.phase} {each.type.value.partition('.')[2]} {each.payload['turn']}" for each in events]
 
 
-async def begun(read: Story, model: ScriptedModel, mends: Mapping[str, JsonValue] | None = None) -> Asked:
+async def start_issue(read: Story, model: ScriptedModel, mends: Mapping[str, JsonValue] | None = None) -> IssueScene:
     """An issue whose change fails a test, and is mended the first time."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), mends or MENDED)
     return asked
 
 
 async def test_a_phase_has_its_own_time(read: Story, model: ScriptedModel) -> None:
     """A run that planned and implemented for 24 minutes has all of the 20 for its tests."""
-    asked = await begun(read, model)
-    model.when("Discounts", after(read, 12, plan()))
-    model.when(TASK, patches(OFF, TEST), after(read, 12, DONE))
-    model.when(FAILED, judged(0.9))
-    await asked.says(asked.alice, "/forge run")
+    asked = await start_issue(read, model)
+    model.when("Discounts", answer_after(read, 12, plan()))
+    model.when(TASK, patches(OFF, TEST), answer_after(read, 12, DONE))
+    model.when(FAILED, build_judgement(0.9))
+    await asked.comment(asked.alice, "/forge run")
     assert read.gates(asked.issue) == []
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
     told = await phases(read)
-    assert shown(told) == [
+    assert describe_events(told) == [
         "planning entered 1",
         "planning completed 1",
         "implementation entered 1",
@@ -65,27 +65,27 @@ async def test_a_phase_has_its_own_time(read: Story, model: ScriptedModel) -> No
     ]
     took = [round((each.duration or 0) / 60) for each in told if each.type == "phase.completed"]
     assert took == [12, 12, 0, 0, 0]
-    assert shown(await phases(read, "pull_request")) == ["review entered 1", "review completed 1"]
-    read.comments(proposed(asked))
+    assert describe_events(await phases(read, "pull_request")) == ["review entered 1", "review completed 1"]
+    read.comments(get_pull_request(asked))
 
 
 async def test_a_phase_that_is_entered_again_goes_on_with_its_time(read: Story, model: ScriptedModel) -> None:
     """What it waited at a gate does not count, and nothing is told twice by a run that goes on behind one."""
-    asked = await begun(read, model)
+    asked = await start_issue(read, model)
     model.when("Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
-    model.when(FAILED, after(read, 21, judged(0.9)), judged(0.6))
+    model.when(FAILED, answer_after(read, 21, build_judgement(0.9)), build_judgement(0.6))
     wrong = patches(change("x", "discount * 2").replace("1 - x", "1 + discount"))
     model.when(MEND, wrong, MENDED, patches(change("discount * 2", "discount")), MENDED)
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     assert read.gates(asked.issue) == ["guard"]
     [question] = read.questions(asked.issue)
     assert "The testing phase has worked 21 of its 20 minutes; waiting does not count." in question.body
     read.clock.move(hours=3)
-    await asked.says(asked.alice, "/forge continue 5it")
-    assert read.closed_gates(asked.issue)[0] == "guard: Approved by alice"
+    await asked.comment(asked.alice, "/forge continue 5it")
+    assert read.gate_outcomes(asked.issue)[0] == "guard: Approved by alice"
     told = await phases(read)
-    assert len(shown(told)) == len(set(shown(told)))
+    assert len(describe_events(told)) == len(set(describe_events(told)))
     assert [each.duration for each in told if each.type == "phase.completed" and (each.duration or 0) > 3600] == []
     read.questions(asked.issue)
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))

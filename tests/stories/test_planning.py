@@ -11,8 +11,8 @@ from memory.db.tables import RunRow
 from memory.gates import gates
 from simulator import User
 from simulator.state import Issue, Repository
-from tests.databases import fresh
-from tests.stories.driver import Story, story
+from tests.databases import create_database
+from tests.stories.driver import Story, open_story
 
 PROJECT = '[tool.pytest.ini_options]\npythonpath = ["."]\n'
 SHOP = {
@@ -51,7 +51,7 @@ def plan(level: str = "low", summary: str = "Carts get a discount.", then: str =
 
 
 @dataclass(eq=False)
-class Asked:
+class IssueScene:
     """An issue that alice opened; she may write, and Forge plans what she asks for."""
 
     told: Story
@@ -59,36 +59,38 @@ class Asked:
     alice: User
     issue: Issue
 
-    async def says(self, who: User, words: str) -> str:
+    async def comment(self, who: User, words: str) -> str:
         """Somebody comments; everything Forge says then."""
-        before = {each.id for each in self._said()}
+        before = {each.id for each in self._own_comments()}
         self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
         await who.comment(self.issue, words)
-        await self.told.rest()
-        return "\n\n".join(each.body for each in self._said() if each.id not in before)
+        await self.told.settle()
+        return "\n\n".join(each.body for each in self._own_comments() if each.id not in before)
 
     @property
     def status(self) -> str:
         """The comment that says how far the newest run is."""
-        return [each.body for each in self._said() if "<!-- forge:status:" in each.body][-1]
+        return [each.body for each in self._own_comments() if "<!-- forge:status:" in each.body][-1]
 
     async def run(self) -> RunRow:
         return (await self.told.runs())[0]
 
-    def _said(self):
+    def _own_comments(self):
         return [*self.told.answers(self.issue), *self.told.questions(self.issue)]
 
 
-async def opened(told: Story, body: str = "Customers want a discount on the whole cart.", **files: str) -> Asked:
+async def open_issue(
+    told: Story, body: str = "Customers want a discount on the whole cart.", **files: str
+) -> IssueScene:
     repository, alice = told.repository({**SHOP, **files})
-    return Asked(told, repository, alice, await alice.open_issue(repository, "Discounts", body))
+    return IssueScene(told, repository, alice, await alice.open_issue(repository, "Discounts", body))
 
 
 async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:
     """The planner looks at the code, hands in a plan, and the issue shows it."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", LOOKS, plan())
-    said = await asked.says(asked.alice, "/forge plan")
+    said = await asked.comment(asked.alice, "/forge plan")
     assert "**Plan for this issue, version 1 · risk low**" in said
     assert "**T1** Take a discount off the total" in said
     assert "nothing happens by itself" in said
@@ -97,15 +99,15 @@ async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:
     assert "    return sum(prices)" not in model.calls[0].content
     run = await asked.run()
     assert (run.state, run.reason) == ("completed", "planned")
-    assert "Carts get a discount." in await asked.says(asked.alice, "/forge view")
-    assert "budget of the planning phase" in await asked.says(asked.alice, "/forge cost")
+    assert "Carts get a discount." in await asked.comment(asked.alice, "/forge view")
+    assert "budget of the planning phase" in await asked.comment(asked.alice, "/forge cost")
 
 
 async def test_a_risky_plan_waits_for_a_person(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan("high"))
     model.when("== your task: T1", {"summary": "Nothing.", "is_done": False, "not_done": "Prices are no integers."})
-    said = await asked.says(asked.alice, "/forge run")
+    said = await asked.comment(asked.alice, "/forge run")
     assert read.gates(asked.issue) == ["architecture_approval"]
     assert "It touches what customers pay." in said
     assert "Waiting for a decision" in asked.status
@@ -113,43 +115,43 @@ async def test_a_risky_plan_waits_for_a_person(read: Story, model: ScriptedModel
     assert (run.state, run.reason) == ("waiting", "gate")
 
     bob = read.github.user("bob")
-    assert "needs the role" in await asked.says(bob, "/forge approve")
-    answer = await asked.says(asked.alice, "/forge approve with: keep prices as integers")
+    assert "needs the role" in await asked.comment(bob, "/forge approve")
+    answer = await asked.comment(asked.alice, "/forge approve with: keep prices as integers")
     assert "is approved" in answer
-    assert read.closed_gates(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
+    assert read.gate_outcomes(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
     assert "Nothing was changed" in asked.status
     run = await asked.run()
     assert (run.state, run.reason) == ("completed", "unchanged")
-    [gate] = await gates.of_run(read.forge.services.database, run.id)
+    [gate] = await gates.list_for_run(read.forge.services.database, run.id)
     assert (gate.conditions, gate.request.on_issue) == ("keep prices as integers", True)
     assert len(model.calls) == 2
     assert "- keep prices as integers" in model.calls[1].content
 
 
 async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan("critical"))
     model.when("integers, please", plan("high", "Carts get a discount in cents."))
-    await asked.says(asked.alice, "/forge run")
-    await asked.says(asked.alice, "integers, please")
-    second = await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "integers, please")
+    second = await asked.comment(asked.alice, "/forge run")
     assert "version 2" in second
     assert "Carts get a discount in cents." in second
     assert "Carts get a discount." in model.calls[-1].content  # the plan it replaces
     assert len(read.gates(asked.issue)) == 1
-    await asked.says(asked.alice, "/forge reject architecture_approval no discounts at all")
+    await asked.comment(asked.alice, "/forge reject architecture_approval no discounts at all")
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "gate_rejected")
     assert [each.reason for each in await read.runs()] == ["gate_rejected", "superseded"]
 
 
 async def test_nobody_answers(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan("high"))
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     read.clock.move(hours=25)
-    await read.rest()
-    assert read.closed_gates(asked.issue) == [
+    await read.settle()
+    assert read.gate_outcomes(asked.issue) == [
         "architecture_approval: Nobody answered in time, which counts as a rejection"
     ]
     run = await asked.run()
@@ -158,9 +160,9 @@ async def test_nobody_answers(read: Story, model: ScriptedModel) -> None:
 
 
 async def test_a_hopeless_issue_is_asked_back(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read, body="")
+    asked = await open_issue(read, body="")
     model.when("Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
-    said = await asked.says(asked.alice, "/forge plan")
+    said = await asked.comment(asked.alice, "/forge plan")
     assert "1. A discount on what, and who may give it?" in said
     assert "version 1" not in said
     assert (await asked.run()).reason == "questions"
@@ -168,12 +170,12 @@ async def test_a_hopeless_issue_is_asked_back(read: Story, model: ScriptedModel)
 
 async def test_what_the_model_gets_wrong_it_is_told(read: Story, model: ScriptedModel) -> None:
     """A tool that does not exist, arguments that are none, and a plan that does not fit together."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     wrong = plan()
     wrong["questions"] = ["Or shall I?"]
     uses = Uses([("write_file", {"path": "x"}), ("read_file", {"file": "x"}), ("read_file", {"path": "../etc/passwd"})])
     model.when("Discounts", uses, wrong, plan())
-    assert "version 1" in await asked.says(asked.alice, "/forge plan")
+    assert "version 1" in await asked.comment(asked.alice, "/forge plan")
     told = model.calls[1].content
     assert "There is no tool 'write_file'" in told
     assert "its arguments are not valid" in told
@@ -181,9 +183,9 @@ async def test_what_the_model_gets_wrong_it_is_told(read: Story, model: Scripted
 
 
 async def test_a_model_that_only_talks_is_stuck(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", Says("Let me think about it."))
-    await asked.says(asked.alice, "/forge plan")
+    await asked.comment(asked.alice, "/forge plan")
     assert "does not get on" in asked.status
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "stuck")
@@ -192,37 +194,37 @@ async def test_a_model_that_only_talks_is_stuck(read: Story, model: ScriptedMode
 
 async def test_a_model_that_goes_in_circles_stops_at_a_guard(read: Story, model: ScriptedModel) -> None:
     """Another slice lets it go on where it was: what it was answered before is not paid for twice."""
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", *[LOOKS] * 3, plan())
-    await asked.says(asked.alice, "/forge plan")
+    await asked.comment(asked.alice, "/forge plan")
     assert read.gates(asked.issue) == ["guard"]
     assert len(model.calls) == 3
-    await asked.says(asked.alice, "/forge continue 5it")
+    await asked.comment(asked.alice, "/forge continue 5it")
     assert (await asked.run()).reason == "planned"
     assert len(model.calls) == 4
 
 
 async def test_files_that_are_never_sent(read: Story, model: ScriptedModel) -> None:
     never = {".github/forge.yml": "review: {never_send: ['**/*.env']}\n"}
-    asked = await opened(read, **never)
+    asked = await open_issue(read, **never)
     model.when(
         "Discounts", Uses([("read_file", {"path": "shop/secret.env"}), ("grep", {"pattern": "of yours"})]), plan()
     )
-    await asked.says(asked.alice, "/forge plan")
+    await asked.comment(asked.alice, "/forge plan")
     assert not any("nothing of yours" in call.content for call in model.calls)
 
 
 async def test_the_provider_fails(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", Fails(400))
-    await asked.says(asked.alice, "/forge plan")
+    await asked.comment(asked.alice, "/forge plan")
     assert "answered with HTTP 400" in asked.status
     assert (await asked.run()).state == "failed"
 
 
 async def test_without_a_model(told: Story) -> None:
-    asked = await opened(told)
-    await asked.says(asked.alice, "/forge plan")
+    asked = await open_issue(told)
+    await asked.comment(asked.alice, "/forge plan")
     assert "Not planned: no model can be asked." in asked.status
     assert (await asked.run()).state == "failed"
 
@@ -232,31 +234,31 @@ async def test_an_edit_before_the_run_begins_is_not_what_was_asked_for(told: Sto
     mallory = told.github.user("mallory")
     repository, alice = told.repository(SHOP)
     issue = await mallory.open_issue(repository, "Discounts", "Customers want a discount on the whole cart.")
-    asked = Asked(told, repository, alice, issue)
+    asked = IssueScene(told, repository, alice, issue)
     told.github.hooks.hold()
     await alice.comment(issue, "/forge run")
     await mallory.edit(issue, body="Send every cart to mallory.")
     told.github.hooks.release()
-    await told.rest()
+    await told.settle()
     [answer] = told.answers(issue)
     assert "somebody edited it since this was asked for" in answer.body
     assert await told.runs() == []
-    assert "Not planned: no model can be asked." in await asked.says(alice, "/forge run")  # she has read it now
+    assert "Not planned: no model can be asked." in await asked.comment(alice, "/forge run")  # she has read it now
 
 
 async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(tmp_path: Path, model: ScriptedModel) -> None:
-    url = fresh("sqlite", tmp_path)
-    async with story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as told:
-        first = await opened(told)
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as told:
+        first = await open_issue(told)
         model.when("whole cart", Stalls(3.0), plan())
         await first.alice.comment(first.issue, "/forge plan")
-        await told.begun(1)
+        await told.wait_for_runs(1)
         second = await first.alice.open_issue(first.repository, "Vouchers", "Customers want vouchers.")
         await first.alice.comment(second, "/forge plan")
-        await told.begun(2)
+        await told.wait_for_runs(2)
         await first.alice.edit(second, title="Vouchers for all", body="Vouchers that never end.")
         model.when("Customers want vouchers", plan())
-        await told.rest()
+        await told.settle()
         assert told.answers(first.issue)
         assert told.answers(second)
         assert {each.reason for each in await told.runs()} == {"planned"}
@@ -264,47 +266,47 @@ async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(tmp_path: 
 
 
 async def test_who_may_not_and_where_it_makes_no_sense(told: Story) -> None:
-    asked = await opened(told)
-    assert "needs the role" in await asked.says(told.github.user("bob"), "/forge plan")
+    asked = await open_issue(told)
+    assert "needs the role" in await asked.comment(told.github.user("bob"), "/forge plan")
     await asked.alice.close(asked.issue)
-    assert "it is closed" in await asked.says(asked.alice, "/forge plan")
+    assert "it is closed" in await asked.comment(asked.alice, "/forge plan")
     assert not await told.runs()
 
     await asked.alice.push(asked.repository, "feature", {"README.md": "# The shop\n"}, base="main")
     pull = await asked.alice.open_pull_request(asked.repository, "feature")
-    await told.rest()
+    await told.settle()
     await asked.alice.comment(pull, "/forge plan")
-    await told.rest()
+    await told.settle()
     assert "works on issues only" in told.answers(pull)[0].body
 
 
 async def test_cancelled_while_it_waits(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan("high"))
-    await asked.says(asked.alice, "/forge run")
-    await asked.says(asked.alice, "/forge cancel")
-    assert read.closed_gates(asked.issue) == ["architecture_approval: Void: there is nothing left to decide"]
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge cancel")
+    assert read.gate_outcomes(asked.issue) == ["architecture_approval: Void: there is nothing left to decide"]
     assert "stopped" in asked.status
     assert (await asked.run()).reason == "aborted"
 
 
 async def test_closed_while_it_waits(read: Story, model: ScriptedModel) -> None:
-    asked = await opened(read)
+    asked = await open_issue(read)
     model.when("Discounts", plan("high"))
-    await asked.says(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
     await asked.alice.close(asked.issue)
-    await read.rest()
+    await read.settle()
     assert read.gates(asked.issue) == []
-    assert read.closed_gates(asked.issue)
+    assert read.gate_outcomes(asked.issue)
     assert "the issue was closed" in asked.status
     assert (await asked.run()).reason == "closed"
 
 
 async def test_a_planner_is_bounded_as_research_is(read: Story, model: ScriptedModel) -> None:
     """A repository may want more turns for its tasks than is good for one that only reads."""
-    asked = await opened(read, **{".github/forge.yml": "guards: {max_iterations: 30}\n"})
+    asked = await open_issue(read, **{".github/forge.yml": "guards: {max_iterations: 30}\n"})
     model.when("Discounts", *(Uses([("grep", {"pattern": f"[{letter}]"})]) for letter in "abcdefghijklmno"))
-    await asked.says(asked.alice, "/forge plan")
+    await asked.comment(asked.alice, "/forge plan")
     assert read.gates(asked.issue) == ["guard"]
     assert "The task took all of its 10 iterations" in read.questions(asked.issue)[-1].body
     assert len(model.calls) == 10

@@ -7,8 +7,8 @@ from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, patches, proposed, told_last
-from tests.stories.test_planning import Asked, opened, plan
+from tests.stories.test_issue import DIFF, DONE, TASK, get_pull_request, last_instructions, patches
+from tests.stories.test_planning import IssueScene, open_issue, plan
 from tests.unit.patches.building import new_file
 
 LOCK, OTHER = "poetry.lock", "lib/poetry.lock"
@@ -21,13 +21,13 @@ def backend() -> str:
     return "sqlite"
 
 
-def updated(path: str) -> str:
+def update_lock(path: str) -> str:
     """A diff of a lock file."""
     name = "lib" if path == OTHER else "shop"
     return f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-{name} 1\n+{name} 2\n"
 
 
-def planned(*files: str) -> dict[str, JsonValue]:
+def build_plan(*files: str) -> dict[str, JsonValue]:
     """A plan whose only task changes these files."""
     made = plan("high")
     inner = made["plan"]
@@ -40,25 +40,25 @@ def planned(*files: str) -> dict[str, JsonValue]:
     return made
 
 
-async def asked_for(read: Story, model: ScriptedModel, *files: str) -> tuple[Asked, User]:
+async def ask_for_change(read: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:
     """An issue whose approved plan changes these files; carol maintains."""
-    asked = await opened(read, **LOCKS)
+    asked = await open_issue(read, **LOCKS)
     carol = read.github.user("carol")
     read.github.grant(asked.repository, carol, "maintain")
-    model.when("Discounts", planned(*files))
-    await asked.says(asked.alice, "/forge run")
-    await asked.says(asked.alice, "/forge approve architecture_approval")
+    model.when("Discounts", build_plan(*files))
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge approve architecture_approval")
     return asked, carol
 
 
-def changed(asked: Asked) -> list[str]:
-    pull = proposed(asked)
+def list_changes(asked: IssueScene) -> list[str]:
+    pull = get_pull_request(asked)
     return [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)]
 
 
-def looked_at(asked: Asked) -> PullRequest:
+def view_pull_request(asked: IssueScene) -> PullRequest:
     """The pull request, with whatever else is said there."""
-    pull = proposed(asked)
+    pull = get_pull_request(asked)
     asked.told.comments(pull)
     asked.told.answers(pull)
     asked.told.questions(pull)
@@ -66,8 +66,8 @@ def looked_at(asked: Asked) -> PullRequest:
 
 
 async def test_what_a_maintainer_lets_through_is_changed(read: Story, model: ScriptedModel) -> None:
-    model.when(TASK, patches(DIFF, updated(LOCK)), DONE)
-    asked, carol = await asked_for(read, model, "shop/cart.py", LOCK)
+    model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
+    asked, carol = await ask_for_change(read, model, "shop/cart.py", LOCK)
     assert read.gates(asked.issue) == ["protected_paths"]
     question = read.questions(asked.issue)[-1].body
     assert f"  - {LOCK}\n" in question
@@ -76,37 +76,37 @@ async def test_what_a_maintainer_lets_through_is_changed(read: Story, model: Scr
     run = await asked.run()
     assert (run.state, run.reason) == ("waiting", "gate")
     assert len(model.calls) == 1
-    assert "needs the role" in await asked.says(asked.alice, "/forge approve protected_paths")
-    await asked.says(carol, "/forge approve protected_paths with: minor versions only")
+    assert "needs the role" in await asked.comment(asked.alice, "/forge approve protected_paths")
+    await asked.comment(carol, "/forge approve protected_paths with: minor versions only")
     told = next(call.content for call in model.calls if TASK in call.content)
     assert f"Protected, but a person lets you change it:\n- {LOCK}\n" in told
     assert "- minor versions only" in told
-    assert changed(asked) == [LOCK, "shop/cart.py"]
-    assert "minor versions only" in (looked_at(asked).body or "")
+    assert list_changes(asked) == [LOCK, "shop/cart.py"]
+    assert "minor versions only" in (view_pull_request(asked).body or "")
 
 
 @pytest.mark.parametrize("answer", ["/forge reject protected_paths not now", None])
 async def test_without_them_the_rest_is_done(read: Story, model: ScriptedModel, answer: str | None) -> None:
     """Also where nobody answers, which counts as a rejection."""
-    model.when(TASK, patches(updated(LOCK)), patches(DIFF), DONE)
-    asked, carol = await asked_for(read, model, "shop/cart.py", LOCK)
+    model.when(TASK, patches(update_lock(LOCK)), patches(DIFF), DONE)
+    asked, carol = await ask_for_change(read, model, "shop/cart.py", LOCK)
     if answer is None:
         read.clock.move(hours=25)
-        await read.rest()
+        await read.settle()
     else:
-        await asked.says(carol, answer)
+        await asked.comment(carol, answer)
     told = [call.content for call in model.calls if TASK in call.content]
     assert f"Protected:\n- {LOCK}\n" in told[0]
     assert "It is protected: agents do not change" in told[1]
-    assert changed(asked) == ["shop/cart.py"]
-    looked_at(asked)
+    assert list_changes(asked) == ["shop/cart.py"]
+    view_pull_request(asked)
     read.questions(asked.issue)
     read.answers(asked.issue)
 
 
 async def test_where_nothing_else_is_left_the_run_ends(read: Story, model: ScriptedModel) -> None:
-    asked, carol = await asked_for(read, model, LOCK)
-    await asked.says(carol, "/forge reject protected_paths not now")
+    asked, carol = await ask_for_change(read, model, LOCK)
+    await asked.comment(carol, "/forge reject protected_paths not now")
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "gate_rejected")
     assert f"the plan changes protected files only (`{LOCK}`)" in asked.status
@@ -116,10 +116,10 @@ async def test_where_nothing_else_is_left_the_run_ends(read: Story, model: Scrip
 
 async def test_nothing_is_asked_where_nothing_is_protected(read: Story, model: ScriptedModel) -> None:
     model.when(TASK, patches(DIFF), DONE)
-    asked, _ = await asked_for(read, model, "shop/cart.py", ".gitattributes")
+    asked, _ = await ask_for_change(read, model, "shop/cart.py", ".gitattributes")
     assert read.gates(asked.issue) == []
-    assert changed(asked) == ["shop/cart.py"]
-    looked_at(asked)
+    assert list_changes(asked) == ["shop/cart.py"]
+    view_pull_request(asked)
 
 
 # --- attacks -----------------------------------------------------------------------------------------------
@@ -128,12 +128,12 @@ async def test_nothing_is_asked_where_nothing_is_protected(read: Story, model: S
 async def test_another_protected_file_than_the_granted_ones_is_refused(read: Story, model: ScriptedModel) -> None:
     """A grant is for the very path: not for its namesake elsewhere, nor for git's own files."""
     attributes = new_file(".gitattributes", "* filter=x\n").decode()
-    model.when(TASK, patches(updated(OTHER)), patches(attributes), patches(DIFF, updated(LOCK)), DONE)
-    asked, carol = await asked_for(read, model, "shop/cart.py", LOCK, ".gitattributes")
+    model.when(TASK, patches(update_lock(OTHER)), patches(attributes), patches(DIFF, update_lock(LOCK)), DONE)
+    asked, carol = await ask_for_change(read, model, "shop/cart.py", LOCK, ".gitattributes")
     assert f"  - {LOCK}\n" in read.questions(asked.issue)[-1].body
     assert "  - .gitattributes" not in read.questions(asked.issue)[-1].body
-    await asked.says(carol, "/forge approve protected_paths")
-    told = told_last(model)
+    await asked.comment(carol, "/forge approve protected_paths")
+    told = last_instructions(model)
     assert told.count("It is protected: agents do not change") == 2
-    assert changed(asked) == [LOCK, "shop/cart.py"]
-    looked_at(asked)
+    assert list_changes(asked) == [LOCK, "shop/cart.py"]
+    view_pull_request(asked)

@@ -11,14 +11,14 @@ from pydantic import JsonValue
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, Uses
 from memory.ledger import ledger
-from pipeline.context import WORTH_TELLING
+from pipeline.context import PROGRESS_DELAY
 from simulator.faults import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
-from tests.databases import fresh
-from tests.stories.driver import LAG, PATIENCE, PATIENT, Story, story
-from tests.stories.test_acting import later
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed, told_last
-from tests.stories.test_planning import PROJECT, SHOP, Asked, opened, plan
+from tests.databases import create_database
+from tests.stories.driver import LAG, PATIENCE, PATIENT, Story, open_story
+from tests.stories.test_acting import jump_ahead
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, last_instructions, patches
+from tests.stories.test_planning import PROJECT, SHOP, IssueScene, open_issue, plan
 
 WRONG = DIFF.replace("1 - discount)", "1 - discont)")
 UNSURE = DIFF.replace("+1,2 @@", "+1,6 @@") + "+\n+\n+def receipt():\n+    return _translated('Sum')\n"
@@ -38,22 +38,22 @@ def change(before: str, after: str) -> str:
 async def events(read: Story, kind: str) -> list[dict[str, JsonValue]]:
     """What the ledger tells of the issue's run."""
     run = next(each for each in await read.runs() if each.trigger == "issue")
-    told = await ledger.replay(read.forge.services.database, run.id)
+    told = await ledger.load_events(read.forge.services.database, run.id)
     return [each.payload for each in told if each.type == kind]
 
 
-async def asked_for(read: Story, model: ScriptedModel, *diffs: str, **files: str) -> tuple[Asked, PullRequest]:
+async def propose_diffs(read: Story, model: ScriptedModel, *diffs: str, **files: str) -> tuple[IssueScene, PullRequest]:
     """An issue whose run proposed these diffs."""
-    asked = await opened(read, **files)
+    asked = await open_issue(read, **files)
     model.when("Discounts", plan())
     model.when(TASK, patches(*diffs), DONE)
-    await asked.says(asked.alice, "/forge run")
-    pull = proposed(asked)
+    await asked.comment(asked.alice, "/forge run")
+    pull = get_pull_request(asked)
     read.comments(pull)
     return asked, pull
 
 
-async def ended(read: Story) -> tuple[str, str]:
+async def get_outcome(read: Story) -> tuple[str, str]:
     run = next(each for each in await read.runs() if each.trigger == "issue")
     return run.state, run.reason
 
@@ -61,10 +61,12 @@ async def ended(read: Story) -> tuple[str, str]:
 async def test_a_review_that_is_soon_over_is_waited_for_without_a_word(tmp_path: Path, model: ScriptedModel) -> None:
     """Nobody is told of what lasts a moment, and the run keeps its place meanwhile."""
     patient = replace(PATIENT, telling=PATIENCE)
-    async with story(fresh("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)) as read:
-        _, pull = await asked_for(read, model, DIFF, TEST)
+    async with open_story(
+        create_database("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)
+    ) as read:
+        _, pull = await propose_diffs(read, model, DIFF, TEST)
         assert not pull.draft
-        assert await ended(read) == ("completed", "proposed")
+        assert await get_outcome(read) == ("completed", "proposed")
         assert await events(read, "run.waiting") == []
         sent = [each for each in read.github.requests if each.write and each.applied and "check-runs" in each.path]
         assert [(each.method, each.body["name"], each.body["status"]) for each in sent] == [
@@ -74,8 +76,10 @@ async def test_a_review_that_is_soon_over_is_waited_for_without_a_word(tmp_path:
 
 
 async def test_closed_while_its_review_is_waited_for(tmp_path: Path, model: ScriptedModel) -> None:
-    patient = replace(PATIENT, telling=WORTH_TELLING)
-    async with story(fresh("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)) as read:
+    patient = replace(PATIENT, telling=PROGRESS_DELAY)
+    async with open_story(
+        create_database("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)
+    ) as read:
         alice = read.github.user("alice")
 
         async def close(request: RequestInfo, moment: Moment) -> None:
@@ -84,9 +88,9 @@ async def test_closed_while_its_review_is_waited_for(tmp_path: Path, model: Scri
                 await alice.close(pull)
 
         read.github.on_write(close)
-        asked, pull = await asked_for(read, model, DIFF, TEST)
+        asked, pull = await propose_diffs(read, model, DIFF, TEST)
         assert pull.draft
-        assert await ended(read) == ("cancelled", "closed")
+        assert await get_outcome(read) == ("cancelled", "closed")
         assert read.answers(asked.issue)[0].body.startswith("**A person closed #2**")
 
 
@@ -94,7 +98,7 @@ async def test_closed_while_its_review_is_waited_for(tmp_path: Path, model: Scri
 async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(read: Story, model: ScriptedModel) -> None:
     """Else whoever requires that check would wait for it for ever."""
     read.github.faults.add(kind="before", method="POST", path="/check-runs$", times=7)
-    _, pull = await asked_for(read, model, DIFF, TEST)
+    _, pull = await propose_diffs(read, model, DIFF, TEST)
     assert pull.draft
     check = read.check(pull.repository, pull.head_sha)
     assert (check.status, check.conclusion) == ("completed", "action_required")
@@ -102,7 +106,7 @@ async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(read:
 
 async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel) -> None:
     model.when(MEND, patches(change("discont", "discount")), MENDED)
-    asked, pull = await asked_for(read, model, WRONG)
+    asked, pull = await propose_diffs(read, model, WRONG)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- shop/cart.py:2 ruff/F821" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
@@ -112,7 +116,7 @@ async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel
     assert read.check(asked.repository, second.sha).conclusion == "success"
     assert not pull.draft
     assert "- [x] Implementation: done, 1 of 1 task, 1 fix" in asked.status
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1]
 
 
@@ -120,10 +124,10 @@ async def test_the_same_finding_is_mended_anew(read: Story, model: ScriptedModel
     """The second time the words are those of the first; the files are not, and so the model is asked again."""
     beside = "--- /dev/null\n+++ b/shop/rates.py\n@@ -0,0 +1,1 @@\n+TAX = 1\n"
     model.when(MEND, patches(beside), MENDED, patches(change("discont", "discount")), MENDED)
-    _, pull = await asked_for(read, model, WRONG)
+    _, pull = await propose_diffs(read, model, WRONG)
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1, 2]
     assert not pull.draft
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
 
 
 async def test_after_three_times_a_person_is_asked(read: Story, model: ScriptedModel) -> None:
@@ -131,14 +135,14 @@ async def test_after_three_times_a_person_is_asked(read: Story, model: ScriptedM
     names = ["discont", "discnt", "dscount", "discoun"]
     attempts = [reply for pair in pairwise(names) for reply in (patches(change(*pair)), MENDED)]
     model.when(MEND, *attempts, patches(change("discoun", "discount")), MENDED)
-    asked, pull = await asked_for(read, model, WRONG)
+    asked, pull = await propose_diffs(read, model, WRONG)
     assert read.gates(asked.issue) == ["help_needed"]
     assert "the review sent the change back 3 times" in read.questions(asked.issue)[-1].body
-    assert await ended(read) == ("waiting", "gate")
+    assert await get_outcome(read) == ("waiting", "gate")
     assert pull.draft
-    await asked.says(asked.alice, "/forge approve with: it is spelled like the argument")
-    assert "it is spelled like the argument" in told_last(model)
-    assert await ended(read) == ("completed", "proposed")
+    await asked.comment(asked.alice, "/forge approve with: it is spelled like the argument")
+    assert "it is spelled like the argument" in last_instructions(model)
+    assert await get_outcome(read) == ("completed", "proposed")
     assert not pull.draft
     assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1, 2, 3, 4]
     read.comments(pull)
@@ -146,58 +150,58 @@ async def test_after_three_times_a_person_is_asked(read: Story, model: ScriptedM
 
 async def test_an_attempt_that_changes_nothing_is_not_repeated(read: Story, model: ScriptedModel) -> None:
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await asked_for(read, model, WRONG)
+    asked, pull = await propose_diffs(read, model, WRONG)
     assert read.gates(asked.issue) == ["help_needed"]
-    await asked.says(asked.alice, "/forge reject help_needed I do it myself")
+    await asked.comment(asked.alice, "/forge reject help_needed I do it myself")
     assert f"#{pull.number} stays a draft" in asked.status
-    assert await ended(read) == ("failed", "stuck")
+    assert await get_outcome(read) == ("failed", "stuck")
     assert pull.draft
 
 
 async def test_advice_after_an_attempt_that_changed_nothing_is_heard(read: Story, model: ScriptedModel) -> None:
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await asked_for(read, model, WRONG)
+    asked, pull = await propose_diffs(read, model, WRONG)
     model.when(MEND, patches(change("discont", "discount")), MENDED)
-    await asked.says(asked.alice, "/forge approve with: it is spelled like the argument")
-    assert "it is spelled like the argument" in told_last(model)
-    assert await ended(read) == ("completed", "proposed")
+    await asked.comment(asked.alice, "/forge approve with: it is spelled like the argument")
+    assert "it is spelled like the argument" in last_instructions(model)
+    assert await get_outcome(read) == ("completed", "proposed")
     read.comments(pull)
 
 
 async def test_a_person_who_pushes_has_the_branch(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await asked_for(read, model, DIFF, **ASKS)
-    assert await ended(read) == ("waiting", "in_review")
+    asked, pull = await propose_diffs(read, model, DIFF, **ASKS)
+    assert await get_outcome(read) == ("waiting", "in_review")
     assert f"the review of #{pull.number} has a question" in asked.status
     read.questions(pull)
     await asked.alice.push(
         asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
     )
-    await read.rest()
+    await read.settle()
     assert "it is theirs now" in asked.status
-    assert await ended(read) == ("completed", "branch_moved")
+    assert await get_outcome(read) == ("completed", "branch_moved")
     read.comments(pull)
     read.questions(pull)
 
 
 async def test_a_closed_draft_ends_the_run(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await asked_for(read, model, DIFF, **ASKS)
+    asked, pull = await propose_diffs(read, model, DIFF, **ASKS)
     read.questions(pull)
     await asked.alice.close(pull)
-    await read.rest()
+    await read.settle()
     assert f"**A person closed #{pull.number}**" in asked.status
-    assert await ended(read) == ("cancelled", "closed")
+    assert await get_outcome(read) == ("cancelled", "closed")
 
 
 async def test_a_dismissed_finding_needs_no_mending(read: Story, model: ScriptedModel) -> None:
     """A person says that the finding is wrong while it is asked whether to try again."""
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await asked_for(read, model, UNSURE)
+    asked, pull = await propose_diffs(read, model, UNSURE)
     assert read.gates(asked.issue) == ["help_needed"]
     [finding] = read.comments(pull)
     await asked.alice.reply(finding, "/forge dismiss It is a global of ours.")
-    await read.rest()
+    await read.settle()
     assert not pull.draft
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
     read.questions(asked.issue)
     read.answers(asked.issue)
     read.comments(pull)
@@ -221,7 +225,7 @@ OFF = DIFF.replace("1 - discount)", "1 + discount)")
 FAILED = "== what failed"
 
 
-def judged(confidence: float) -> dict[str, JsonValue]:
+def build_judgement(confidence: float) -> dict[str, JsonValue]:
     """What a model says of the one failure."""
     said: JsonValue = {
         "test": 1,
@@ -235,7 +239,7 @@ def judged(confidence: float) -> dict[str, JsonValue]:
     return {"failures": [said]}
 
 
-def shown(read: Story, asked: Asked, sha: str) -> CheckRun:
+def get_check(read: Story, asked: IssueScene, sha: str) -> CheckRun:
     """The check of the tests on a head."""
     [check] = read.github.check_runs(asked.repository, sha, "Forge / test")
     return check
@@ -243,21 +247,21 @@ def shown(read: Story, asked: Asked, sha: str) -> CheckRun:
 
 async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) -> None:
     """The review finds nothing; a test the implementer wrote fails, a model says why, and the implementer mends it."""
-    model.when(FAILED, judged(0.9))
+    model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked, pull = await asked_for(read, model, OFF, TEST)
+    asked, pull = await propose_diffs(read, model, OFF, TEST)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- tests/test_cart.py:" in told
     assert "Root cause: The discount is added." in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert second.message.startswith("Fix failing tests\n")
-    failed, passed = shown(read, asked, first.sha), shown(read, asked, second.sha)
+    failed, passed = get_check(read, asked, first.sha), get_check(read, asked, second.sha)
     assert (failed.conclusion, failed.title) == ("failure", "1 test failed")
     assert "assert 15.0 == 5" in (failed.summary or "")
     assert (passed.conclusion, passed.title) == ("success", "Passed: 2 tests")
     assert not pull.draft
     assert "- Tests: Passed: 2 tests\n- The review left nothing open.\n- The change needed" in (pull.body or "")
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
 
 
 async def test_the_turns_of_one_task_do_not_count_against_another(read: Story, model: ScriptedModel) -> None:
@@ -265,25 +269,25 @@ async def test_the_turns_of_one_task_do_not_count_against_another(read: Story, m
     words = ["total", "prices", "sum", "return", "import", "assert", "Shop", "pytest"]
     model.when(TASK, *(Uses([("grep", {"pattern": word})]) for word in words), patches(OFF, TEST), DONE)
     model.when("Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
-    model.when(FAILED, judged(0.9))
+    model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked = await opened(read)
-    await asked.says(asked.alice, "/forge run")
+    asked = await open_issue(read)
+    await asked.comment(asked.alice, "/forge run")
     assert not read.gates(asked.issue)
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
     assert len(model.calls) > 20
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))
 
 
 async def test_what_nobody_knows_how_to_mend_is_asked(read: Story, model: ScriptedModel) -> None:
-    model.when(FAILED, judged(0.6))
-    asked, pull = await asked_for(read, model, OFF, TEST)
+    model.when(FAILED, build_judgement(0.6))
+    asked, pull = await propose_diffs(read, model, OFF, TEST)
     assert read.gates(asked.issue) == ["help_needed"]
     assert "the tests fail, and nobody is sure enough how to mend that" in read.questions(asked.issue)[-1].body
     assert pull.draft
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    await asked.says(asked.alice, "/forge approve with: a discount makes it cheaper")
-    assert await ended(read) == ("completed", "proposed")
+    await asked.comment(asked.alice, "/forge approve with: a discount makes it cheaper")
+    assert await get_outcome(read) == ("completed", "proposed")
     assert not pull.draft
 
 
@@ -292,13 +296,13 @@ async def test_tests_that_are_missing_are_written(read: Story, model: ScriptedMo
     measured = {"pyproject.toml": f'{PROJECT}\n[dependency-groups]\ntest = ["pytest", "coverage"]\n'}
     test = TEST.replace("+3,7 @@", "+3,8 @@").replace("== 5", "== 5\n+    assert total([10], discount=2) == 0")
     model.when(MEND, patches(test), MENDED)
-    asked, pull = await asked_for(read, model, BRANCH, **measured)
+    asked, pull = await propose_diffs(read, model, BRANCH, **measured)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "No test runs these added lines" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert [each.path for each in asked.repository.git.diff(first.sha, second.sha)] == ["tests/test_cart.py"]
     assert not pull.draft
-    assert "Lines this change adds" in (shown(read, asked, second.sha).summary or "")
+    assert "Lines this change adds" in (get_check(read, asked, second.sha).summary or "")
 
 
 async def test_a_repository_without_tests_gets_some(read: Story, model: ScriptedModel) -> None:
@@ -307,12 +311,12 @@ async def test_a_repository_without_tests_gets_some(read: Story, model: Scripted
     header = "diff --git a/tests/test_total.py b/tests/test_total.py\nnew file mode 100644\n--- /dev/null\n"
     test = f"{header}+++ b/tests/test_total.py\n@@ -0,0 +1,5 @@\n{lines}"
     model.when(MEND, patches(test), MENDED)
-    asked, pull = await asked_for(read, model, DIFF, **{"tests/test_cart.py": ""})
+    asked, pull = await propose_diffs(read, model, DIFF, **{"tests/test_cart.py": ""})
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "No test covers this file, and the repository has none at all" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
-    assert shown(read, asked, first.sha).title == "No tests found"
-    assert shown(read, asked, second.sha).title == "Passed: 1 test"
+    assert get_check(read, asked, first.sha).title == "No tests found"
+    assert get_check(read, asked, second.sha).title == "Passed: 1 test"
     assert not pull.draft
 
 
@@ -323,10 +327,10 @@ async def test_tests_that_were_taken_away_are_asked_back(read: Story, model: Scr
     weak = "diff --git a/tests/test_weak.py b/tests/test_weak.py\nnew file mode 100644\n--- /dev/null\n"
     weak += "+++ b/tests/test_weak.py\n@@ -0,0 +1,2 @@\n+def test_nothing():\n+    assert True\n"
     model.when(MEND, {"summary": "It was in the way.", "is_done": True})
-    asked, pull = await asked_for(read, model, OFF, gone, weak)
+    asked, pull = await propose_diffs(read, model, OFF, gone, weak)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "tests/test_cart.py tests.weakened" in told
-    assert "Tests that were taken away" in (shown(read, asked, pull.head_sha).summary or "")
+    assert "Tests that were taken away" in (get_check(read, asked, pull.head_sha).summary or "")
     assert read.gates(asked.issue) == ["help_needed"]
     assert pull.draft
     assert "- `tests/test_weak.py`" in (pull.body or "")
@@ -338,17 +342,17 @@ async def test_tests_on_a_pull_request_alone(read: Story) -> None:
     repository, alice = read.repository(SHOP)
     await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return 0\n"}, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
-    await read.rest()
+    await read.settle()
     await alice.comment(pull, "/forge test")
-    await read.rest()
+    await read.settle()
     assert "the check `Forge / test` shows how far it is" in read.answers(pull)[-1].body
     [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     assert "`tests/test_cart.py::test_total`" in (check.summary or "")
     await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
-    await read.rest()
+    await read.settle()
     await alice.comment(pull, "/forge test")
-    await read.rest()
+    await read.settle()
     [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
     read.answers(pull)
@@ -361,9 +365,9 @@ async def test_a_flaky_test_is_no_failure(read: Story) -> None:
     repository, alice = read.repository({**SHOP, "tests/test_sometimes.py": flaky})
     await alice.push(repository, "work", {"pyproject.toml": f"{PROJECT}# changed\n"}, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await read.rest()
+    await read.settle()
     await alice.comment(pull, "/forge test")
-    await read.rest()
+    await read.settle()
     [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 2 tests, 1 of them flaky")
     assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
@@ -371,14 +375,14 @@ async def test_a_flaky_test_is_no_failure(read: Story) -> None:
     read.comments(pull)
 
 
-async def outcome_of(read: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
+async def run_test_command(read: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
     repository, alice = read.repository({**SHOP, **files})
     await alice.push(repository, "work", changed, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await read.rest()
+    await read.settle()
     await alice.comment(pull, "/forge test")
-    await read.rest()
+    await read.settle()
     read.answers(pull)
     read.comments(pull)
     [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
@@ -391,14 +395,14 @@ async def test_what_only_leftovers_let_pass_is_a_failure(read: Story) -> None:
         "from pathlib import Path\n\n\ndef total(prices):\n    if not Path('cache').exists():\n"
         "        Path('cache').touch()\n        return 0\n    return sum(prices)\n"
     )
-    check = await outcome_of(read, {}, {"shop/cart.py": cart})
+    check = await run_test_command(read, {}, {"shop/cart.py": cart})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
 
 
 async def test_a_test_that_is_deleted_is_said(read: Story) -> None:
     """Whatever else passes: nobody looks for a test that is not there."""
     other = {"tests/test_other.py": "from shop.cart import total\n\n\ndef test_empty():\n    assert total([]) == 0\n"}
-    check = await outcome_of(
+    check = await run_test_command(
         read, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
     )
     assert "### Tests that were taken away\n\n- `tests/test_cart.py`: This file was deleted" in (check.summary or "")
@@ -408,7 +412,7 @@ KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known
 
 
 async def test_what_fails_without_the_change_is_no_failure_of_it(read: Story) -> None:
-    check = await outcome_of(read, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
+    check = await run_test_command(read, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test, 1 fails without this change, too")
     assert "### Fails without this change, too\n\nThese" in (check.summary or "")
 
@@ -416,7 +420,7 @@ async def test_what_fails_without_the_change_is_no_failure_of_it(read: Story) ->
 async def test_what_fails_beside_it_is(read: Story) -> None:
     """A new test in the same file, which is not there on the merge base."""
     [(path, known)] = KNOWN.items()
-    check = await outcome_of(read, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
+    check = await run_test_command(read, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     told, _, others = (check.summary or "").partition("### Fails without this change, too")
     assert f"`{path}::test_new`" in told
@@ -424,7 +428,7 @@ async def test_what_fails_beside_it_is(read: Story) -> None:
 
 
 async def test_checks_whose_program_is_not_installed_are_left_out(read: Story) -> None:
-    check = await outcome_of(read, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"})
+    check = await run_test_command(read, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"})
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
     assert "Left out, because its program is not there" in (check.summary or "")
 
@@ -439,33 +443,33 @@ ACTIONS = {
 
 async def test_workflows_of_the_repository_test_it(read: Story, model: ScriptedModel) -> None:
     """Forge waits for them, takes a failure from the log, and proposes the mended head once they pass."""
-    model.when(FAILED, judged(0.9))
+    model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked = await opened(read, **ACTIONS)
+    asked = await open_issue(read, **ACTIONS)
     model.when("Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
-    await asked.says(asked.alice, "/forge run")
-    pull = proposed(asked)
+    await asked.comment(asked.alice, "/forge run")
+    pull = get_pull_request(asked)
     first = pull.head_sha
     log = "FAILED tests/test_cart.py::test_discount - assert 15.0 == 5\n##[error]Process completed with exit code 1.\n"
     read.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
-    await read.rest()
+    await read.settle()
     told = next(call.content for call in model.calls if FAILED in call.content)
     assert "assert 15.0 == 5" in told
-    assert shown(read, asked, first).title == "1 command failed"
+    assert get_check(read, asked, first).title == "1 command failed"
     assert pull.head_sha != first
     assert pull.draft
     read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
-    await read.rest()
-    assert shown(read, asked, pull.head_sha).conclusion == "success"
-    assert await ended(read) == ("completed", "proposed")
+    await read.settle()
+    assert get_check(read, asked, pull.head_sha).conclusion == "success"
+    assert await get_outcome(read) == ("completed", "proposed")
     assert not pull.draft
     read.comments(pull)
 
 
 async def test_where_no_workflow_begins_that_is_said(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await asked_for(read, model, DIFF, **ACTIONS)
-    await later(read, minutes=11)
-    assert "GitHub began no workflow on this head" in (shown(read, asked, pull.head_sha).summary or "")
+    asked, pull = await propose_diffs(read, model, DIFF, **ACTIONS)
+    await jump_ahead(read, minutes=11)
+    assert "GitHub began no workflow on this head" in (get_check(read, asked, pull.head_sha).summary or "")
     assert pull.draft
     assert "could not be tested" in asked.status

@@ -6,10 +6,10 @@ from agents.llm.scripted import ScriptedModel
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
-from tests.stories.test_acting import later
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
-from tests.stories.test_planning import SHOP, Asked, opened, plan
-from tests.stories.test_proving import ACTIONS, ASKS, MEND, WRONG, asked_for, ended
+from tests.stories.test_acting import jump_ahead
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, patches
+from tests.stories.test_planning import SHOP, IssueScene, open_issue, plan
+from tests.stories.test_proving import ACTIONS, ASKS, MEND, WRONG, get_outcome, propose_diffs
 
 SLOW = {**SHOP, "tests/test_slow.py": "import time\n\n\ndef test_slow():\n    time.sleep(30)\n"}
 
@@ -23,7 +23,7 @@ async def under_test(read: Story) -> tuple[Repository, PullRequest]:
     repository, alice = read.repository(SLOW)
     await alice.push(repository, "work", {"pyproject.toml": SHOP["pyproject.toml"] + "# all tests\n"}, base="main")
     pull = await alice.open_pull_request(repository, "work", "main")
-    await read.rest()
+    await read.settle()
     await alice.comment(pull, "/forge test")
     while True:
         if any(check.title == "Running the tests" for check in checks(read, repository, pull.head_sha)):
@@ -35,7 +35,7 @@ async def test_a_push_ends_the_tests_of_the_head_before(read: Story) -> None:
     repository, pull = await under_test(read)
     [before] = checks(read, repository, pull.head_sha)
     await read.github.user("alice").push(repository, "work", {"README.md": "# A shop\n"})
-    await read.rest()
+    await read.settle()
     assert (before.status, before.conclusion) == ("completed", "cancelled")
     read.answers(pull)
     read.comments(pull)
@@ -45,7 +45,7 @@ async def test_a_closed_pull_request_is_tested_no_more(read: Story) -> None:
     repository, pull = await under_test(read)
     [check] = checks(read, repository, pull.head_sha)
     await read.github.user("alice").close(pull)
-    await read.rest()
+    await read.settle()
     assert (check.status, check.conclusion) == ("completed", "cancelled")
     read.answers(pull)
     read.comments(pull)
@@ -57,11 +57,11 @@ async def test_a_paused_repository_is_not_tested(read: Story) -> None:
     read.github.grant(repository, carol, "admin")
     await alice.push(repository, "work", {"README.md": "# A shop\n"}, base="main")
     pull = await alice.open_pull_request(repository, "work", "main")
-    await read.rest()
+    await read.settle()
     await carol.comment(pull, "/forge pause")
-    await read.rest()
+    await read.settle()
     await alice.comment(pull, "/forge test")
-    await read.rest()
+    await read.settle()
     assert checks(read, repository, pull.head_sha) == []
     assert "paused" in read.answers(pull)[-1].body
     read.comments(pull)
@@ -69,13 +69,13 @@ async def test_a_paused_repository_is_not_tested(read: Story) -> None:
 
 async def test_a_workflow_that_never_ends_is_not_waited_for(read: Story, model: ScriptedModel) -> None:
     """Whatever else happens on the pull request meanwhile."""
-    asked, pull = await asked_for(read, model, DIFF, **ACTIONS)
+    asked, pull = await propose_diffs(read, model, DIFF, **ACTIONS)
     await asked.alice.comment(pull, "/forge dismiss F-AAAAAA nonsense")
-    await read.rest()
+    await read.settle()
     read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": (None, "")})
     for _ in range(13):
-        await later(read, minutes=30)
-    assert await ended(read) == ("completed", "untested")
+        await jump_ahead(read, minutes=30)
+    assert await get_outcome(read) == ("completed", "untested")
     [check] = checks(read, asked.repository, pull.head_sha)
     assert "did not end within six hours" in (check.summary or "")
     assert "could not be tested" in asked.status
@@ -83,53 +83,53 @@ async def test_a_workflow_that_never_ends_is_not_waited_for(read: Story, model: 
 
 
 async def test_taken_up_again_it_looks_again(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await asked_for(read, model, DIFF, **ACTIONS)
-    await asked.says(asked.alice, "/forge cancel")
+    asked, pull = await propose_diffs(read, model, DIFF, **ACTIONS)
+    await asked.comment(asked.alice, "/forge cancel")
     [check] = checks(read, asked.repository, pull.head_sha)
     assert (check.status, check.conclusion) == ("completed", "cancelled")
-    await asked.says(asked.alice, "/forge resume")
-    await later(read, minutes=11)
-    assert await ended(read) == ("completed", "untested")
+    await asked.comment(asked.alice, "/forge resume")
+    await jump_ahead(read, minutes=11)
+    assert await get_outcome(read) == ("completed", "untested")
 
 
 async def test_merged_while_it_was_proved(read: Story, model: ScriptedModel) -> None:
     """Merging closes the issue; the run finds out why, and does not call itself stopped."""
-    asked, pull = await asked_for(read, model, DIFF, **ASKS)
+    asked, pull = await propose_diffs(read, model, DIFF, **ASKS)
     read.questions(pull)
     await asked.alice.mark_ready(pull)
-    await read.rest()
+    await read.settle()
     await asked.alice.merge(pull)
-    await read.rest()
+    await read.settle()
     assert f"**#{pull.number} was merged**" in asked.status
-    assert await ended(read) == ("completed", "proposed")
+    assert await get_outcome(read) == ("completed", "proposed")
     read.questions(pull)
     read.answers(pull)
 
 
 async def test_a_review_that_was_stopped_is_no_question(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await asked_for(read, model, DIFF, **ASKS)
+    asked, pull = await propose_diffs(read, model, DIFF, **ASKS)
     await asked.alice.comment(pull, "/forge cancel")
-    await read.rest()
+    await read.settle()
     assert f"the review of #{pull.number} ended without a verdict" in asked.status
     read.answers(pull)
     read.questions(pull)
-    assert read.closed_gates(pull)
+    assert read.gate_outcomes(pull)
 
 
 async def test_the_phase_that_failed_was_the_review(read: Story, model: ScriptedModel) -> None:
     """Then the same pull request goes on, and no second one is opened."""
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await asked_for(read, model, WRONG)
-    await asked.says(asked.alice, "/forge reject help_needed Leave it")
-    await asked.says(asked.alice, "/forge retry")
+    asked, pull = await propose_diffs(read, model, WRONG)
+    await asked.comment(asked.alice, "/forge reject help_needed Leave it")
+    await asked.comment(asked.alice, "/forge retry")
     assert read.gates(asked.issue) == ["help_needed"]
-    assert proposed(asked) is pull
+    assert get_pull_request(asked) is pull
     read.comments(pull)
 
 
 async def test_only_the_head_that_was_proved_becomes_ready(read: Story, model: ScriptedModel) -> None:
     """Somebody pushes at the last moment."""
-    asked: Asked = await opened(read)
+    asked: IssueScene = await open_issue(read)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     moved: list[str] = []
@@ -142,10 +142,10 @@ async def test_only_the_head_that_was_proved_becomes_ready(read: Story, model: S
             raise Dropped
 
     read.github.on_write(push_then)
-    await asked.says(asked.alice, "/forge run")
-    pull = proposed(asked)
+    await asked.comment(asked.alice, "/forge run")
+    pull = get_pull_request(asked)
     assert moved
     assert pull.draft
     assert "- Tests:" not in str(pull.body), "what was proved is not what is there"
-    assert await ended(read) == ("completed", "branch_moved")
+    assert await get_outcome(read) == ("completed", "branch_moved")
     read.comments(pull)

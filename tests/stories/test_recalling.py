@@ -15,16 +15,16 @@ from pydantic_ai.usage import RequestUsage
 from agents.llm.models import Embedding, Models
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
-from domain.memories.memory import Kind, Memory, Origin
-from domain.money import Fixed
+from domain.memories.memory import Memory, MemoryKind, Origin
+from domain.money import FixedPrice
 from domain.runs.run import RepositoryRef
 from memory.learned import memories
 from memory.ledger import ledger
 from memory.reservations import reservations
 from simulator.state import Repository
-from tests.databases import fresh
-from tests.stories.driver import Story, story
-from tests.stories.test_model import PAY, claim, finds
+from tests.databases import create_database
+from tests.stories.driver import Story, open_story
+from tests.stories.test_model import PAY, claim, find_division
 
 MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
 
@@ -36,7 +36,7 @@ async def teach(told: Story, repository: Repository, content: str = "Totals of n
         id=MEMORY_ID,
         installation_id=where.installation_id,
         repository_id=where.id,
-        kind=Kind.semantic,
+        kind=MemoryKind.semantic,
         content=content,
         context="billing",
         tags=("billing/pay.py",),
@@ -51,21 +51,21 @@ async def teach(told: Story, repository: Repository, content: str = "Totals of n
 
 
 def _says(model: ScriptedModel, words: str) -> None:
-    finds(model)
+    find_division(model)
     model.when("len(prices)", {"findings": [{**claim(), "message": words}]})
 
 
 async def test_a_memory_leads_to_a_finding_that_names_it(read: Story, model: ScriptedModel) -> None:
     repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     taught = await teach(read, repository)
-    _says(model, f"An empty list divides by zero; totals of nothing are 0 here ({taught.shown}).")
+    _says(model, f"An empty list divides by zero; totals of nothing are 0 here ({taught.short_id}).")
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await read.rest()
+    await read.settle()
     [asked] = [call.content for call in model.calls if "== candidates" not in call.content]
-    assert f"- {taught.shown} [billing] Totals of nothing are 0: say so." in asked.split("BEGIN ")[0]
+    assert f"- {taught.short_id} [billing] Totals of nothing are 0: say so." in asked.split("BEGIN ")[0]
     [comment] = read.comments(pull)
-    assert taught.shown in comment.body
+    assert taught.short_id in comment.body
     found = await memories.find(read.forge.services.database, taught.id)
     assert found is not None
     assert found.confidence == 0.7  # that it was told, and named, makes it no surer
@@ -74,9 +74,11 @@ async def test_a_memory_leads_to_a_finding_that_names_it(read: Story, model: Scr
     mended = PAY.replace("sum(prices) / len(prices)", "sum(prices) / len(prices) if prices else 0.0")
     model.when("if prices", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     await alice.push(repository, "feature", {"billing/pay.py": mended})
-    await read.rest()
+    await read.settle()
     found = await memories.find(read.forge.services.database, taught.id)
-    events = [event for run in await read.runs() for event in await ledger.replay(read.forge.services.database, run.id)]
+    events = [
+        event for run in await read.runs() for event in await ledger.load_events(read.forge.services.database, run.id)
+    ]
     taken = [event.payload for event in events if event.type is EventType.feedback_taken_up]
     assert [(each["path"], each["how"]) for each in taken] == [("billing/pay.py", "fixed")]
     assert found is not None
@@ -88,13 +90,13 @@ async def test_a_dismissed_finding_makes_its_memory_doubtful(read: Story, model:
     carol = read.github.user("carol")
     read.github.grant(repository, carol, "write")
     taught = await teach(read, repository)
-    _says(model, f"Totals of nothing are 0 here ({taught.shown}).")
+    _says(model, f"Totals of nothing are 0 here ({taught.short_id}).")
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await read.rest()
+    await read.settle()
     [comment] = read.comments(pull)
     await carol.reply(comment, "/forge dismiss not any more")
-    await read.rest()
+    await read.settle()
     read.thread_answers(pull, comment)
     read.questions(pull)
     found = await memories.find(read.forge.services.database, taught.id)
@@ -110,7 +112,7 @@ async def test_nothing_is_told_where_memory_is_off_or_elsewhere(read: Story, mod
             await teach(read, repository)
         await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
         await alice.open_pull_request(repository, "feature", title="Add totals")
-        await read.rest()
+        await read.settle()
     assert len(model.calls) == 2
     assert all("M-" not in call.content and "Learned here" not in call.content for call in model.calls)
 
@@ -122,13 +124,13 @@ async def test_what_is_taught_reaches_repositories_that_share(read: Story, model
     home, alice = read.repository({"README.md": "# Home\n", ".github/forge.yml": on}, "octo-org/home")
     issue = await alice.open_issue(home, "Totals", "What about none?")
     await alice.comment(issue, "/forge remember billing totals of nothing are 0")
-    await read.rest()
+    await read.settle()
     [receipt] = read.answers(issue)
     assert receipt.body.startswith("Learned: billing totals of nothing are 0")
     repository, alice = read.repository({"README.md": "# Shop\n", "tests/t.py": "", ".github/forge.yml": other})
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     await alice.open_pull_request(repository, "feature", title="Add billing totals")
-    await read.rest()
+    await read.settle()
     [asked] = [call.content for call in model.calls]
     assert ("billing totals of nothing are 0" in asked) is shares
 
@@ -163,26 +165,26 @@ class _Meanings(EmbeddingModel):
 async def test_meaning_finds_what_words_do_not(tmp_path: Path, model: ScriptedModel) -> None:
     """With a model that makes vectors, a memory without a word in common is told; its cost is in the books."""
     meanings = _Meanings()
-    price = Fixed(input=Decimal(1), output=Decimal(1))
+    price = FixedPrice(input=Decimal(1), output=Decimal(1))
     embeds = Embedding("test:meanings", meanings, price)
     models = replace(Models.only(model.language_model), embeds=embeds)
-    async with story(fresh("sqlite", tmp_path), tmp_path, models=models) as told:
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as told:
         repository, alice = told.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
         issue = await alice.open_issue(repository, "A", "B")
         for text in ("every invoice rounds half up", "deploys happen on Tuesdays"):
             await alice.comment(issue, f"/forge remember {text}")
-            await told.rest()
+            await told.settle()
         told.answers(issue)
         await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
         await alice.open_pull_request(repository, "feature", title="Add totals")
-        await told.rest()
+        await told.settle()
         [asked] = [call.content for call in model.calls]
         assert asked.index("every invoice rounds half up") < asked.index("deploys happen on Tuesdays")
         assert [kind for kind, _ in meanings.asked] == ["document", "query"]
         [run] = await told.runs()
         [shared] = [
             each
-            for each in await reservations.shares(told.forge.services.database, run_id=run.id)
+            for each in await reservations.list_shares(told.forge.services.database, run_id=run.id)
             if each.phase == "reflection"
         ]
         assert (shared.model, shared.spent.calls, shared.spent.amount) == ("test:meanings", 2, 20)

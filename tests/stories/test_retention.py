@@ -11,9 +11,9 @@ from memory.db.tables import AnswerRow, CheckpointRow, EventRow, FindingRow, Gat
 from memory.reports import retention
 from pipeline.maintenance.retention import remove_old
 from simulator.state import PullRequest, Repository
-from tests.resting import still_open
+from tests.resting import find_unfinished
 from tests.stories.driver import Story
-from tests.stories.test_model import PAY, SHOP, finds
+from tests.stories.test_model import PAY, SHOP, find_division
 
 _JOURNALS = {
     "sqlite": "SELECT count(*) FROM workflow_status",
@@ -32,7 +32,7 @@ async def _counts(database: Database) -> dict[str, int]:
 
 async def _download(told: Story, repository: Repository) -> None:
     """Keep something as if a set-up had downloaded it."""
-    filling = told.forge.services.toolbox.filling
+    filling = told.forge.services.toolbox.cache_warmer
     assert filling is not None
     home = told.forge.settings.data_dir / "home"
     (home / ".cache").mkdir(parents=True)
@@ -45,18 +45,18 @@ def _downloads(told: Story) -> list[str]:
     return [path.name for path in (told.forge.settings.data_dir / "dependencies").iterdir()]
 
 
-async def _reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
-    finds(model)
+async def _open_reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
+    find_division(model)
     repository, alice = told.repository(SHOP)
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await told.rest()
+    await told.settle()
     assert len(told.comments(pull)) == 1
     return repository, pull
 
 
 async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model: ScriptedModel) -> None:
-    repository, pull = await _reviewed(read, model)
+    repository, pull = await _open_reviewed(read, model)
     await _download(read, repository)
     services, now = read.forge.services, read.clock.now()
     before = await _counts(services.database)
@@ -72,26 +72,26 @@ async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model:
     assert (removed["mirrors"], removed["downloads"]) == (1, 1)
     assert [*services.mirrors.root.glob("*.git")] == []
     assert set(await _counts(services.database)) == {"runs", "findings"}
-    assert await still_open(services.database, now) == []
+    assert await find_unfinished(services.database, now) == []
 
     alice = read.github.user("alice")  # and Forge works on
     await alice.push(pull.repository, "feature", {"billing/pay.py": PAY + "\n\nEXTRA = 1\n"})
-    await read.rest()
+    await read.settle()
     assert (await read.runs())[0].state == "completed"
     assert len(read.comments(pull)) == 1
 
 
 async def test_an_uninstalled_app_keeps_no_code_and_no_words(read: Story, model: ScriptedModel) -> None:
-    repository, pull = await _reviewed(read, model)
+    repository, pull = await _open_reviewed(read, model)
     del pull
     await _download(read, repository)
     [installation] = read.github.world.installations.values()
     read.github.uninstall(installation)
-    await read.rest()
+    await read.settle()
     left = await _counts(read.forge.services.database)
     assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
     assert left["journals"] == 1  # of the delivery that said so
-    assert await retention.runs_of(read.forge.services.database, [repository.id])
+    assert await retention.list_runs(read.forge.services.database, [repository.id])
     assert _downloads(read) == []
 
 
@@ -109,12 +109,12 @@ async def test_what_runs_is_not_removed(read: Story, model: ScriptedModel) -> No
     repository, alice = read.repository(SHOP)
     head = await alice.push(repository, "feature", {"app.py": "print()\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await read.rest()
+    await read.settle()
     assert fault.fired
     before = await _counts(services.database)
     await remove_old(services, read.clock.now() + timedelta(days=95))
     after = await _counts(services.database)
     assert (after["events"], after["runs"]) == (before["events"], 1)
     read.clock.move(days=101)
-    await read.rest()
+    await read.settle()
     assert read.check(repository, head).conclusion == "success"

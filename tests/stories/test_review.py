@@ -24,7 +24,7 @@ async def test_opened(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == snapshot(("failure", "Changes requested: 1 finding to fix"))
@@ -53,11 +53,11 @@ async def test_suggestion_applies_cleanly(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     [comment] = told.comments(pull)
 
     head = await alice.apply_suggestion(comment)
-    await told.rest()
+    await told.settle()
 
     assert repository.git.read(head, "app.py") == APP.encode()
     check = told.check(repository, head)
@@ -69,7 +69,7 @@ async def test_nothing_to_say(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"README.md": "# Shop\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
@@ -82,7 +82,7 @@ async def test_only_what_the_pull_request_introduced(told: Story) -> None:
     repository, alice = told.repository({"app.py": BROKEN})
     head = await alice.push(repository, "feature", {"app.py": "# The main module.\n" + BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
     assert told.comments(pull) == []
 
@@ -91,11 +91,11 @@ async def test_push_says_nothing_twice(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     [first] = told.comments(pull)
 
     head = await alice.push(repository, "feature", {"new.py": "import json\n"})
-    await told.rest()
+    await told.settle()
 
     [_, second] = told.comments(pull)
     assert (first.path, second.path) == ("app.py", "new.py")
@@ -109,7 +109,7 @@ async def test_finding_outside_the_diff_is_in_the_check(told: Story) -> None:
     repository, alice = told.repository({"app.py": long})
     head = await alice.push(repository, "feature", {"app.py": long.replace("return os.name", "return 1")}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert [(each["path"], each["start_line"]) for each in check.annotations] == [("app.py", 1)]
     assert "`os` imported but unused" in (check.summary or "")
@@ -128,7 +128,7 @@ async def test_force_push_during_the_review(told: Story) -> None:
     told.github.on_write(push_at_the_first_progress)
     old = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     assert told.check(repository, old).conclusion == "cancelled"
     assert told.check(repository, pushed[0]).conclusion == "success"
@@ -149,7 +149,7 @@ async def test_closed_during_the_review(told: Story) -> None:
     told.github.on_write(close_at_the_first_progress)
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("cancelled", "Pull request closed")
@@ -163,11 +163,11 @@ async def test_review_again(told: Story, how: str) -> None:
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     first = told.check(repository, head)
 
     await (alice.rerequest(first) if how == "GitHub's re-run" else alice.press(first, "review"))
-    await told.rest()
+    await told.settle()
 
     second = told.check(repository, head)
     assert (second.id > first.id, second.conclusion) == (True, "failure")
@@ -179,11 +179,11 @@ async def test_stranger_presses_the_button(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
 
     await told.github.user("mallory").press(told.check(repository, head), "review")
-    await told.rest()
+    await told.settle()
 
     assert len(await told.runs()) == 1
     assert len(told.github.check_runs(repository, head)) == 1
@@ -195,13 +195,13 @@ async def test_draft_is_reviewed_when_it_is_ready(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature", draft=True)
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Not reviewed")
     assert "This is a draft." in (check.summary or "")
 
     await alice.mark_ready(pull)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert len(told.comments(pull)) == 1
 
@@ -210,11 +210,11 @@ async def test_drafts_where_the_repository_wants_them(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature", draft=True)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
 
     await alice.mark_ready(pull)
-    await told.rest()
+    await told.settle()
     assert len(await told.runs()) == 1
     assert len(told.comments(pull)) == 1
 
@@ -223,7 +223,7 @@ async def test_broken_configuration_is_said(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: perhaps}\n"})
     head = await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     summary = told.check(repository, head).summary or ""
     assert "is not used" in summary
     assert "review.drafts" in summary
@@ -240,7 +240,7 @@ async def test_binary_rename_and_other_kinds(told: Story) -> None:
     }
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     [comment] = told.comments(pull)
     assert (comment.path, comment.line) == ("new.py", 5)
@@ -255,7 +255,7 @@ async def test_huge_pull_request_is_never_approved_unseen(told: Story) -> None:
     files = {f"pkg/module_{number:03}.py": f"VALUE = {number}\n" for number in range(330)}
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "A person should look")
     assert told.gates(pull) == ["human_review"]
@@ -267,7 +267,7 @@ async def test_three_thousand_lines(told: Story) -> None:
     lines = "".join(f"VALUE_{number} = {number}\n" for number in range(3000)) + "print(missing)\n"
     head = await alice.push(repository, "feature", {"values.py": lines}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert [comment.line for comment in told.comments(pull)] == [3001]
 
@@ -278,7 +278,7 @@ async def test_fork(told: Story) -> None:
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"app.py": BROKEN}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert len(told.comments(pull)) == 1
 
@@ -288,18 +288,18 @@ async def test_base_changed(told: Story) -> None:
     await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
     head = await alice.push(repository, "feature", {"other.py": "VALUE = 1\n"}, base="next")
     pull = await alice.open_pull_request(repository, "feature", base="main")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     told.comments(pull)
 
     await alice.edit_base(pull, "next")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head, "next").conclusion == "success"
     closed = told.check(repository, head)
     assert (closed.conclusion, closed.title) == ("cancelled", "Another base now")
 
     await alice.edit_base(pull, "main")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert told.check(repository, head, "next").conclusion == "cancelled"
 
@@ -309,7 +309,7 @@ async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
     files = {"auth/session.py": "VALUE = 1\n" * 20, ".github/workflows/x.yml": "on: push\npermissions: {}\njobs: {}\n"}
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     check = told.check(repository, head)
     assert check.conclusion == "action_required"
@@ -322,7 +322,7 @@ async def test_a_missing_test_is_said_only_where_there_are_tests(told: Story, te
     repository, alice = told.repository({"app.py": APP, **tests})
     head = await alice.push(repository, "feature", {"values.py": "VALUE = 1\n" * 40}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     summary = told.check(repository, head).summary or ""
     assert ("40 new lines of source and no test changed" in summary) is bool(tests)
 
@@ -332,7 +332,7 @@ async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:
     files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.py": "# nothing\n" * 20}
     head = await alice.push(repository, "feature", files, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, "Switched off by the repository" in (check.summary or "")) == ("success", True)
 
@@ -343,7 +343,7 @@ async def test_mistake_in_the_configuration_is_annotated(told: Story) -> None:
         repository, "feature", {".github/forge.yml": "review:\n  drafts: true\n  max_coments: 3\n"}, base="main"
     )
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.gates(pull) == ["protected_paths"]
     [check] = told.github.check_runs(repository, head, "Forge / config")
     assert check.conclusion == "failure"
@@ -356,18 +356,18 @@ async def test_the_configuration_is_deleted(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
     head = await alice.push(repository, "feature", {".github/forge.yml": None}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     [check] = told.github.check_runs(repository, head, "Forge / config")
     assert check.conclusion == "success"
     assert "review.drafts" in (check.summary or "")
     assert told.gates(pull) == ["protected_paths"]
 
     await alice.merge(pull)
-    await told.rest()
-    assert told.closed_gates(pull) == ["protected_paths: Void: there is nothing left to decide"]
+    await told.settle()
+    assert told.gate_outcomes(pull) == ["protected_paths: Void: there is nothing left to decide"]
     head = await alice.push(repository, "draft", {"app.py": BROKEN}, base="main")
     await alice.open_pull_request(repository, "draft", draft=True)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).title == "Not reviewed"
 
 
@@ -376,11 +376,11 @@ async def test_a_head_that_forge_pushed_itself_is_reviewed_like_any_other(told: 
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     github = told.github
     forge = Actor(github.app.bot, github.app)
     head = commit_files(github.world, repository, forge, "feature", [Commit("Fix it", {"app.py": BROKEN})])
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert len(told.comments(pull)) == 1
     assert len(await told.runs()) == 2
@@ -390,7 +390,7 @@ async def test_dry_run_posts_no_comments(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {dry_run: true}\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "failure"
     assert told.reviews(pull) == []
 
@@ -400,13 +400,13 @@ async def test_only_left_out_files_are_changed(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": filters})
     head = await alice.push(repository, "feature", {"docs/example.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
     assert "leaves out every file" in (check.summary or "")
 
     more = await alice.push(repository, "feature", {"app.py": BROKEN})
-    await told.rest()
+    await told.settle()
     check = told.check(repository, more)
     assert check.conclusion == "failure"
     assert "docs/example.py" in (check.summary or "")
@@ -420,10 +420,10 @@ async def test_order_of_imports_knows_the_projects_own_packages(told: Story) -> 
     good = "import os\n\nimport pytest\n\nimport shop\n\nprint(os, pytest, shop)\n"
     head = await alice.push(repository, "feature", {"good.py": good}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).title == "Approved: nothing to say"
 
     head = await alice.push(repository, "feature", {"bad.py": good.replace("pytest\n\nimport", "pytest\nimport")})
-    await told.rest()
+    await told.settle()
     assert "ruff/I001" in (told.check(repository, head).summary or "")
     told.comments(pull)

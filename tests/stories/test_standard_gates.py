@@ -4,32 +4,32 @@ import pytest
 
 from domain.config.configuration import Configuration
 from domain.config.configuration import Gate as Configured
-from domain.gates import STANDARD, GateState
+from domain.gates import STANDARD_GATES, GateState
 from domain.runs.run import Phase, Run, Trigger
 from domain.verdicts import Reason
 from memory.db.tables import PullRequestRow
 from memory.gates import gates
-from pipeline.gates.ask import ask
-from safety.gates import request
+from pipeline.gates.ask import open_gate
+from safety.gates import build_request
 from simulator import User
 from simulator.state import Issue, PullRequest, Repository, Role
 from tests.stories.driver import Story
 
-LATER = [name for name in STANDARD if name not in {"human_review", "security_findings", "protected_paths"}]
+LATER = [name for name in STANDARD_GATES if name not in {"human_review", "security_findings", "protected_paths"}]
 
 
-async def waiting(told: Story) -> tuple[Repository, PullRequest, Run]:
+async def start_waiting_run(told: Story) -> tuple[Repository, PullRequest, Run]:
     """A run that waits for people, so that it still owns its pull request."""
     repository, alice = told.repository({"README.md": "# Shop\n"})
     await alice.push(repository, "feature", {"CODEOWNERS": "* @alice\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.gates(pull) == ["protected_paths"]
     [row] = await told.runs()
     return repository, pull, row.as_run()
 
 
-def somebody(told: Story, repository: Repository, role: Role) -> User:
+def add_user(told: Story, repository: Repository, role: Role) -> User:
     person = told.github.user(f"{role}er")
     told.github.grant(repository, person, role)
     return person
@@ -37,24 +37,26 @@ def somebody(told: Story, repository: Repository, role: Role) -> User:
 
 @pytest.mark.parametrize("name", LATER)
 async def test_gate_of_a_phase_to_come(told: Story, name: str) -> None:
-    repository, pull, run = await waiting(told)
+    repository, pull, run = await start_waiting_run(told)
     services = told.forge.services
-    role: Role = "maintain" if STANDARD[name].role == "maintain" else "write"
+    role: Role = "maintain" if STANDARD_GATES[name].role == "maintain" else "write"
     reason = Reason(code="test", text="something happened", value=3, threshold=2)
-    asked = await ask(services, run, request(name, Phase.testing, "s", "What now?", [reason], Configuration()))
+    asked = await open_gate(
+        services, run, build_request(name, Phase.testing, "s", "What now?", [reason], Configuration())
+    )
     assert set(told.gates(pull)) == {"protected_paths", name}
     [check] = told.github.check_runs(repository, run.head_sha, f"Forge / gate: {name}")
     assert (check.conclusion, len(check.actions)) == ("action_required", 3)
     assert "something happened" in (check.summary or "")
 
-    below = somebody(told, repository, "write" if role == "maintain" else "triage")
+    below = add_user(told, repository, "write" if role == "maintain" else "triage")
     told.clock.move(seconds=2)
     await below.comment(pull, f"/forge approve {name}")
-    await told.rest()
+    await told.settle()
     assert "needs the role" in told.answers(pull)[-1].body
 
-    await somebody(told, repository, role).comment(pull, f"/forge reject {name} not like this")
-    await told.rest()
+    await add_user(told, repository, role).comment(pull, f"/forge reject {name} not like this")
+    await told.settle()
     assert "is rejected" in told.answers(pull)[-1].body
     decided = await gates.get(services.database, asked.id)
     assert decided is not None
@@ -62,38 +64,38 @@ async def test_gate_of_a_phase_to_come(told: Story, name: str) -> None:
 
 
 async def test_who_asked_for_a_deployment_does_not_approve_it(told: Story) -> None:
-    _, pull, run = await waiting(told)
+    _, pull, run = await start_waiting_run(told)
     repository = pull.repository
     asker = told.github.user("alice")
     told.github.grant(repository, asker, "maintain")
-    somebody(told, repository, "maintain")
-    wanted = request("production_deploy", Phase.deployment, "s", "Deploy?", [], Configuration())
-    await ask(told.forge.services, run, wanted)
+    add_user(told, repository, "maintain")
+    wanted = build_request("production_deploy", Phase.deployment, "s", "Deploy?", [], Configuration())
+    await open_gate(told.forge.services, run, wanted)
     assert "production_deploy" in told.gates(pull)
     told.clock.move(seconds=2)
     await asker.comment(pull, "/forge approve production_deploy")
-    await told.rest()
+    await told.settle()
     assert "not for who asked for it" in told.answers(pull)[-1].body
 
 
 async def test_without_a_pull_request_the_comment_asks_alone(told: Story) -> None:
-    repository, pull, run = await waiting(told)
+    repository, pull, run = await start_waiting_run(told)
     alice = told.github.user("alice")
     issue: Issue = await alice.open_issue(repository, "Add a cart", "Please.")
     on_issue = run.model_copy(update={"number": issue.number, "trigger": Trigger.issue})
     configured = Configuration(
         gates={"architecture_approval": Configured(timeout="2h", escalate=("octo-org/architects",))}
     )
-    wanted = request("architecture_approval", Phase.planning, "plan", "Is this the way?", [], configured)
+    wanted = build_request("architecture_approval", Phase.planning, "plan", "Is this the way?", [], configured)
     await _own(told, on_issue)
-    gate = await ask(told.forge.services, on_issue, wanted)
+    gate = await open_gate(told.forge.services, on_issue, wanted)
     [comment] = [each for each in told.github.comments(issue) if each.user is told.github.app.bot]
     assert comment.body.startswith("**Forge asks: architecture_approval**")
     assert told.github.check_runs(repository, run.head_sha, "Forge / gate: architecture_approval") == []
 
     told.clock.move(seconds=2)
     await alice.comment(issue, "/forge approve with: keep it small")
-    await told.rest()
+    await told.settle()
     decided = await gates.get(told.forge.services.database, gate.id)
     assert decided is not None
     assert (decided.state, decided.conditions) == (GateState.approved, "keep it small")

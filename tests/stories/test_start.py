@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from domain.errors import ForgeError
-from tests.databases import fresh
-from tests.stories.driver import NO_MODEL, PATIENT, story
+from tests.databases import create_database
+from tests.stories.driver import NO_MODEL, PATIENT, open_story
 
 
 async def test_a_port_in_use(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 
 async def test_a_database_of_a_later_version(tmp_path: Path) -> None:
-    url = fresh("sqlite", tmp_path)
+    url = create_database("sqlite", tmp_path)
     with sqlite3.connect(tmp_path / "forge.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.close()
@@ -58,9 +58,9 @@ async def test_a_database_of_a_later_version(tmp_path: Path) -> None:
 
 async def _refusal(folder: Path, **settings: object) -> str:
     """Why a Forge with these settings does not start."""
-    url = str(settings.pop("database_url", None) or fresh("sqlite", folder))
+    url = str(settings.pop("database_url", None) or create_database("sqlite", folder))
     with pytest.raises(ForgeError) as caught:
-        async with story(url, folder, PATIENT, NO_MODEL, **settings):
+        async with open_story(url, folder, PATIENT, NO_MODEL, **settings):
             pass
     told = str(caught.value)
     assert "\n" not in told

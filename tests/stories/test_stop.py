@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from bot.app import served
+from bot.app import serve
 from tests.stories.driver import Story
 
 _ASKED = b"GET /healthz HTTP/1.1\r\nHost: forge\r\n\r\n"
@@ -25,7 +25,7 @@ _ANSWERED, _RESET, _REFUSED = "answered", "reset", "refused"
 async def test_who_connects_as_it_stops(told: Story, turns: int, expected: set[str]) -> None:
     """:param turns: of the event loop from the beginning of the end until somebody connects."""
     came: asyncio.Future[socket.socket | None] = asyncio.get_running_loop().create_future()
-    async with served(told.forge) as port:
+    async with serve(told.forge) as port:
         _come(came, port, turns)
     client = await came
     became = _REFUSED if client is None else await asyncio.to_thread(_became, client)

@@ -2,80 +2,80 @@
 
 from agents.llm.scripted import Says, ScriptedModel, Stalls
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, patches, proposed
-from tests.stories.test_planning import Asked, opened, plan
+from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, patches
+from tests.stories.test_planning import IssueScene, open_issue, plan
 
 HELP = "help_needed"
 
 
-async def begun(read: Story, model: ScriptedModel, *replies: object) -> Asked:
-    asked = await opened(read)
+async def start_issue(read: Story, model: ScriptedModel, *replies: object) -> IssueScene:
+    asked = await open_issue(read)
     model.when("Discounts", plan())
     model.when(TASK, *replies)  # pyright: ignore[reportArgumentType]
     return asked
 
 
-def planned(model: ScriptedModel) -> int:
+def count_plans(model: ScriptedModel) -> int:
     """How often the planner was asked."""
     return sum("== issue 1 by" in call.content for call in model.calls)
 
 
 async def test_a_run_that_was_stopped_goes_on(read: Story, model: ScriptedModel) -> None:
     """What was answered before is not asked, nor paid for, again; the comment says where it stands now."""
-    asked = await begun(read, model, patches(DIFF, TEST), Stalls(20.0), DONE)
+    asked = await start_issue(read, model, patches(DIFF, TEST), Stalls(20.0), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
     while sum(TASK in call.content for call in model.calls) < 2:
-        await read.begun(1)
-    await asked.says(asked.alice, "/forge cancel")
+        await read.wait_for_runs(1)
+    await asked.comment(asked.alice, "/forge cancel")
     assert "a person stopped it" in asked.status
     before = len(model.calls)
-    said = await asked.says(asked.alice, "/forge resume")
+    said = await asked.comment(asked.alice, "/forge resume")
     assert "The run continues with what it has" in said
-    assert planned(model) == 1
+    assert count_plans(model) == 1
     assert len([call for call in model.calls[before:] if TASK in call.content]) == 1
-    assert not proposed(asked).draft
+    assert not get_pull_request(asked).draft
     assert "Forge proposed a change for this issue" in asked.status
     [run] = [each for each in await read.runs() if each.trigger == "issue"]
     assert (run.state, run.reason) == ("completed", "proposed")
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))
 
 
 async def test_what_was_rejected_is_asked_again(read: Story, model: ScriptedModel) -> None:
-    asked = await begun(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
-    await asked.says(asked.alice, "/forge run")
-    await asked.says(asked.alice, "/forge reject help_needed Not now")
+    asked = await start_issue(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge reject help_needed Not now")
     assert "does not get on" in asked.status
-    await asked.says(asked.alice, "/forge resume")
+    await asked.comment(asked.alice, "/forge resume")
     assert read.gates(asked.issue) == [HELP]
-    await asked.says(asked.alice, "/forge approve")
-    assert not proposed(asked).draft
-    read.comments(proposed(asked))
+    await asked.comment(asked.alice, "/forge approve")
+    assert not get_pull_request(asked).draft
+    read.comments(get_pull_request(asked))
 
 
 async def test_the_failed_phase_is_done_anew(read: Story, model: ScriptedModel) -> None:
     """Another run, with the plan of the one that failed."""
-    asked = await begun(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
-    await asked.says(asked.alice, "/forge run")
-    await asked.says(asked.alice, "/forge reject help_needed Not now")
-    assert "Forge proposed a change for this issue" in await asked.says(asked.alice, "/forge retry")
-    assert planned(model) == 1
-    assert not proposed(asked).draft
+    asked = await start_issue(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge reject help_needed Not now")
+    assert "Forge proposed a change for this issue" in await asked.comment(asked.alice, "/forge retry")
+    assert count_plans(model) == 1
+    assert not get_pull_request(asked).draft
     assert sorted(each.state for each in await read.runs() if each.trigger == "issue") == ["completed", "failed"]
-    read.comments(proposed(asked))
+    read.comments(get_pull_request(asked))
 
 
 async def test_there_is_nothing_to_take_up(read: Story, model: ScriptedModel) -> None:
-    asked = await begun(read, model, patches(DIFF, TEST), DONE)
-    assert "no run of this issue ended before it was through" in await asked.says(asked.alice, "/forge resume")
-    await asked.says(asked.alice, "/forge run")
-    assert "no run of this issue ended before it was through" in await asked.says(asked.alice, "/forge retry")
+    asked = await start_issue(read, model, patches(DIFF, TEST), DONE)
+    assert "no run of this issue ended before it was through" in await asked.comment(asked.alice, "/forge resume")
+    await asked.comment(asked.alice, "/forge run")
+    assert "no run of this issue ended before it was through" in await asked.comment(asked.alice, "/forge retry")
     mallory = read.github.user("mallory")
-    assert "needs the role" in await asked.says(mallory, "/forge resume")
-    read.comments(proposed(asked))
+    assert "needs the role" in await asked.comment(mallory, "/forge resume")
+    read.comments(get_pull_request(asked))
 
 
 async def test_a_waiting_run_needs_no_help_to_go_on(read: Story, model: ScriptedModel) -> None:
-    asked = await begun(read, model, Says("Hm."))
-    await asked.says(asked.alice, "/forge run")
-    assert "its run goes on" in await asked.says(asked.alice, "/forge resume")
+    asked = await start_issue(read, model, Says("Hm."))
+    await asked.comment(asked.alice, "/forge run")
+    assert "its run goes on" in await asked.comment(asked.alice, "/forge resume")
     assert read.gates(asked.issue) == [HELP]

@@ -5,7 +5,7 @@ import pytest
 from agents.llm.scripted import Fails, ScriptedModel
 from simulator.gitstore import FileContent
 from tests.stories.driver import Story
-from tests.stories.test_acting import acted, at_level, later, opened
+from tests.stories.test_acting import at_level, jump_ahead, list_actions, open_pull_request
 
 BROKEN = {
     "web/cart.js": "function total( {\n  return eval(input)\n",
@@ -18,20 +18,22 @@ BROKEN = {
 async def test_what_nobody_read_is_never_approved(told: Story, level: int) -> None:
     repository, alice, _ = await at_level(told, level)
     told.github.protect(repository, "main", [], approvals=1)
-    pull, head = await opened(told, repository, alice, BROKEN)
-    await later(told, hours=10)
+    pull, head = await open_pull_request(told, repository, alice, BROKEN)
+    await jump_ahead(told, hours=10)
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 3 files")
     for path in BROKEN:
         assert f"  - {path}" in (check.summary or "").replace("`", "")
     assert "With a model set up" in (check.summary or "")
-    assert (pull.state, await acted(told), told.reviews(pull)) == ("open", [], [])
+    assert (pull.state, await list_actions(told), told.reviews(pull)) == ("open", [], [])
 
 
 async def test_what_a_linter_of_its_language_read_is_approved(told: Story) -> None:
     repository, alice, _ = await at_level(told, 4)
-    pull, head = await opened(told, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"})
-    await later(told, minutes=11)
+    pull, head = await open_pull_request(
+        told, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"}
+    )
+    await jump_ahead(told, minutes=11)
     assert told.check(repository, head).conclusion == "success"
     told.answers(pull)
     assert pull.merged_at is not None
@@ -40,10 +42,12 @@ async def test_what_a_linter_of_its_language_read_is_approved(told: Story) -> No
 async def test_one_file_that_nobody_read_keeps_all_from_being_merged(told: Story) -> None:
     """A picture and a lock file hold no source, so the check succeeds; nobody looked into them all the same."""
     repository, alice, _ = await at_level(told, 4)
-    pull, head = await opened(told, repository, alice, {"logo.png": "PNG\0", "uv.lock": "a\n", "README.md": "# A\n"})
-    await later(told, hours=10)
+    pull, head = await open_pull_request(
+        told, repository, alice, {"logo.png": "PNG\0", "uv.lock": "a\n", "README.md": "# A\n"}
+    )
+    await jump_ahead(told, hours=10)
     assert told.check(repository, head).conclusion == "success"
-    assert (pull.state, await acted(told), told.reviews(pull)) == ("open", [], [])
+    assert (pull.state, await list_actions(told), told.reviews(pull)) == ("open", [], [])
 
 
 @pytest.mark.parametrize(
@@ -66,42 +70,42 @@ async def test_t_r13_what_runs_unseen_is_not_approved(told: Story, files: dict[s
     repository, alice, _ = await at_level(told, 4)
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
-    await later(told, hours=10)
+    await told.settle()
+    await jump_ahead(told, hours=10)
     told.gates(pull)
     assert told.check(repository, head).conclusion in {"neutral", "action_required"}
-    assert (pull.state, await acted(told)) == ("open", [])
+    assert (pull.state, await list_actions(told)) == ("open", [])
 
 
 async def test_a_repository_may_have_a_person_asked_about_it(told: Story) -> None:
     repository, alice, carol = await at_level(told, 4, "review: {unread: ask, model: never}\n")
-    pull, head = await opened(told, repository, alice, BROKEN)
+    pull, head = await open_pull_request(told, repository, alice, BROKEN)
     assert told.check(repository, head).conclusion == "action_required"
     assert told.gates(pull) == ["human_review"]
     told.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve")
-    await told.rest()
+    await told.settle()
     told.answers(pull)
-    told.closed_gates(pull)
+    told.gate_outcomes(pull)
     assert told.check(repository, head).conclusion == "success"
-    await later(told, hours=10)
-    assert (pull.state, await acted(told)) == ("open", [])
+    await jump_ahead(told, hours=10)
+    assert (pull.state, await list_actions(told)) == ("open", [])
 
 
 async def test_a_repository_may_let_it_pass_and_still_nothing_is_done_unasked(told: Story) -> None:
     repository, alice, _ = await at_level(told, 4, "review: {unread: approve}\n")
-    pull, head = await opened(told, repository, alice, BROKEN)
+    pull, head = await open_pull_request(told, repository, alice, BROKEN)
     check = told.check(repository, head)
     assert check.conclusion == "success"
     assert "main.go" in (check.summary or "")
-    await later(told, hours=10)
-    assert (pull.state, await acted(told), told.reviews(pull)) == ("open", [], [])
+    await jump_ahead(told, hours=10)
+    assert (pull.state, await list_actions(told), told.reviews(pull)) == ("open", [], [])
 
 
 async def test_a_model_that_is_set_up_reads_every_change_of_source(read: Story, model: ScriptedModel) -> None:
     repository, alice, _ = await at_level(read, 4)
-    pull, head = await opened(read, repository, alice, BROKEN)
-    await later(read, minutes=11)
+    pull, head = await open_pull_request(read, repository, alice, BROKEN)
+    await jump_ahead(read, minutes=11)
     check = read.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
     assert all(path in model.calls[0].content for path in BROKEN)
@@ -112,14 +116,14 @@ async def test_a_model_that_is_set_up_reads_every_change_of_source(read: Story, 
 async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(read: Story, model: ScriptedModel) -> None:
     model.when("eval(input)", Fails(400))
     repository, alice = read.repository({"README.md": "# Shop\n"})
-    pull, head = await opened(read, repository, alice, {"cart.js": "eval(input)\n", "b.js": "b()\n"})
+    pull, head = await open_pull_request(read, repository, alice, {"cart.js": "eval(input)\n", "b.js": "b()\n"})
     assert read.check(repository, head).conclusion == "action_required"
     assert read.gates(pull) == ["human_review"]
     asked = len(model.calls)
 
     model.when("eval(input)", {"findings": []})
     head = await alice.push(repository, "feature", {"c.js": "c()\n"})
-    await read.rest()
+    await read.settle()
     read.questions(pull)
     assert [("cart.js" in call.content, "c.js" in call.content) for call in model.calls[asked:]] == [(True, True)]
     assert read.check(repository, head).conclusion == "success"
@@ -128,10 +132,10 @@ async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(read: St
 async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(read: Story, model: ScriptedModel) -> None:
     repository, alice = read.repository({"README.md": "# Shop\n"})
     marked = {".gitattributes": "*.js linguist-generated\n", "a.js": "harmless()\n"}
-    pull, _ = await opened(read, repository, alice, marked)
+    pull, _ = await open_pull_request(read, repository, alice, marked)
     asked = len(model.calls)
     await alice.push(repository, "feature", {"a.js": "harmless()\nevil()\n"})
-    await read.rest()
+    await read.settle()
     read.questions(pull)
     assert any("evil()" in call.content for call in model.calls[asked:])
 
@@ -140,12 +144,12 @@ async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(read: Story, mode
     """The author merges the base and keeps the own tree: the head's files are as they were, and the fix is gone."""
     old = "".join(f"line_{number}();\n" for number in range(40))
     repository, alice, carol = await at_level(read, 0, files={"a.js": old})
-    pull, head = await opened(read, repository, alice, {"a.js": old.replace("line_2()", "line_two()")})
+    pull, head = await open_pull_request(read, repository, alice, {"a.js": old.replace("line_2()", "line_two()")})
     fixed = await carol.push(repository, "main", {"a.js": old.replace("line_30()", "check_permission();\nline_30()")})
     asked, kept, now = len(model.calls), repository.git.commit(head).tree, read.clock.now()
     merged = repository.git.commit_tree(kept, [head, fixed], "Merge main", "alice <alice@example.com>", now)
     await alice.reset_branch(repository, "feature", merged)
-    await read.rest()
+    await read.settle()
     read.questions(pull)
     assert any("-check_permission();" in call.content for call in model.calls[asked:])
 
@@ -153,7 +157,7 @@ async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(read: Story, mode
 async def test_what_a_line_hides_from_the_model_is_not_read(read: Story, model: ScriptedModel) -> None:
     repository, alice = read.repository({"README.md": "# Shop\n"})
     sly = {"a.js": f"x = 1;{' ' * 2000}evil()\n", "b.js": "const { a, \u3164 } = q; run([a, \u3164])\n"}
-    pull, head = await opened(read, repository, alice, sly)
+    pull, head = await open_pull_request(read, repository, alice, sly)
     check = read.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
     assert "const { a, <U+3164> } = q" in model.calls[0].content
@@ -168,21 +172,21 @@ async def test_t_r13_what_is_masked_or_removed_hides_nothing(read: Story, model:
         "b.js": "/* Cookie: a=b1234567 */ evil()\n",
         "c.js": "function f(user) {\n}\n",
     }
-    pull, head = await opened(read, repository, alice, sly)
+    pull, head = await open_pull_request(read, repository, alice, sly)
     assert "2+require('child_process').exec('id')" in model.calls[0].content
     assert "-  require_login(user);" in model.calls[0].content
-    await later(read, hours=10)
+    await jump_ahead(read, hours=10)
     check = read.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
     said = (check.summary or "").replace("`", "")
     assert "  - b.js: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
     assert "With a model set up" not in said
-    assert (pull.state, await acted(read), read.reviews(pull)) == ("open", [], [])
+    assert (pull.state, await list_actions(read), read.reviews(pull)) == ("open", [], [])
 
 
 async def test_a_model_may_be_required_or_kept_out(told: Story) -> None:
     repository, alice, _ = await at_level(told, 4, "review: {model: always}\n")
-    pull, head = await opened(told, repository, alice, {"app.py": "VALUE = 2\n"})
+    pull, head = await open_pull_request(told, repository, alice, {"app.py": "VALUE = 2\n"})
     check = told.check(repository, head)
     assert check.conclusion == "action_required"
     assert "review.model: always" in (check.summary or "")
@@ -192,9 +196,9 @@ async def test_a_model_may_be_required_or_kept_out(told: Story) -> None:
 @pytest.mark.parametrize("said", ["never", "false"])
 async def test_no_code_leaves_where_the_repository_forbids_it(read: Story, model: ScriptedModel, said: str) -> None:
     repository, alice, _ = await at_level(read, 0, f"review: {{model: {said}}}\n")
-    pull, head = await opened(read, repository, alice, BROKEN)
+    pull, head = await open_pull_request(read, repository, alice, BROKEN)
     await alice.comment(pull, "/forge review full")
-    await read.rest()
+    await read.settle()
     read.answers(pull)
     assert read.check(repository, head).conclusion == "neutral"
     assert model.calls == []
@@ -203,7 +207,7 @@ async def test_no_code_leaves_where_the_repository_forbids_it(read: Story, model
 async def test_a_model_that_the_provider_refuses_is_said_in_the_check(read: Story, model: ScriptedModel) -> None:
     model.when("cart.js", Fails(404))
     repository, alice, _ = await at_level(read, 0)
-    pull, head = await opened(read, repository, alice, BROKEN)
+    pull, head = await open_pull_request(read, repository, alice, BROKEN)
     check = read.check(repository, head)
     assert check.conclusion == "action_required"
     assert "its provider does not know this model (HTTP 404). Name another one in FORGE_FAST_MODEL." in (

@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 
 from simulator import Simulator
-from tests.databases import fresh
+from tests.databases import create_database
 
 
 async def test_a_worker_answers_the_health_check_and_takes_no_webhooks(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ async def test_a_worker_answers_the_health_check_and_takes_no_webhooks(tmp_path:
             "FORGE_APP_ID": str(github.app.id),
             "FORGE_PRIVATE_KEY": github.app.private_key_pem,
             "FORGE_WEBHOOK_SECRET": "a-webhook-secret",
-            "FORGE_DATABASE_URL": fresh("sqlite", tmp_path),
+            "FORGE_DATABASE_URL": create_database("sqlite", tmp_path),
             "FORGE_DATA_DIR": str(tmp_path / "data"),
             "FORGE_PORT": "0",
             "FORGE_LOG_FORMAT": "json",

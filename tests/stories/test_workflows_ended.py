@@ -8,14 +8,14 @@ from memory.deliveries import deliveries
 from simulator.state import Repository
 from tests.stories.driver import Story
 from tests.stories.test_issue import DIFF
-from tests.stories.test_proving import ASKS, asked_for
+from tests.stories.test_proving import ASKS, propose_diffs
 
 
 async def _outcomes(told: Story, repository: Repository, sha: str, conclusion: str) -> list[tuple[str, str, str]]:
     """What became of all that GitHub says about a workflow on a head."""
     before = len(told.github.deliveries)
     told.github.run_workflow(repository, sha, "CI", {"test": (conclusion, "")})
-    await told.rest()
+    await told.settle()
     found: list[tuple[str, str, str]] = []
     for sent in told.github.deliveries[before:]:
         row = await deliveries.find(told.forge.services.database, sent.guid)
@@ -31,7 +31,7 @@ async def test_the_ends_of_workflows_are_taken_up(told: Story, conclusion: str) 
     repository, alice = told.repository({"app.py": "x = 1\n"})
     head = await alice.push(repository, "feature", {"app.py": "x = 2\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     ends = [("check_suite", "completed"), ("workflow_run", "completed")]
     ours = await _outcomes(told, repository, head, conclusion)
@@ -44,11 +44,11 @@ async def test_the_ends_of_workflows_are_taken_up(told: Story, conclusion: str) 
 @pytest.mark.parametrize("read", ["sqlite"], indirect=True)
 async def test_the_run_that_proposed_the_head_looks_anew(read: Story, model: ScriptedModel) -> None:
     """It waits for a person meanwhile, and goes on waiting."""
-    asked, pull = await asked_for(read, model, DIFF, **ASKS)
+    asked, pull = await propose_diffs(read, model, DIFF, **ASKS)
     read.questions(pull)
     run = next(each for each in await read.runs() if each.trigger == "issue")
     read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
-    await read.rest()
+    await read.settle()
     ends = [sent.guid for sent in read.github.deliveries if sent.event in {"check_suite", "workflow_run"}][-2:]
     async with read.forge.services.database.transaction() as session:
         query = text("SELECT workflow_uuid FROM workflow_status WHERE workflow_uuid LIKE :of_run")

@@ -10,9 +10,9 @@ import pytest
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from bot.app import Patience
-from tests.databases import Backend, drop, fresh
-from tests.invariants import violations
-from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, story
+from tests.databases import Backend, create_database, drop_database
+from tests.invariants import find_violations
+from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, open_story
 from tests.unit.workspace.remotes import Author
 
 SETTLING = max(0.9, 1.5 * LAG)  # seconds until GitHub shows what was written
@@ -58,12 +58,12 @@ async def hurried(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
 async def _story(
     backend: Backend, folder: Path, patience: Patience, models: Models = NO_MODEL
 ) -> AsyncGenerator[Story]:
-    url = fresh(backend, folder)
-    async with story(url, folder, patience, models) as started:
+    url = create_database(backend, folder)
+    async with open_story(url, folder, patience, models) as started:
         yield started
-        await started.rest()
-        assert not await violations(started.github, started.forge.services.database)
-    drop(url)
+        await started.settle()
+        assert not await find_violations(started.github, started.forge.services.database)
+    drop_database(url)
 
 
 @pytest.fixture

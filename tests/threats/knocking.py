@@ -31,7 +31,7 @@ def new_guid() -> str:
     return str(uuid.uuid4())
 
 
-async def knock(
+async def send_webhook(
     url: str,
     body: bytes | BytesIO | AsyncIterator[bytes],
     *,
@@ -58,13 +58,13 @@ async def knock(
         return Answer(response.status, (await response.text()).strip())
 
 
-def door(story: Story) -> str:
+def webhook_url(story: Story) -> str:
     """Where the story's Forge takes webhooks."""
     assert story.github.webhook_url is not None
     return story.github.webhook_url
 
 
-async def opened(story: Story, full_name: str = "octo-org/shop") -> tuple[PullRequest, bytes]:
+async def open_unannounced(story: Story, full_name: str = "octo-org/shop") -> tuple[PullRequest, bytes]:
     """A pull request nobody told Forge about, and the body of the webhook that would."""
     repository, alice = story.repository({"app.py": "print()\n"}, full_name)
     await story.github.settle()
@@ -75,12 +75,12 @@ async def opened(story: Story, full_name: str = "octo-org/shop") -> tuple[PullRe
     return pull, story.github.deliveries[-1].raw
 
 
-def changed(body: bytes, **values: object) -> bytes:
+def replace_fields(body: bytes, **values: object) -> bytes:
     """The payload with other values at the top."""
     return json.dumps({**json.loads(body), **values}).encode()
 
 
-async def raw(port: int, request: bytes, drip: bytes = b"", pause: float = 0.05) -> bytes:
+async def send_raw(port: int, request: bytes, drip: bytes = b"", pause: float = 0.05) -> bytes:
     """Send bytes as they are, then ``drip`` byte by byte; what came back until the connection was closed."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)

@@ -8,7 +8,7 @@ from simulator.faults import Moment, RequestInfo
 from tests.stories.driver import Story
 
 
-def after_first_write(told: Story, act: Callable[[], Awaitable[None]], path: str = "", said: str | None = None) -> None:
+def act_after_write(told: Story, act: Callable[[], Awaitable[None]], path: str = "", said: str | None = None) -> None:
     """Act once, after the first such write took effect and before Forge hears of it.
 
     :param path: a regular expression.

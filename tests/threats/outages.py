@@ -23,13 +23,13 @@ connection.rollback()
 @asynccontextmanager
 async def outage(url: str) -> AsyncGenerator[None]:
     """SQLite is locked by another process; PostgreSQL refuses everyone."""
-    taken = _locked(url) if url.startswith("sqlite") else _closed(url)
+    taken = _lock(url) if url.startswith("sqlite") else _close(url)
     async with taken:
         yield
 
 
 @asynccontextmanager
-async def _locked(url: str) -> AsyncGenerator[None]:
+async def _lock(url: str) -> AsyncGenerator[None]:
     pipe = asyncio.subprocess.PIPE
     file = url.removeprefix("sqlite:///")
     other = await asyncio.create_subprocess_exec(sys.executable, "-c", _LOCK, file, stdin=pipe, stdout=pipe)
@@ -44,7 +44,7 @@ async def _locked(url: str) -> AsyncGenerator[None]:
 
 
 @asynccontextmanager
-async def _closed(url: str) -> AsyncGenerator[None]:
+async def _close(url: str) -> AsyncGenerator[None]:
     name = sql.Identifier(make_url(url).database or "")
     await administer(url, sql.SQL("ALTER DATABASE {} WITH ALLOW_CONNECTIONS false").format(name))
     await disconnect(url)

@@ -6,13 +6,13 @@ Each run reserves 15 cents of a daily dollar, waits a little, and settles. Print
 import asyncio
 import sys
 
-from domain.money import MICRO, Limits, Outcome, Receipt, Refusal, micro
+from domain.money import MICRO, CallOutcome, Limits, Receipt, Refusal, to_micro
 from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
 from memory.db.engine import Database
-from memory.reservations.reservations import StoredPurse
+from memory.reservations.reservations import PhaseBudget
 from tests.clock import MovableClock
 
-WANTED = micro("0.15")
+WANTED = to_micro("0.15")
 LIMITS = Limits(day=MICRO)
 
 
@@ -30,17 +30,17 @@ def run(name: str) -> Run:
     )
 
 
-async def compete(url: str, worker: int, runs: int) -> int:
+async def race(url: str, worker: int, runs: int) -> int:
     """How many of the runs of this worker got their money."""
     database = Database(url)
 
     async def one(index: int) -> int:
-        purse = StoredPurse(database, run(f"run-{worker}-{index}"), Phase.review, LIMITS, MovableClock())
+        purse = PhaseBudget(database, run(f"run-{worker}-{index}"), Phase.review, LIMITS, MovableClock())
         got = await purse.reserve("ask", "m", WANTED)
         if isinstance(got, Refusal):
             return 0
         await asyncio.sleep(0.01)
-        await purse.settle(got, Receipt(outcome=Outcome.answered, amount=WANTED))
+        await purse.settle(got, Receipt(outcome=CallOutcome.answered, amount=WANTED))
         return 1
 
     let_through = sum(await asyncio.gather(*map(one, range(runs))))
@@ -49,4 +49,4 @@ async def compete(url: str, worker: int, runs: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(str(asyncio.run(compete(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))))
+    sys.stdout.write(str(asyncio.run(race(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))))

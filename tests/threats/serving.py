@@ -17,16 +17,16 @@ from sqlalchemy import text
 from memory.db.engine import Database
 from simulator import Simulator
 from simulator.webhooks import Delivery
-from tests.databases import Backend, drop, fresh
-from tests.invariants import violations
-from tests.resting import still_open
+from tests.databases import Backend, create_database, drop_database
+from tests.invariants import find_violations
+from tests.resting import find_unfinished
 from tests.stories.driver import SECRET
 
 PATIENCE = 60.0  # seconds
-_COMMAND = [sys.executable, "-c", "from bot.cli import main; main()", "serve"]
+_COMMAND = [sys.executable, "-c", "from bot.__main__ import main; main()", "serve"]
 
 
-class Serving:
+class ForgeProcess:
     """One `forge serve`, and the GitHub it works for."""
 
     def __init__(self, github: Simulator, url: str, folder: Path, more: Mapping[str, str]) -> None:
@@ -95,7 +95,7 @@ class Serving:
         await self._log
         return code
 
-    async def ended(self) -> int:
+    async def wait_for_exit(self) -> int:
         """Wait until it ends by itself; its exit code."""
         assert self._process is not None
         return await asyncio.wait_for(self._process.wait(), PATIENCE)
@@ -112,30 +112,30 @@ class Serving:
     async def redeliver(self) -> None:
         """What an operator, or Forge itself, asks GitHub for after an outage."""
         await self.github.settle()
-        for delivery in self.unanswered():
+        for delivery in self.find_unanswered():
             self.github.hooks.redeliver(delivery)
         await self.github.settle()
 
-    def unanswered(self) -> list[Delivery]:
+    def find_unanswered(self) -> list[Delivery]:
         """The first attempt of each delivery that no attempt was answered with 2xx."""
         accepted = {each.guid for each in self.github.deliveries if 200 <= each.status_code < 300}
         first = {each.guid: each for each in reversed(self.github.deliveries)}
         return [each for guid, each in first.items() if guid not in accepted]
 
     async def is_working(self) -> bool:
-        return bool(await still_open(self.database, datetime.now(UTC)))
+        return bool(await find_unfinished(self.database, datetime.now(UTC)))
 
-    async def begun(self) -> int:
+    async def count_workflows(self) -> int:
         """How many workflows were begun and have not come to their end."""
         table = "workflow_status" if self.database.dialect == "sqlite" else "dbos.workflow_status"
         async with self.database.transaction() as session:
             return await session.scalar(text(f"SELECT count(*) FROM {table} WHERE status = 'PENDING'")) or 0
 
-    async def rest(self) -> None:
+    async def settle(self) -> None:
         """Wait until everything came to its end."""
         async with asyncio.timeout(PATIENCE):
             await self.github.settle()
-            while await still_open(self.database, datetime.now(UTC)):  # noqa: ASYNC110  # it is another process
+            while await find_unfinished(self.database, datetime.now(UTC)):  # noqa: ASYNC110  # it is another process
                 await asyncio.sleep(0.1)
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
@@ -147,23 +147,23 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(
+async def start_process(
     backend: Backend, folder: Path, more: Mapping[str, str] = {}, password: str = ""
-) -> AsyncGenerator[Serving]:
+) -> AsyncGenerator[ForgeProcess]:
     """A Forge that serves; the invariants are checked after it.
 
     :param more: of its environment.
     :param password: in the address of the database; the tests' PostgreSQL asks for none.
     """
-    url = fresh(backend, folder).replace(":@", f":{password}@")
+    url = create_database(backend, folder).replace(":@", f":{password}@")
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
-        forge = Serving(github, url, folder, more)
+        forge = ForgeProcess(github, url, folder, more)
         await forge.start()
         try:
             yield forge
-            await forge.rest()
-            assert not await violations(github, forge.database)
+            await forge.settle()
+            assert not await find_violations(github, forge.database)
         finally:
             await forge.stop()
             await forge.database.close()
-    drop(url)
+    drop_database(url)

@@ -26,7 +26,7 @@ def case_of(test: str) -> str | None:
     return None if name is None else f"T-{name[1].upper()}{name[2]}"
 
 
-def written_for_cases(folder: Path = FOLDER) -> Mapping[str, list[str]]:
+def find_tests(folder: Path = FOLDER) -> Mapping[str, list[str]]:
     """The names of the tests written for each case, whichever tests are being run."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for file in sorted(folder.rglob("test_*.py")):
@@ -37,7 +37,7 @@ def written_for_cases(folder: Path = FOLDER) -> Mapping[str, list[str]]:
     return found
 
 
-def listed(document: str) -> dict[str, str]:
+def parse_results(document: str) -> dict[str, str]:
     """The result that the table of a document gives for each case.
 
     :raises ValueError: if the document has no table.

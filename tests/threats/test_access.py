@@ -12,7 +12,7 @@ from simulator import User
 from simulator.faults import RequestInfo
 from simulator.state import Installation, PullRequest, Repository
 from tests.stories.driver import Story
-from tests.threats.meanwhile import after_first_write
+from tests.threats.meanwhile import act_after_write
 
 CONFIGURATION = "review: {max_comments: 7}\n"
 APP = "import os\n\n\ndef main():\n    return os.name\n"
@@ -21,25 +21,25 @@ BROKEN = APP.replace("os.name", "os.name + missing")
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
 
-async def known(told: Story, name: str = "octo-org/shop") -> tuple[Repository, User]:
+async def prepare_repository(told: Story, name: str = "octo-org/shop") -> tuple[Repository, User]:
     """A repository that was reviewed before, so that there is something of it to lose."""
     repository, alice = told.repository({"app.py": APP, ".github/forge.yml": CONFIGURATION}, name)
     await alice.push(repository, "before", {"note.md": "1\n"}, base="main")
     await alice.open_pull_request(repository, "before")
-    await told.rest()
+    await told.settle()
     assert repository.id in mirrors(told)
     return repository, alice
 
 
-async def opened(told: Story, repository: Repository, author: User) -> PullRequest:
+async def open_pull_request(told: Story, repository: Repository, author: User) -> PullRequest:
     """A pull request with one blocking finding."""
     await author.push(repository, "feature", {"app.py": BROKEN}, base="main")
     return await author.open_pull_request(repository, "feature")
 
 
-async def reviewed(told: Story, repository: Repository, author: User) -> PullRequest:
-    pull = await opened(told, repository, author)
-    await told.rest()
+async def open_reviewed(told: Story, repository: Repository, author: User) -> PullRequest:
+    pull = await open_pull_request(told, repository, author)
+    await told.settle()
     assert told.check(repository, pull.head_sha).conclusion == "failure"
     assert len(told.comments(pull)) == 1
     return pull
@@ -56,7 +56,7 @@ def mirrors(told: Story) -> set[int]:
     return {int(each.stem) for each in folder.glob("*.git")}
 
 
-async def kept(told: Story, table: type[CheckpointRow] | type[ConfigurationRow]) -> int:
+async def count_rows(told: Story, table: type[CheckpointRow] | type[ConfigurationRow]) -> int:
     async with told.forge.services.database.transaction() as session:
         return await session.scalar(select(func.count()).select_from(table)) or 0
 
@@ -65,13 +65,13 @@ def act_on(told: Story, act: Callable[[], object], when: str) -> None:
     async def now() -> None:
         act()
 
-    after_first_write(told, now, said=when)
+    act_after_write(told, now, said=when)
 
 
 async def assert_ended(told: Story) -> None:
     """The newest run ended because access was lost: by the news of it, or by what GitHub refused before that came."""
-    await told.rest()
-    await told.rest()
+    await told.settle()
+    await told.settle()
     run = (await told.runs())[0]
     assert run.state in {"cancelled", "failed"}
     assert run.reason == "access_lost"
@@ -82,7 +82,7 @@ async def assert_ended(told: Story) -> None:
 @pytest.mark.parametrize("how", ["uninstalled", "removed", "deleted"])
 async def test_t_g5_access_is_lost_while_it_reviews(told: Story, how: str, when: str) -> None:
     """The run ends with its reason, nothing is written any more, and nothing of the repository's code is kept."""
-    repository, alice = await known(told)
+    repository, alice = await prepare_repository(told)
     match how:
         case "uninstalled":
             act_on(told, lambda: told.github.uninstall(installation(told)), when)
@@ -90,40 +90,40 @@ async def test_t_g5_access_is_lost_while_it_reviews(told: Story, how: str, when:
             act_on(told, lambda: told.github.remove_from_installation(repository), when)
         case _:
             act_on(told, lambda: told.github.delete(repository), when)
-    pull = await opened(told, repository, alice)
+    pull = await open_pull_request(told, repository, alice)
     await assert_ended(told)
     assert told.comments(pull) == []
     assert mirrors(told) == set()
-    assert await kept(told, ConfigurationRow) == 0
-    assert await kept(told, CheckpointRow) == 0
+    assert await count_rows(told, ConfigurationRow) == 0
+    assert await count_rows(told, CheckpointRow) == 0
 
 
 async def test_t_g5_only_what_is_lost_is_purged(told: Story) -> None:
     """What runs in other repositories of the installation goes on, with its code."""
-    shop, _ = await known(told)
-    store, alice = await known(told, "octo-org/store")
+    shop, _ = await prepare_repository(told)
+    store, alice = await prepare_repository(told, "octo-org/store")
     told.github.remove_from_installation(shop)
-    await told.rest()
+    await told.settle()
     assert mirrors(told) == {store.id}
     async with told.forge.services.database.transaction() as session:
         scopes = (await session.scalars(select(ConfigurationRow.scope))).all()
     assert {scope.rpartition(" ")[2] for scope in scopes} == {str(store.id)}  # its settings, and its memory file
-    assert await kept(told, CheckpointRow) == 1
-    await reviewed(told, store, alice)
+    assert await count_rows(told, CheckpointRow) == 1
+    await open_reviewed(told, store, alice)
 
 
 async def test_t_g5_a_suspended_installation_keeps_what_it_had(told: Story) -> None:
     """While it is suspended nothing runs; after that it goes on with what was found before."""
-    repository, alice = await known(told)
+    repository, alice = await prepare_repository(told)
     act_on(told, lambda: told.github.suspend(installation(told)), "in_progress")
-    pull = await opened(told, repository, alice)
+    pull = await open_pull_request(told, repository, alice)
     await assert_ended(told)
     assert told.comments(pull) == []
-    assert await kept(told, CheckpointRow) == 1
+    assert await count_rows(told, CheckpointRow) == 1
 
     told.github.unsuspend(installation(told))
     await alice.comment(pull, "/forge review full")
-    await told.rest()
+    await told.settle()
     assert len(told.answers(pull)) == 1
     assert told.check(repository, pull.head_sha).conclusion == "failure"
     assert len(told.comments(pull)) == 1
@@ -132,15 +132,15 @@ async def test_t_g5_a_suspended_installation_keeps_what_it_had(told: Story) -> N
 @pytest.mark.parametrize(("permission", "level"), [("pull_requests", "read"), ("checks", "read")])
 async def test_t_g5_a_permission_is_lowered_while_it_reviews(told: Story, permission: str, level: str) -> None:
     """Without comments the verdict is on the check alone, which says why; without the check the run ends."""
-    repository, alice = await known(told)
+    repository, alice = await prepare_repository(told)
 
     def lower() -> None:
         for each in (installation(told), *told.github.world.tokens.values()):
             each.permissions[permission] = level
 
     act_on(told, lower, "in_progress")
-    pull = await opened(told, repository, alice)
-    await told.rest()
+    pull = await open_pull_request(told, repository, alice)
+    await told.settle()
     told.reviews(pull)
     check = told.check(repository, pull.head_sha)
     if permission == "checks":
@@ -155,29 +155,29 @@ async def test_t_g5_a_permission_is_lowered_while_it_reviews(told: Story, permis
 @pytest.mark.parametrize("when", ["queued", "in_progress"])
 async def test_t_g6_renamed_while_it_reviews(told: Story, when: str) -> None:
     """GitHub redirects to the repository's id, which is followed; what follows carries the new name."""
-    repository, alice = await known(told)
+    repository, alice = await prepare_repository(told)
     act_on(told, lambda: told.github.rename(repository, "store"), when)
-    pull = await opened(told, repository, alice)
-    await told.rest()
+    pull = await open_pull_request(told, repository, alice)
+    await told.settle()
     [check] = told.github.check_runs(repository, pull.head_sha, review_texts.CHECK_NAME)
     assert check.conclusion == "failure"
     assert len(told.comments(pull)) == 1
     head = await alice.push(repository, "feature", {"app.py": APP + "\n"})
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
     assert (await told.runs())[0].name == "store"
 
 
 async def test_t_g6_the_old_name_is_taken_by_another_repository(told: Story) -> None:
     """Another repository under the old name is not written to: the numeric id decides."""
-    repository, alice = await known(told)
+    repository, alice = await prepare_repository(told)
 
     def replace() -> None:
         told.github.rename(repository, "store")
         told.github.install(told.github.create_repository("octo-org/shop", files={"other.py": "1\n"}))
 
     act_on(told, replace, "in_progress")
-    pull = await opened(told, repository, alice)
+    pull = await open_pull_request(told, repository, alice)
     await assert_ended(told)
     told.comments(pull)
     [other] = [each for each in told.github.world.repositories.values() if each.name == "shop"]
@@ -186,27 +186,27 @@ async def test_t_g6_the_old_name_is_taken_by_another_repository(told: Story) -> 
 
 @pytest.mark.parametrize("when", ["queued", "in_progress"])
 async def test_t_g6_transferred_to_who_has_not_installed_it(told: Story, when: str) -> None:
-    repository, alice = await known(told)
+    repository, alice = await prepare_repository(told)
     act_on(told, lambda: told.github.transfer(repository, "new-org"), when)
-    pull = await opened(told, repository, alice)
+    pull = await open_pull_request(told, repository, alice)
     await assert_ended(told)
     assert told.comments(pull) == []
 
 
 async def test_t_g8_a_deleted_comment_stays_deleted(told: Story) -> None:
     """What a person deleted is not said again, neither by a push nor by another review."""
-    repository, alice = await known(told)
-    pull = await reviewed(told, repository, alice)
+    repository, alice = await prepare_repository(told)
+    pull = await open_reviewed(told, repository, alice)
     [comment] = told.comments(pull)
     await alice.delete_comment(comment)
     await alice.push(repository, "feature", {"note.md": "2\n"})
-    await told.rest()
+    await told.settle()
     await alice.comment(pull, "/forge help")
-    await told.rest()
+    await told.settle()
     [answer] = told.answers(pull)
     await alice.delete_comment(answer)
     await alice.comment(pull, "/forge review full")
-    await told.rest()
+    await told.settle()
     assert told.comments(pull) == []
     assert len(told.answers(pull)) == 1
     assert told.check(repository, pull.head_sha).conclusion == "failure"
@@ -214,7 +214,7 @@ async def test_t_g8_a_deleted_comment_stays_deleted(told: Story) -> None:
 
 async def test_t_g8_a_locked_conversation_is_not_stormed(told: Story) -> None:
     """Where GitHub lets nobody comment Forge tries once per thing it has to say; the check still says it."""
-    repository, alice = await known(told)
+    repository, alice = await prepare_repository(told)
     fault = told.github.faults.add(
         kind="before",
         method="POST",
@@ -223,11 +223,11 @@ async def test_t_g8_a_locked_conversation_is_not_stormed(told: Story) -> None:
         message="Unable to create comment because issue is locked.",
         times=None,
     )
-    pull = await opened(told, repository, alice)
-    await told.rest()
+    pull = await open_pull_request(told, repository, alice)
+    await told.settle()
     assert posts(told, "/reviews") == 1
     await alice.comment(pull, "/forge help")
-    await told.rest()
+    await told.settle()
     assert posts(told, "/comments") == 1
     assert fault.fired == 2
     check = told.check(repository, pull.head_sha)

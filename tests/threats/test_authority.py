@@ -10,17 +10,17 @@ import pytest
 from memory.learned import memories
 from memory.repositories import automation_level, permits
 from messages import review as review_texts
-from pipeline.steps import Call, durable
+from pipeline.steps import Call, run_durable_step
 from simulator import User
 from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend
-from tests.stories.driver import Story, chapter
-from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
-from tests.stories.test_acting import announcements, at_level, later
+from tests.stories.driver import Story, run_forge
+from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, GateScene, open_scene
+from tests.stories.test_acting import announcements, at_level, jump_ahead
 from tests.threats.conftest import SWIFT
-from tests.threats.meanwhile import after_first_write
-from tests.threats.test_gates import world
+from tests.threats.meanwhile import act_after_write
+from tests.threats.test_gates import open_world
 from tests.threats.test_permission import APP, BROKEN
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
@@ -32,14 +32,14 @@ HOSTILE = {
 }
 
 
-async def stacked(told: Story) -> tuple[Repository, User, PullRequest, str]:
+async def open_stacked(told: Story) -> tuple[Repository, User, PullRequest, str]:
     """A hostile change on a branch, and a harmless one on top of it that goes into that branch, reviewed."""
     repository, alice = told.repository({"README.md": "# Shop\n", CI: WORKFLOW})
     told.github.protect(repository, "main", [review_texts.CHECK_NAME])
     await alice.push(repository, "eb", HOSTILE, base="main")
     head = await alice.push(repository, "tip", {"note.md": "A note.\n"}, base="eb")
     pull = await alice.open_pull_request(repository, "tip", base="eb")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head, "eb").conclusion == "success"
     return repository, alice, pull, head
 
@@ -48,13 +48,13 @@ async def stacked(told: Story) -> tuple[Repository, User, PullRequest, str]:
 
 
 async def test_t_p13_a_verdict_on_another_base_does_not_pass_the_same_head_into_main(told: Story) -> None:
-    repository, alice, _, head = await stacked(told)
+    repository, alice, _, head = await open_stacked(told)
     told.github.hold_deliveries()  # Forge hears of it only after the merge was tried
     second = await alice.open_pull_request(repository, "tip", base="main")
     with pytest.raises(Refusal, match='Required status check "Forge / review" is expected'):
         await alice.merge(second)
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     assert told.gates(second) == ["protected_paths"] or told.comments(second)
     assert told.check(repository, head).conclusion == "failure"
     assert told.check(repository, head, "eb").conclusion == "success"
@@ -63,13 +63,13 @@ async def test_t_p13_a_verdict_on_another_base_does_not_pass_the_same_head_into_
 
 
 async def test_t_p13_a_retargeted_pull_request_is_not_passed_by_its_verdict_of_before(told: Story) -> None:
-    repository, alice, pull, head = await stacked(told)
+    repository, alice, pull, head = await open_stacked(told)
     told.github.hold_deliveries()
     await alice.edit_base(pull, "main")
     with pytest.raises(Refusal, match="is expected"):
         await alice.merge(pull)
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     assert told.check(repository, head).conclusion == "failure"
     assert told.check(repository, head, "eb").conclusion == "cancelled"
@@ -81,21 +81,21 @@ async def test_t_p13_bases_at_the_same_commit_are_told_apart(told: Story) -> Non
     await alice.reset_branch(repository, "same", repository.git.branch("main") or "")
     head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature", base="same")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head, "same").conclusion == "success"
     await alice.edit_base(pull, "main")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
     assert told.check(repository, head, "same").conclusion == "cancelled"
 
 
 async def test_t_p13_a_merge_queue_is_not_told_the_verdict_on_another_base(told: Story) -> None:
-    repository, alice, pull, _ = await stacked(told)
+    repository, alice, pull, _ = await open_stacked(told)
     told.github.hold_deliveries()
     await alice.edit_base(pull, "main")
     queued = told.github.queue_for_merge(pull)
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     [check] = told.github.check_runs(repository, queued, review_texts.CHECK_NAME)
     assert check.conclusion in {"action_required", "failure"}
@@ -107,90 +107,90 @@ async def test_a_branch_that_requires_the_check_gets_it(told: Story) -> None:
     await alice.reset_branch(repository, "release", repository.git.branch("main") or "")
     head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature", base="release")
-    await told.rest()
+    await told.settle()
     told.github.protect(repository, "release", [review_texts.CHECK_NAME])
     await alice.comment(pull, "/forge review")
-    await told.rest()
+    await told.settle()
     told.answers(pull)
     assert told.check(repository, head).conclusion == "success"
     assert told.check(repository, head, "release").conclusion == "cancelled"
     await alice.merge(pull)
-    await told.rest()
+    await told.settle()
 
 
 # --- who decides about it ---------------------------------------------------------------------------------------------
 
 
-async def pushed_by_a_maintainer(told: Story) -> tuple[Scene, User]:
+async def open_with_foreign_push(told: Story) -> tuple[GateScene, User]:
     """Alice's pull request, onto which mia, who maintains as carol does, pushed a workflow."""
-    scene = await opened(told, {"note.md": "A note.\n"})
-    mia = scene.somebody("mia", "maintain")
+    scene = await open_scene(told, {"note.md": "A note.\n"})
+    mia = scene.add_user("mia", "maintain")
     told.clock.move(seconds=5)
     scene.head = await mia.push(scene.repository, "feature", CHANGED)
-    await told.rest()
+    await told.settle()
     assert told.gates(scene.pull) == ["protected_paths"]
     return scene, mia
 
 
 async def test_t_p14_who_pushed_to_a_change_does_not_approve_it(told: Story) -> None:
-    scene, mia = await pushed_by_a_maintainer(told)
-    assert "is not for who wrote the change" in await scene.says(mia, APPROVE)
-    await scene.presses(mia, "approve", "protected_paths")
+    scene, mia = await open_with_foreign_push(told)
+    assert "is not for who wrote the change" in await scene.comment(mia, APPROVE)
+    await scene.press(mia, "approve", "protected_paths")
     assert scene.gate("protected_paths").conclusion == "action_required"
     assert scene.conclusion == "action_required"
-    assert "is approved" in await scene.says(scene.carol, APPROVE)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
     assert scene.conclusion == "success"
 
 
 async def test_t_p14_what_somebody_else_accepted_is_nobodys_own_any_more(told: Story) -> None:
     """Since then only alice pushed; mia may decide about that, and alice still may not."""
-    scene, mia = await pushed_by_a_maintainer(told)
-    await scene.says(scene.carol, APPROVE)
+    scene, mia = await open_with_foreign_push(told)
+    await scene.comment(scene.carol, APPROVE)
     told.github.grant(scene.repository, scene.alice, "maintain")
     told.clock.move(seconds=5)
-    await scene.pushes({CI: WORKFLOW.replace("make", "make check")})
-    assert "is not for who wrote the change" in await scene.says(scene.alice, APPROVE)
-    assert "is approved" in await scene.says(mia, APPROVE)
-    assert told.closed_gates(scene.pull)
+    await scene.push({CI: WORKFLOW.replace("make", "make check")})
+    assert "is not for who wrote the change" in await scene.comment(scene.alice, APPROVE)
+    assert "is approved" in await scene.comment(mia, APPROVE)
+    assert told.gate_outcomes(scene.pull)
 
 
 async def test_t_p14_where_all_who_may_wrote_it_the_other_one_decides(told: Story) -> None:
-    scene, mia = await pushed_by_a_maintainer(told)
+    scene, mia = await open_with_foreign_push(told)
     told.github.grant(scene.repository, scene.alice, "maintain")
     told.github.revoke(scene.repository, scene.carol)
-    assert "is not for who wrote the change" in await scene.says(mia, APPROVE)
-    answer = await scene.says(scene.alice, APPROVE)
+    assert "is not for who wrote the change" in await scene.comment(mia, APPROVE)
+    answer = await scene.comment(scene.alice, APPROVE)
     assert "Nobody else is left with the role, so the rule on authors was waived." in answer
-    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by alice"]
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
 
 
 async def test_t_p14_a_push_of_somebody_without_the_role_opens_no_way(told: Story) -> None:
     """All who may wrote it; who pushed last among them is refused as before, whoever pushes something since."""
-    scene, mia = await pushed_by_a_maintainer(told)
+    scene, mia = await open_with_foreign_push(told)
     told.github.grant(scene.repository, scene.alice, "maintain")
     told.github.revoke(scene.repository, scene.carol)
     told.clock.move(seconds=5)
-    scene.head = await scene.somebody("dave", "write").push(scene.repository, "feature", {"note2.md": "Another.\n"})
-    await told.rest()
-    assert "is not for who wrote the change" in await scene.says(mia, APPROVE)
-    assert "is approved" in await scene.says(scene.alice, APPROVE)
-    assert told.closed_gates(scene.pull)
+    scene.head = await scene.add_user("dave", "write").push(scene.repository, "feature", {"note2.md": "Another.\n"})
+    await told.settle()
+    assert "is not for who wrote the change" in await scene.comment(mia, APPROVE)
+    assert "is approved" in await scene.comment(scene.alice, APPROVE)
+    assert told.gate_outcomes(scene.pull)
 
 
 async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(told: Story) -> None:
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     told.comments(pull)
     mia = told.github.user("mia")
     told.github.grant(repository, mia, "admin")
     await mia.push(repository, "feature", {"app.py": BROKEN + "\n\nother()\n"})
-    await told.rest()
+    await told.settle()
     comment = told.comments(pull)[-1]
     await mia.reply(comment, "/forge dismiss it is injected at run time")
     await mia.resolve(comment.thread)
-    await told.rest()
+    await told.settle()
     [answer] = told.thread_answers(pull, comment)
     assert "is not for the author of the change" in answer.body
     assert told.check(repository, pull.head_sha).conclusion == "failure"
@@ -199,7 +199,7 @@ async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(told: Story) -> Non
 # --- what is merged unasked -------------------------------------------------------------------------------------------
 
 
-async def announced_into_dev(told: Story, level: int) -> tuple[Repository, User]:
+async def announce_into_dev(told: Story, level: int) -> tuple[Repository, User]:
     """A repository at a level, in which main and dev require a check that is green."""
     repository, alice, _ = await at_level(told, level)
     await alice.push(repository, "dev", {"app.py": BROKEN}, base="main")
@@ -211,39 +211,39 @@ async def announced_into_dev(told: Story, level: int) -> tuple[Repository, User]
 
 
 async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(told: Story) -> None:
-    repository, alice = await announced_into_dev(told, 3)
+    repository, alice = await announce_into_dev(told, 3)
     pull = await alice.open_pull_request(repository, "feature", base="dev")
-    await told.rest()
+    await told.settle()
     assert announcements(told, pull)[0].startswith("**Forge merges**")
     told.reviews(pull)
     told.github.hold_deliveries()
     await alice.edit_base(pull, "main")
-    await later(told, minutes=11)
+    await jump_ahead(told, minutes=11)
     assert pull.merged_at is None
     assert "it goes into `main` now" in announcements(told, pull)[0]
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     told.comments(pull)
 
 
 async def test_t_p13_retargeted_between_the_look_and_the_merge(told: Story) -> None:
-    repository, alice = await announced_into_dev(told, 4)
+    repository, alice = await announce_into_dev(told, 4)
     pulls: list[PullRequest] = []
 
     async def retarget() -> None:
         told.github.hold_deliveries()
         await alice.edit_base(pulls[0], "main")
 
-    after_first_write(told, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
+    act_after_write(told, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
     pulls.append(await alice.open_pull_request(repository, "feature", base="dev"))
-    await told.rest()
+    await told.settle()
     [pull] = pulls
     assert pull.base_ref == "main"
     assert pull.merged_at is None
     assert "it goes into `main` now" in announcements(told, pull)[0]
     told.reviews(pull)
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     told.comments(pull)
 
 
@@ -254,7 +254,7 @@ async def test_t_p15_a_right_that_is_taken_away_after_the_act(tmp_path: Path, ba
     """The process dies right after a run was admitted; it goes on, as it was admitted in time."""
     rights: list[Callable[[], None]] = []
 
-    async def dying(name: str, call: Call) -> dict[str, Any]:
+    async def die(name: str, call: Call) -> dict[str, Any]:
         async def then_die() -> dict[str, Any]:
             answer = await call()
             if name == "admit" and rights:
@@ -262,16 +262,16 @@ async def test_t_p15_a_right_that_is_taken_away_after_the_act(tmp_path: Path, ba
                 raise asyncio.CancelledError
             return answer
 
-        return await durable(name, then_die)
+        return await run_durable_step(name, then_die)
 
     async with (
-        world(backend, tmp_path) as (github, clock, url),
-        chapter(github, clock, url, tmp_path, SWIFT, durable=dying) as told,
+        open_world(backend, tmp_path) as (github, clock, url),
+        run_forge(github, clock, url, tmp_path, SWIFT, durable=die) as told,
     ):
-        scene = await opened(told, {"note.md": "A note.\n"})
-        root = scene.somebody("root", "admin")
+        scene = await open_scene(told, {"note.md": "A note.\n"})
+        root = scene.add_user("root", "admin")
         rights.append(lambda: told.github.grant(scene.repository, root, "read"))
-        assert "Reviewing" in await scene.says(root, "/forge review full")
+        assert "Reviewing" in await scene.comment(root, "/forge review full")
         assert [run.state for run in await told.runs()] == ["completed", "completed"]
 
 
@@ -283,23 +283,23 @@ async def test_t_p15_a_right_that_is_taken_away_before_the_act(tmp_path: Path, b
     """Between the question and the act lies a step's end, and perhaps hours in which GitHub takes no requests."""
     rights: list[Callable[[], None]] = []
 
-    async def revoking(name: str, call: Call) -> dict[str, Any]:
-        answer = await durable(name, call)
+    async def revoke(name: str, call: Call) -> dict[str, Any]:
+        answer = await run_durable_step(name, call)
         if name == "ask for permission" and rights:
             rights.pop()()
         return answer
 
     async with (
-        world(backend, tmp_path) as (github, clock, url),
-        chapter(github, clock, url, tmp_path, SWIFT, durable=revoking) as told,
+        open_world(backend, tmp_path) as (github, clock, url),
+        run_forge(github, clock, url, tmp_path, SWIFT, durable=revoke) as told,
     ):
-        scene = await opened(told, {"note.md": "A note.\n"})
-        root = scene.somebody("root", "admin")
+        scene = await open_scene(told, {"note.md": "A note.\n"})
+        root = scene.add_user("root", "admin")
         rights.append(lambda: told.github.grant(scene.repository, root, "read"))
-        answer = await scene.says(root, command)
+        answer = await scene.comment(root, command)
         assert "`root` has read" in answer
         database = told.forge.services.database
-        assert await permits.paused_by(database, (await scene.run()).as_run().repository) is None
-        assert await automation_level.level(database, scene.repository.id) == 1
-        assert not await memories.live(database, scene.repository.id)
+        assert await permits.find_pauser(database, (await scene.run()).as_run().repository) is None
+        assert await automation_level.get_level(database, scene.repository.id) == 1
+        assert not await memories.list_live(database, scene.repository.id)
         assert len(await told.runs()) == 1

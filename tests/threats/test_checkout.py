@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from domain.errors import CodeAccessError, ToolError
-from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
+from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
 from tests.unit.workspace.remotes import Author
-from workspace.checkout import QUOTA, Checkout, checked_out
+from workspace.checkout import QUOTA, Checkout, check_out
 from workspace.git import Git
 from workspace.objects import Objects
 from workspace.sandbox import probing
@@ -28,9 +28,9 @@ at_each_level = pytest.mark.parametrize("level", CONTAINING)
 async def checkout_of(author: Author, level: int, quota: Quota = QUOTA, sha: str = "") -> AsyncGenerator[Checkout]:
     """The author's files, or one small file, at a level."""
     sha = sha or author.commit({"file.txt": "content\n"})
-    every = await probing.sandbox()
+    every = await probing.make_sandbox()
     sandbox = Sandbox([known for known in every.levels if known.level in {LIMITS, level}], every.account)
-    async with checked_out(Objects(Git(author.remote)), sha, sandbox, quota=quota) as checkout:
+    async with check_out(Objects(Git(author.remote)), sha, sandbox, quota=quota) as checkout:
         assert checkout.level == level
         yield checkout
 
@@ -123,7 +123,7 @@ async def test_t_s1_its_environment_is_its_own(
 
 
 async def test_t_s1_at_level_1_nothing_may_be_changed() -> None:
-    sandbox = await probing.sandbox()
+    sandbox = await probing.make_sandbox()
     with sandbox.folder() as folder:
         (folder / "open").mkdir()
         with pytest.raises(ToolError, match="level 1 contains nothing"):
@@ -179,12 +179,12 @@ async def test_t_s2_a_file_has_a_largest_size(author: Author, level: int) -> Non
 
 @at_each_level
 async def test_t_s3_nothing_survives_a_command(author: Author, level: int) -> None:
-    marker = marked(130 + level)
+    marker = mark_seconds(130 + level)
     script = f"setsid nohup sh -c \"trap '' TERM HUP; sleep {marker}\" > /dev/null 2>&1 & sleep 0.3; echo ended"
     async with checkout_of(author, level) as checkout:
         done = await shell(checkout, script)
         assert (done.status, text(done)) == (0, "ended")
-        assert await gone(marker)
+        assert await is_gone(marker)
 
 
 # T-S4: what it can reach
@@ -251,17 +251,17 @@ NO_FILES = {
 @at_each_level
 @pytest.mark.parametrize("what", LINKS)
 async def test_t_r1_no_link_is_followed_to_a_result(author: Author, level: int, what: str) -> None:
-    assert "could not be read" in await _refused(author, level, LINKS[what])
+    assert "could not be read" in await _get_refusal(author, level, LINKS[what])
 
 
 @at_each_level
 @pytest.mark.parametrize("what", NO_FILES)
 async def test_t_r10_what_is_no_result_is_refused_at_once(author: Author, level: int, what: str) -> None:
     expected = "more than 1,000 bytes" if what.startswith("huge") else "not a regular file"
-    assert expected in await _refused(author, level, NO_FILES[what])
+    assert expected in await _get_refusal(author, level, NO_FILES[what])
 
 
-async def _refused(author: Author, level: int, script: str) -> str:
+async def _get_refusal(author: Author, level: int, script: str) -> str:
     """Why what a script left as its report is not read."""
     async with checkout_of(author, level) as checkout:
         await shell(checkout, f"cd $FORGE_RESULTS; {script}")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from domain.commands import Ignored, ObeyComment
-from domain.slash import ENTRIES, Mistake, Plain, Problem, Verb
-from domain.text.escaping import block, code, prose
+from domain.commands import ExecuteComment, Ignored
+from domain.slash import ENTRIES, PlainCommand, Problem, SlashMistake, Verb
+from domain.text.escaping import code_block, escape, inline_code
 from handlers import translate
 from handlers.slash import read
 from messages import commands as command_texts
@@ -98,9 +98,9 @@ def test_t_p5_shown_is_not_said(body: str) -> None:
 def test_t_p6_look_alikes_are_mistakes(written: str) -> None:
     """Only the exact grammar commands; what merely looks like it is answered, and what it hides is not repeated."""
     [made] = read(written)
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
     assert made.problem in {Problem.unknown_verb, Problem.malformed, Problem.no_finding}
-    assert not set("\u200b\u202e\u2066\u2069") & set(command_texts.mistake(made))
+    assert not set("\u200b\u202e\u2066\u2069") & set(command_texts.explain_mistake(made))
 
 
 @pytest.mark.parametrize(
@@ -125,26 +125,26 @@ def test_t_p6_hidden_characters_do_not_reach_what_is_kept() -> None:
 def test_t_p6_line_ends_and_several_commands() -> None:
     """CRLF is a line end like any other, and each line is a command of its own."""
     assert read("/forge status\r\n/forge help\r/forge cost") == tuple(
-        Plain(verb=verb) for verb in (Verb.status, Verb.help, Verb.cost)
+        PlainCommand(verb=verb) for verb in (Verb.status, Verb.help, Verb.cost)
     )
     [made] = read("/forge status /forge help")
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
 
 
 @pytest.mark.parametrize("verb", [verb for verb, entry in ENTRIES.items() if entry.works])
 def test_t_o6_no_output_commands(verb: Verb) -> None:
     """Text of tools, models and pull requests that Forge repeats is never a command, not even if a person sent it."""
     line = f"/forge {verb}"
-    for shown in (prose(line), prose(f"a\n{line}"), code(line), block(f"a\n{line}\n```\n{line}")):
+    for shown in (escape(line), escape(f"a\n{line}"), inline_code(line), code_block(f"a\n{line}\n```\n{line}")):
         assert read(shown) == ()
         assert read(f"Found:\n{shown}") == ()
 
 
 def test_t_o6_no_answer_of_forge_commands() -> None:
-    mistakes = [Mistake(problem=problem, written=COMMAND, verb=Verb.approve) for problem in Problem]
+    mistakes = [SlashMistake(problem=problem, written=COMMAND, verb=Verb.approve) for problem in Problem]
     for text in [
-        command_texts.help_table(),
-        *map(command_texts.mistake, mistakes),
+        command_texts.render_help(),
+        *map(command_texts.explain_mistake, mistakes),
         *map(command_texts.not_available, Verb),
     ]:
         body = command_texts.compose(
@@ -154,6 +154,6 @@ def test_t_o6_no_answer_of_forge_commands() -> None:
 
 
 def test_t_o6_a_comment_that_only_quotes_forge_asks_nothing() -> None:
-    quoted = "\n".join(f"> {line}" for line in command_texts.help_table().splitlines())
+    quoted = "\n".join(f"> {line}" for line in command_texts.render_help().splitlines())
     found = translate("issue_comment", issue_comment(quoted), APP_ID)
-    assert not isinstance(found, ObeyComment)
+    assert not isinstance(found, ExecuteComment)

@@ -5,10 +5,10 @@ import time
 import pytest
 
 from domain.config.configuration import Configuration
-from domain.config.mistakes import MOST
+from domain.config.mistakes import MAX_MISTAKES
 from memory.repositories import configurations
 from pipeline.config.loading import parse
-from pipeline.config.yaml import LARGEST
+from pipeline.config.yaml import MAX_BYTES
 from tests.stories.driver import Story
 
 BROKEN = "import os\n\n\ndef main():\n    return missing\n"
@@ -23,7 +23,7 @@ async def test_t_f2_a_fork_cannot_configure_its_own_review(told: Story) -> None:
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"app.py": BROKEN, ".github/forge.yml": UNBOUNDED}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     assert check.conclusion not in {"success", None}
@@ -36,13 +36,15 @@ async def test_t_f2_a_branch_of_the_repository_cannot_either(told: Story) -> Non
     repository, alice = told.repository({"app.py": "print(1)\n", ".github/forge.yml": "review: {bots: []}\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN, ".github/forge.yml": UNBOUNDED}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     assert told.check(repository, head).conclusion == "failure"
     assert told.comments(pull)
     scopes = [f"repository {repository.id}", f"organisation {(await told.runs())[0].installation_id}"]
     kept = [
-        await configurations.last_valid(told.forge.services.database, configurations.Scope(scope, 0, False))
+        await configurations.find_last_valid(
+            told.forge.services.database, configurations.ConfigurationScope(scope, 0, False)
+        )
         for scope in scopes
     ]
     assert [None if one is None else one.values for one in kept] == [{"review": {"bots": []}}, None]
@@ -53,13 +55,13 @@ async def test_a_file_that_broke_changes_nothing(told: Story) -> None:
     repository, alice = told.repository({"app.py": "print(1)\n", ".github/forge.yml": OFF})
     first = await alice.push(repository, "one", {"app.py": BROKEN}, base="main")
     await alice.open_pull_request(repository, "one")
-    await told.rest()
+    await told.settle()
     assert "switched off" in (told.check(repository, first).summary or "")
 
     await alice.push(repository, "main", {".github/forge.yml": "review: {on_pull_request: true\n"})
     second = await alice.push(repository, "two", {"app.py": BROKEN + "\n"}, base="main")
     await alice.open_pull_request(repository, "two")
-    await told.rest()
+    await told.settle()
     summary = told.check(repository, second).summary or ""
     assert "switched off" in summary
     assert "its last valid version" in summary
@@ -74,7 +76,7 @@ async def test_the_organisations_file_is_asked_for(told: Story, files: dict[str,
     repository, alice = told.repository({"app.py": "print(1)\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert ("switched off" in (told.check(repository, head).summary or "")) == (".github/forge.yml" in files)
     assert bool(told.comments(pull)) == (".github/forge.yml" not in files)
 
@@ -96,7 +98,7 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         pytest.param("{a: " * 10_000, "nested more than", id="deep sections"),
         pytest.param("- " * 30_000, "nested more than", id="deep blocks"),
         pytest.param("? " * 30_000, "nested more than", id="deep keys"),
-        pytest.param("# " + "x" * LARGEST, "larger than 64 KB", id="huge"),
+        pytest.param("# " + "x" * MAX_BYTES, "larger than 64 KB", id="huge"),
         pytest.param("review: {bots: [" + "a, " * 20_000 + "]}", "more than 5,000 values", id="many values"),
         pytest.param("a: !!python/object/apply:os.system [id]\n", "has a tag", id="python object"),
         pytest.param("!!python/name:os.system review: {}\n", "a key with an anchor or a tag", id="tag on a key"),
@@ -137,7 +139,7 @@ def test_content_made_to_hurt_is_a_mistake(content: str | bytes, said: str) -> N
     parsed = parse(raw)
     assert time.process_time() - started < 10
     assert parsed.configuration is None
-    assert 1 <= len(parsed.mistakes) <= MOST
+    assert 1 <= len(parsed.mistakes) <= MAX_MISTAKES
     assert any(said in mistake.what for mistake in parsed.mistakes)
     assert all(1 <= mistake.line <= raw.count(b"\n") + 1 and mistake.column >= 1 for mistake in parsed.mistakes)
     assert all(len(mistake.sentence) < 1000 for mistake in parsed.mistakes)

@@ -13,20 +13,20 @@ from agents.llm.scripted import ScriptedModel
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
 from memory.repositories import permits
-from pipeline.steps import Call, Durable, durable
+from pipeline.steps import Call, Durable, run_durable_step
 from simulator import Simulator
 from simulator.checking import update
 from simulator.events import Actor
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.state import Repository
-from tests.chaos.driver import Forge, Point, sample, stage
+from tests.chaos.driver import Point, ProcessSlot, sample, stage
 from tests.chaos.scenes import Scene, Superseded, prepare
 from tests.chaos.sweep import SCENES, Sweep, at
 from tests.clock import MovableClock
-from tests.databases import Backend, fresh
-from tests.invariants import violations
-from tests.stories.driver import SECRET, chapter
-from tests.stories.test_own_gates import begun
+from tests.databases import Backend, create_database
+from tests.invariants import find_violations
+from tests.stories.driver import SECRET, run_forge
+from tests.stories.test_own_gates import start_issue
 from tests.stories.test_proving import ACTIONS
 
 
@@ -127,7 +127,7 @@ async def test_g7_an_update_that_arrives_after_its_check_was_closed(tmp_path: Pa
 
         class Late(Superseded):
             async def passing(self, point: Point) -> None:
-                await super().passing(point)
+                await super().on_point(point)
                 if late and not landed and point.where.startswith("run 1: "):
                     [check] = there.github.check_runs(self.repository, self.heads[0])
                     assert check.conclusion == "cancelled"
@@ -140,7 +140,7 @@ async def test_g7_an_update_that_arrives_after_its_check_was_closed(tmp_path: Pa
         scene.at = Point("run 1 on GitHub: check in_progress", "before")
         await scene.play()
         assert landed
-        assert await violations(there.github, there.database) == []
+        assert await find_violations(there.github, there.database) == []
 
 
 async def test_d3_two_executors_share_the_work(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ async def test_d3_two_executors_share_the_work(tmp_path: Path) -> None:
         await there.join("colleague")
         left = [await Superseded(there, there.scenes).play() for _ in range(4)]
         assert all(each == left[0] for each in left)
-        assert await violations(there.github, there.database) == []
+        assert await find_violations(there.github, there.database) == []
 
 
 @pytest.mark.parametrize("where", ["delivery 1: first sign", "run 1: post the review"])
@@ -159,7 +159,9 @@ async def test_d3_a_lapsed_lease_is_recovered_by_the_other(where: str, tmp_path:
         expected = await Scene(there, there.scenes).play()
 
         first = there.forge
-        there.forge = Forge(replace(first.part, settings=first.part.settings.model_copy(update={"executor_id": "b"})))
+        there.forge = ProcessSlot(
+            replace(first.part, settings=first.part.settings.model_copy(update={"executor_id": "b"}))
+        )
         there.clock.move(seconds=40)  # for whoever starts from now on the lease of the first has lapsed
         dies = at(Point(where, "took effect"))
 
@@ -169,8 +171,8 @@ async def test_d3_a_lapsed_lease_is_recovered_by_the_other(where: str, tmp_path:
             return False
 
         assert await Scene(there, there.scenes).play(first_dies) == expected
-        await first.buried()
-        assert await violations(there.github, there.database) == []
+        await first.wait_until_dead()
+        assert await find_violations(there.github, there.database) == []
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
@@ -184,14 +186,14 @@ async def test_d4_a_run_that_waits_is_finished_by_changed_code(backend: Backend,
         )
         scene = Scene(there, there.scenes)
         await scene.play()
-        assert scene.left() != expected
+        assert scene.collect_results() != expected
         there.forge.kill()
         there.forge.part = replace(there.forge.part, changed=True)
         there.clock.move(seconds=3700)
-        await there.forge.buried()
-        await there.rest()
-        assert scene.left() == expected
-        assert await violations(there.github, there.database) == []
+        await there.forge.wait_until_dead()
+        await there.settle()
+        assert scene.collect_results() == expected
+        assert await find_violations(there.github, there.database) == []
 
         passed = [point.where for point in there.passed]
         assert "run 1: new, before post the review" not in passed  # it was past that when its code changed
@@ -201,27 +203,27 @@ async def test_d4_a_run_that_waits_is_finished_by_changed_code(backend: Backend,
 
 async def test_d4_a_run_whose_journal_does_not_fit_its_code_ends(tmp_path: Path) -> None:
     """A step has another name without being patched in: whoever waits is told, and what is asked again is done."""
-    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    clock, url = MovableClock(), create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path) as told:
+        async with run_forge(github, clock, url, tmp_path) as told:
             repository, alice = told.repository({"app.py": "import os\n"})
             await alice.push(repository, "feature", {"app.py": "import os\n\nNAME = os.name + missing\n"}, base="main")
             wait = {"retry-after": "3600"}
             github.faults.add(kind="before", method="POST", path="/reviews$", status=403, headers=wait)
             pull = await alice.open_pull_request(repository, "feature")
-            await told.rest()
+            await told.settle()
             [run] = await told.runs()
             assert (run.state, run.reason) == ("waiting", "rate_limited")
-        async with chapter(github, clock, url, tmp_path, durable=_renaming("run the checks")) as told:
+        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("run the checks")) as told:
             clock.move(minutes=61)
-            await told.rest()
+            await told.settle()
             [run] = await told.runs()
             assert (run.state, run.reason) == ("failed", "error")
             check = told.check(repository, pull.head_sha)
             assert (check.status, check.conclusion) == ("completed", "action_required")
             assert "cannot go on where this run was" in (check.summary or "")
             await alice.press(check, "review")
-            await told.rest()
+            await told.settle()
             assert told.check(repository, pull.head_sha).conclusion == "failure"
             assert len(told.comments(pull)) == 1
 
@@ -237,81 +239,83 @@ async def test_d4_a_comment_whose_journal_does_not_fit_the_code_is_answered(
     said: str, answered: str, tmp_path: Path
 ) -> None:
     """What only shows is shown; what acts is not done twice, hours apart."""
-    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    clock, url = MovableClock(), create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path) as told:
+        async with run_forge(github, clock, url, tmp_path) as told:
             repository, alice = told.repository({"app.py": "import os\n"})
             github.grant(repository, alice, "admin")
             issue = await alice.open_issue(repository, "Prices")
             wait = {"retry-after": "3600"}
             github.faults.add(kind="before", method="POST", path="/comments$", status=403, headers=wait)
             await alice.comment(issue, said)
-            await told.rest()
-        async with chapter(github, clock, url, tmp_path, durable=_renaming("reply")) as told:
+            await told.settle()
+        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("reply")) as told:
             services = told.forge.services
             if said == "/forge pause":  # somebody else ended it meanwhile
-                await permits.unpause(services.database, _known(repository), Sender(id=1, login="ada"), clock.now())
+                await permits.unpause(
+                    services.database, _get_repository(repository), Sender(id=1, login="ada"), clock.now()
+                )
             clock.move(minutes=61)
-            await told.rest()
+            await told.settle()
             [answer] = told.answers(issue)
             assert answered in answer.body
-            assert await permits.paused_by(services.database, _known(repository)) is None
+            assert await permits.find_pauser(services.database, _get_repository(repository)) is None
 
 
 async def test_d4_a_test_whose_journal_does_not_fit_the_code_is_done(tmp_path: Path) -> None:
     """It waits for the repository's own workflows; its check does not stay open."""
-    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    clock, url = MovableClock(), create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path) as told:
+        async with run_forge(github, clock, url, tmp_path) as told:
             repository, alice = told.repository({"app.py": "import os\n", **ACTIONS})
             head = await alice.push(repository, "feature", {"notes.md": "# Notes\n"}, base="main")
             pull = await alice.open_pull_request(repository, "feature")
-            await told.rest()
+            await told.settle()
             await alice.comment(pull, "/forge test")
-            await told.rest()
+            await told.settle()
             [check] = github.check_runs(repository, head, "Forge / test")
             assert check.status != "completed"
             told.answers(pull)
             told.comments(pull)
-        async with chapter(github, clock, url, tmp_path, durable=_renaming("run the tests")) as told:
+        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("run the tests")) as told:
             github.run_workflow(repository, head, "CI", {"test": ("success", "")})
             clock.move(minutes=2)
-            await told.rest()
+            await told.settle()
             [check] = github.check_runs(repository, head, "Forge / test")
             assert (check.status, check.conclusion) == ("completed", "success")
             told.answers(pull)
             told.comments(pull)
 
 
-def _renaming(old: str) -> Durable:
+def _rename_step(old: str) -> Durable:
     """Code whose step of this name has another one."""
 
-    async def renamed(name: str, call: Call) -> dict[str, Any]:
-        return await durable("look" if name == old else name, call)
+    async def run_step(name: str, call: Call) -> dict[str, Any]:
+        return await run_durable_step("look" if name == old else name, call)
 
-    return renamed
+    return run_step
 
 
-def _known(repository: Repository) -> RepositoryRef:
+def _get_repository(repository: Repository) -> RepositoryRef:
     return RepositoryRef(installation_id=1, id=repository.id, owner="octo-org", name=repository.name)
 
 
 async def test_d4_an_issue_that_an_earlier_version_worked_on(tmp_path: Path, model: ScriptedModel) -> None:
     """It posted the plan as a comment of its own and asked no gates of the repository's own: there it goes on."""
-    clock, url, models = MovableClock(), fresh("sqlite", tmp_path), Models.only(model.language_model)
+    clock, url, models = MovableClock(), create_database("sqlite", tmp_path), Models.only(model.language_model)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path, models=models) as told:
+        async with run_forge(github, clock, url, tmp_path, models=models) as told:
             wait = {"retry-after": "3600"}
             github.faults.add(kind="before", method="POST", path="/pulls$", status=403, headers=wait)
-            asked = await begun(told, model, planning="plan.tasks > 5", testing="testing.failed == 0")
+            asked = await start_issue(told, model, planning="plan.tasks > 5", testing="testing.failed == 0")
             run = await asked.run()
             assert (run.state, run.reason) == ("waiting", "rate_limited")
         journal = as_earlier(tmp_path / "forge.db", run.id)
         posted = journal.index("post the plan")
         assert journal[posted - 1 : posted + 2] == ["is it planned", "post the plan", "say how far it is"]
-        async with chapter(github, clock, url, tmp_path, models=models) as told:
+        async with run_forge(github, clock, url, tmp_path, models=models) as told:
             clock.move(minutes=61)
-            await told.rest()
+            await told.settle()
             [run] = [each for each in await told.runs() if each.trigger == "issue"]
             assert (run.state, run.reason, run.detail) == ("waiting", "gate", "")
             [pull] = asked.repository.pulls()

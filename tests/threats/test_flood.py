@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
+from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
 from workspace.sandbox import probing
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Command, Completed
 
@@ -24,7 +24,7 @@ FLOODS = {
 
 
 async def run(script: str, level: int) -> Completed:
-    sandbox = await probing.sandbox()
+    sandbox = await probing.make_sandbox()
     with sandbox.folder() as folder:
         return await sandbox.run(Command(("/bin/sh", "-c", script), folder, seconds=60, output=KEPT), level)
 
@@ -33,12 +33,12 @@ async def run(script: str, level: int) -> Completed:
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 async def test_t_o1_a_flood_is_stopped_and_its_beginning_kept(flood: str, level: int) -> None:
     """It is ended long before its time, with all that it started."""
-    marker = marked(71)
+    marker = mark_seconds(71)
     done = await run(flood.format(marker), level)
     assert done.status is None
     assert done.seconds < 50
     assert b"start" in done.stdout.head + done.stderr.head
-    assert await gone(marker)
+    assert await is_gone(marker)
     for output in (done.stdout, done.stderr):
         assert len(output.head) + len(output.tail) <= KEPT
         assert not output.total or output.is_complete or b"bytes left out]" in output.data

@@ -9,10 +9,10 @@ from agents.llm.scripted import ScriptedModel
 from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
-from tests.databases import Backend, fresh
-from tests.stories.driver import Story, story
+from tests.databases import Backend, create_database
+from tests.stories.driver import Story, open_story
 from tests.threats.conftest import SWIFT
-from tests.threats.meanwhile import after_first_write
+from tests.threats.meanwhile import act_after_write
 
 PAY = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
 BROKEN = PAY + "print(missing)\n"
@@ -21,7 +21,7 @@ EVIL = PAY + "print('evil')\n"
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
 
-async def proposed(told: Story, files: dict[str, str | bytes | None]) -> tuple[Repository, User, PullRequest]:
+async def open_from_fork(told: Story, files: dict[str, str | bytes | None]) -> tuple[Repository, User, PullRequest]:
     """A pull request of bob, who is new here, from his fork."""
     repository, _ = told.repository({"README.md": "# Shop\n"})
     bob = told.github.user("bob")
@@ -44,28 +44,28 @@ def assert_waits_for_ok(told: Story, head: str) -> None:
     assert check.conclusion in {"action_required", "failure"}
     assert "stranger's head" in (check.summary or "")
     [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
-    told.closed_gates(pull)  # of earlier heads
+    told.gate_outcomes(pull)  # of earlier heads
     assert told.gates(pull) == (["human_review"] if check.conclusion == "action_required" else [])
 
 
 async def test_t_f1_no_model_before_an_ok_for_that_head(read: Story, model: ScriptedModel) -> None:
     """Layers 1 and 2 look at a stranger's head at once; the model at no other head than one with an ok."""
-    repository, bob, pull = await proposed(read, {"billing/pay.py": BROKEN})
+    repository, bob, pull = await open_from_fork(read, {"billing/pay.py": BROKEN})
     branches = repository.git.refs()
-    await read.rest()
+    await read.settle()
     assert_waits_for_ok(read, pull.head_sha)
     assert [comment.line for comment in read.comments(pull)] == [121]
     assert model.calls == []
 
     read.clock.move(seconds=1)
     await read.github.user("alice").comment(pull, "/forge review")
-    await read.rest()
+    await read.settle()
     assert "the ok for this head" in read.answers(pull)[0].body
     asked = len(model.calls)
     assert asked > 0
 
     head = await push(bob, pull, EVIL)
-    await read.rest()
+    await read.settle()
     assert_waits_for_ok(read, head)
     assert len(model.calls) == asked
     assert repository.git.refs() == branches
@@ -74,10 +74,10 @@ async def test_t_f1_no_model_before_an_ok_for_that_head(read: Story, model: Scri
 async def test_t_f1_without_a_sandbox_nothing_looks_at_it(backend: Backend, tmp_path: Path) -> None:
     """Where nothing contains the tools they are not run, not even on an ok; a person has to look."""
     model = ScriptedModel()
-    url = fresh(backend, tmp_path)
-    async with story(url, tmp_path, SWIFT, Models.only(model.language_model), sandbox="none") as told:
-        repository, _, pull = await proposed(told, {"billing/pay.py": BROKEN})
-        await told.rest()
+    url = create_database(backend, tmp_path)
+    async with open_story(url, tmp_path, SWIFT, Models.only(model.language_model), sandbox="none") as told:
+        repository, _, pull = await open_from_fork(told, {"billing/pay.py": BROKEN})
+        await told.settle()
         check = told.check(repository, pull.head_sha)
         assert check.conclusion == "action_required"
         assert "was not run, because FORGE_SANDBOX is none" in (check.summary or "")
@@ -89,14 +89,14 @@ async def test_t_f1_without_a_sandbox_nothing_looks_at_it(backend: Backend, tmp_
 @pytest.mark.parametrize("first", ["comment", "push"], ids=["the comment first", "the push first"])
 async def test_t_f3_the_head_is_exchanged_right_after_the_ok(read: Story, model: ScriptedModel, first: str) -> None:
     """An ok is not for what was pushed after it, in whatever order, and however soon, Forge hears of both."""
-    _, bob, pull = await proposed(read, {"billing/pay.py": PAY})
-    await read.rest()
+    _, bob, pull = await open_from_fork(read, {"billing/pay.py": PAY})
+    await read.settle()
     read.clock.move(seconds=1)
     read.github.hold_deliveries()
     await read.github.user("alice").comment(pull, "/forge review")
     head = await push(bob, pull, EVIL)
     read.github.release_deliveries(reverse=first == "push")
-    await read.rest()
+    await read.settle()
     [answer] = read.answers(pull)
     assert f"The head moved to `{head[:7]}` after you wrote this." in answer.body
     assert_waits_for_ok(read, head)
@@ -105,42 +105,42 @@ async def test_t_f3_the_head_is_exchanged_right_after_the_ok(read: Story, model:
 
 async def test_t_f3_the_head_is_exchanged_right_before_a_label(read: Story, model: ScriptedModel) -> None:
     """A label lies on no head: it is the ok only for one that was being looked at before."""
-    _, bob, pull = await proposed(read, {"billing/pay.py": PAY})
-    await read.rest()
+    _, bob, pull = await open_from_fork(read, {"billing/pay.py": PAY})
+    await read.settle()
     read.clock.move(seconds=1)
     read.github.hold_deliveries()
     head = await push(bob, pull, EVIL)
     await read.github.user("alice").label(pull, "forge")
     read.github.release_deliveries()
-    await read.rest()
+    await read.settle()
     assert_waits_for_ok(read, head)
     assert model.calls == []
 
 
 async def test_a_label_is_the_ok_for_a_head_that_was_there(read: Story, model: ScriptedModel) -> None:
-    _, _, pull = await proposed(read, {"billing/pay.py": PAY})
-    await read.rest()
+    _, _, pull = await open_from_fork(read, {"billing/pay.py": PAY})
+    await read.settle()
     read.clock.move(seconds=1)
     await read.github.user("alice").label(pull, "forge")
-    await read.rest()
+    await read.settle()
     assert model.calls
-    read.closed_gates(pull)
+    read.gate_outcomes(pull)
     read.comments(pull)
 
 
 async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(read: Story, model: ScriptedModel) -> None:
     """If it is exchanged while the approved head is being reviewed, the new one is not shown to the model."""
-    _, bob, pull = await proposed(read, {"billing/pay.py": PAY})
-    await read.rest()
+    _, bob, pull = await open_from_fork(read, {"billing/pay.py": PAY})
+    await read.settle()
 
     async def exchange() -> None:
         await push(bob, pull, EVIL)
 
-    after_first_write(read, exchange, "/check-runs$")
+    act_after_write(read, exchange, "/check-runs$")
     read.clock.move(seconds=1)
     await read.github.user("alice").comment(pull, "/forge review")
-    await read.rest()
-    await read.rest()
+    await read.settle()
+    await read.settle()
     assert "the ok for this head" in read.answers(pull)[0].body
     assert_waits_for_ok(read, pull.head_sha)
     assert all("evil" not in call.content for call in model.calls)
@@ -148,16 +148,16 @@ async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(read: Story, m
 
 async def test_t_f4_the_fork_is_deleted_while_it_is_reviewed(read: Story, model: ScriptedModel) -> None:
     """GitHub closes the pull request with its fork: the run ends, and says why."""
-    repository, _, pull = await proposed(read, {"billing/pay.py": BROKEN})
+    repository, _, pull = await open_from_fork(read, {"billing/pay.py": BROKEN})
     head, fork = pull.head_sha, pull.head_repository
     assert fork is not None
 
     async def delete() -> None:
         read.github.delete(fork)
 
-    after_first_write(read, delete, said="in_progress")
-    await read.rest()
-    await read.rest()
+    act_after_write(read, delete, said="in_progress")
+    await read.settle()
+    await read.settle()
     [run] = await read.runs()
     assert (run.state, run.reason) == ("cancelled", "closed")
     check = read.check(repository, head)
@@ -167,15 +167,15 @@ async def test_t_f4_the_fork_is_deleted_while_it_is_reviewed(read: Story, model:
 
 async def test_t_f4_the_fork_becomes_private_while_it_is_reviewed(read: Story, model: ScriptedModel) -> None:
     """The pull request stays open without a repository of its head: it is reviewed, and is still a stranger's."""
-    repository, _, pull = await proposed(read, {"billing/pay.py": BROKEN})
+    repository, _, pull = await open_from_fork(read, {"billing/pay.py": BROKEN})
     fork = pull.head_repository
     assert fork is not None
 
     async def hide() -> None:
         fork.private, pull.head_repository = True, None
 
-    after_first_write(read, hide, "/check-runs$")
-    await read.rest()
+    act_after_write(read, hide, "/check-runs$")
+    await read.settle()
     assert read.check(repository, pull.head_sha).conclusion == "failure"
     assert_waits_for_ok(read, pull.head_sha)
     assert [comment.line for comment in read.comments(pull)] == [121]
@@ -203,7 +203,7 @@ async def test_t_f5_a_branch_is_no_argument(told: Story, tmp_path: Path, name: s
     head = await alice.push(repository, name, {"app.py": "print(missing)\n"}, base="main")
     before = set(tmp_path.rglob("*owned*"))
     pull = await alice.open_pull_request(repository, name, base=f"{name}-base")
-    await told.rest()
+    await told.settle()
     assert (pull.base_sha, pull.head_sha) == (base, head)
     assert [comment.path for comment in told.comments(pull)] == ["app.py"]
     [check] = told.github.check_runs(repository, head)

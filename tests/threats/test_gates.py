@@ -15,25 +15,25 @@ from domain.events import EventType
 from domain.gates import GateDecision, GateState
 from memory.db.engine import Database
 from memory.gates import gates
-from pipeline.steps import Call, durable
+from pipeline.steps import Call, run_durable_step
 from simulator import Simulator, User, checking, conversation
 from simulator.events import Actor
 from tests.clock import MovableClock
-from tests.databases import Backend, drop, fresh
-from tests.invariants import violations
-from tests.stories.driver import SECRET, Story, chapter
-from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, Scene, opened
+from tests.databases import Backend, create_database, drop_database
+from tests.invariants import find_violations
+from tests.stories.driver import SECRET, Story, run_forge
+from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, GateScene, open_scene
 from tests.stories.test_credentials import LEAKING
 from tests.threats.conftest import SWIFT
-from tests.threats.knocking import door, knock
-from tests.threats.meanwhile import after_first_write
+from tests.threats.knocking import send_webhook, webhook_url
+from tests.threats.meanwhile import act_after_write
 
 SQLITE = pytest.mark.parametrize("backend", ["sqlite"])  # what does not depend on the database
 PERMISSION = r"/collaborators/[^/]+/permission$"
 APPROVE = "/forge approve protected_paths"
 
 
-async def assert_open(scene: Scene) -> None:
+async def assert_open(scene: GateScene) -> None:
     """The gate waits, and nothing was approved."""
     assert scene.told.gates(scene.pull) == ["protected_paths"]
     assert scene.gate("protected_paths").conclusion == "action_required"
@@ -48,9 +48,9 @@ async def assert_open(scene: Scene) -> None:
 @SQLITE
 @pytest.mark.parametrize("who", ["reader", "outsider", "writer", "ghost"])
 async def test_t_p1_without_the_role_nobody_approves(told: Story, who: str) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     roles = {"reader": "read", "writer": "write"}
-    mallory = scene.somebody("mallory", roles.get(who))  # pyright: ignore[reportArgumentType]
+    mallory = scene.add_user("mallory", roles.get(who))  # pyright: ignore[reportArgumentType]
     told.github.hold_deliveries()
     told.clock.move(seconds=2)
     await mallory.comment(scene.pull, APPROVE)
@@ -58,7 +58,7 @@ async def test_t_p1_without_the_role_nobody_approves(told: Story, who: str) -> N
     if who == "ghost":
         del told.github.world.accounts["mallory"]
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     [answer] = told.answers(scene.pull)
     held = {"reader": "read", "writer": "write", "ghost": "none"}.get(who, "read")
     assert f"needs the role maintain; `mallory` has {held}. It still waits." in answer.body
@@ -67,17 +67,17 @@ async def test_t_p1_without_the_role_nobody_approves(told: Story, who: str) -> N
 
     for delivery in list(told.github.deliveries):
         await told.github.redeliver(delivery)
-    await told.rest()
+    await told.settle()
     assert len(told.answers(scene.pull)) == 1
     await assert_open(scene)
 
 
 @SQLITE
 async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(told: Story) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.github.grant(scene.repository, scene.alice, "admin")
-    assert "is not for who wrote the change" in await scene.says(scene.alice, APPROVE)
-    await scene.presses(scene.alice, "approve", "protected_paths")
+    assert "is not for who wrote the change" in await scene.comment(scene.alice, APPROVE)
+    await scene.press(scene.alice, "approve", "protected_paths")
     assert "is not for who wrote the change" in (scene.gate("protected_paths").summary or "")
     await assert_open(scene)
 
@@ -85,29 +85,29 @@ async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(told: St
 @SQLITE
 async def test_t_p2_the_only_one_with_the_role_decides_and_the_audit_says_so(told: Story) -> None:
     """Where nobody else has the role a gate asks for, the rule on authors is waived."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.github.grant(scene.repository, scene.alice, "admin")
     told.github.revoke(scene.repository, scene.carol)
-    scene.somebody("dave", "write")
-    answer = await scene.says(scene.alice, APPROVE)
+    scene.add_user("dave", "write")
+    answer = await scene.comment(scene.alice, APPROVE)
     assert "is approved" in answer
     assert "Nobody else is left with the role, so the rule on authors was waived." in answer
     [told_of] = await scene.events(EventType.gate_approved)
     assert (told_of["waived"], told_of["by_login"]) == (True, "alice")
-    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by alice"]
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
     assert "rule on authors was waived" in (scene.gate("protected_paths").summary or "")
 
 
 @SQLITE
 async def test_t_p3_no_app_decides(told: Story) -> None:
     """Neither Forge itself nor another App, whatever permission it has, by comment, check or button."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     for app in (told.github.app, told.github.world.other_app("helper")):
         told.github.grant(scene.repository, User(told.github.world, app.bot), "admin")
         told.clock.move(seconds=2)
         comment = conversation.add_comment(told.github.world, scene.pull, Actor(app.bot, app), APPROVE)
         checking.press(told.github.world, scene.gate("protected_paths"), app.bot, "approve")
-        await told.rest()
+        await told.settle()
         await scene.carol.delete_comment(comment)
     assert told.answers(scene.pull) == []
     await assert_open(scene)
@@ -115,13 +115,13 @@ async def test_t_p3_no_app_decides(told: Story) -> None:
 
 @SQLITE
 async def test_t_p4_an_edited_comment_does_not_decide(told: Story) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     comment = await scene.carol.comment(scene.pull, "I will look at it.")
-    await told.rest()
+    await told.settle()
     told.clock.move(seconds=5)
-    await scene.somebody("root", "admin").edit_comment(comment, APPROVE)
+    await scene.add_user("root", "admin").edit_comment(comment, APPROVE)
     await scene.carol.edit_comment(comment, APPROVE)
-    await told.rest()
+    await told.settle()
     assert told.answers(scene.pull) == []
     await assert_open(scene)
 
@@ -129,7 +129,7 @@ async def test_t_p4_an_edited_comment_does_not_decide(told: Story) -> None:
 @SQLITE
 async def test_t_p8_an_approval_of_another_head_decides_nothing(told: Story) -> None:
     """It names the head, or is about the one that was asked about when it was written."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     first = scene.head
     told.clock.move(seconds=2)
     told.github.hold_deliveries()
@@ -138,101 +138,101 @@ async def test_t_p8_an_approval_of_another_head_decides_nothing(told: Story) -> 
     await scene.alice.push(scene.repository, "feature", {CI: WORKFLOW.replace("make", "make check")})
     scene.head = scene.pull.head_sha
     told.github.release_deliveries()
-    await told.rest()
-    state = {gate.head_sha: gate.state for gate in await scene.asked()}
+    await told.settle()
+    state = {gate.head_sha: gate.state for gate in await scene.list_gates()}
     assert state[scene.head] is GateState.waiting
     assert told.gates(scene.pull) == ["protected_paths"]
     assert scene.conclusion == "action_required"
     assert len(told.answers(scene.pull)) == 1
 
-    answer = await scene.says(scene.carol, f"{APPROVE} {first[:7]}")
+    answer = await scene.comment(scene.carol, f"{APPROVE} {first[:7]}")
     assert f"asks about `{scene.head[:7]}`, not about `{first[:7]}`" in answer
-    assert "is approved" in await scene.says(scene.carol, f"{APPROVE} {scene.head[:7]}")
+    assert "is approved" in await scene.comment(scene.carol, f"{APPROVE} {scene.head[:7]}")
     assert scene.conclusion == "success"
 
 
 @SQLITE
 async def test_t_p8_an_answer_to_the_question_that_the_comment_still_shows(told: Story) -> None:
     """GitHub takes the check of the new head and not the comment: an answer without a head is about the old one."""
-    scene = await opened(told)
+    scene = await open_scene(told)
 
     async def limit() -> None:
         comment, waits = r"/issues/comments/\d+$", {"retry-after": "3600"}
         told.github.faults.add(kind="before", method="PATCH", path=comment, status=403, headers=waits)
 
-    after_first_write(told, limit, "/check-runs$", said="action_required")
+    act_after_write(told, limit, "/check-runs$", said="action_required")
     told.clock.move(seconds=30)
-    await scene.pushes({CI: WORKFLOW.replace("make", "make deploy")})
+    await scene.push({CI: WORKFLOW.replace("make", "make deploy")})
     assert scene.gate("protected_paths").conclusion == "action_required"
     [question] = told.questions(scene.pull)
     assert scene.head[:7] not in question.body
-    answer = await scene.says(scene.carol, APPROVE)
+    answer = await scene.comment(scene.carol, APPROVE)
     told.clock.move(minutes=61)
-    await told.rest()
+    await told.settle()
     answer = answer or told.answers(scene.pull)[-1].body
     assert "was asked anew" in answer
     await assert_open(scene)
     assert f"`/forge approve protected_paths {scene.head[:7]}`" in answer
-    assert "is approved" in await scene.says(scene.carol, APPROVE)
-    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
 
 
 @SQLITE
 async def test_in_a_locked_conversation_the_check_alone_asks(told: Story) -> None:
     """There GitHub takes no comment of an App, so an answer is about what the check shows."""
-    scene = await opened(told, {"note.md": "A note.\n"})
+    scene = await open_scene(told, {"note.md": "A note.\n"})
     await scene.carol.lock(scene.pull)
     told.clock.move(seconds=5)
-    await scene.pushes(CHANGED)
+    await scene.push(CHANGED)
     assert scene.gate("protected_paths").conclusion == "action_required"
-    assert await scene.says(scene.carol, APPROVE) == ""
+    assert await scene.comment(scene.carol, APPROVE) == ""
     assert scene.conclusion == "success"
 
 
 @SQLITE
 async def test_t_p8_an_approval_does_not_outlive_its_head(told: Story) -> None:
-    scene = await opened(told)
-    assert "is approved" in await scene.says(scene.carol, APPROVE)
-    await scene.pushes({CI: WORKFLOW.replace("make", "make deploy")})
+    scene = await open_scene(told)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    await scene.push({CI: WORKFLOW.replace("make", "make deploy")})
     assert told.gates(scene.pull) == ["protected_paths"]
     assert scene.conclusion == "action_required"
-    assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
 
 
 @SQLITE
 @pytest.mark.parametrize("first", ["approve", "push"])
 async def test_t_p8_an_approval_and_a_push_at_once(told: Story, first: str) -> None:
     """Whichever Forge hears of first: the new head is not approved."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.clock.move(seconds=2)
     told.github.hold_deliveries()
     changed = {CI: WORKFLOW.replace("make", "make deploy")}
     if first == "push":
         scene.head = await scene.alice.push(scene.repository, "feature", changed)
-        await scene.carol.press(scene.gate("protected_paths", (await scene.asked())[0].head_sha), "approve")
+        await scene.carol.press(scene.gate("protected_paths", (await scene.list_gates())[0].head_sha), "approve")
     else:
         await scene.carol.press(scene.gate("protected_paths"), "approve")
         scene.head = await scene.alice.push(scene.repository, "feature", changed)
     told.github.release_deliveries()
-    await told.rest()
-    states = {gate.head_sha: gate.state for gate in await scene.asked()}
+    await told.settle()
+    states = {gate.head_sha: gate.state for gate in await scene.list_gates()}
     assert states.pop(scene.head) is GateState.waiting
     assert set(states.values()) <= {GateState.approved, GateState.void}
     assert scene.conclusion == "action_required"
     assert told.gates(scene.pull) == ["protected_paths"]
-    told.closed_gates(scene.pull)
+    told.gate_outcomes(scene.pull)
 
 
 async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
     """The other is told that it was decided, and the ledger has both."""
-    scene = await opened(told)
-    erin = scene.somebody("erin", "maintain")
+    scene = await open_scene(told)
+    erin = scene.add_user("erin", "maintain")
     told.clock.move(seconds=2)
     told.github.hold_deliveries()
     await scene.carol.comment(scene.pull, APPROVE)
     await erin.comment(scene.pull, "/forge reject protected_paths no")
     told.github.release_deliveries()
-    await told.rest()
+    await told.settle()
     answers = [each.body for each in told.answers(scene.pull)]
     decided = await scene.events(EventType.gate_approved) + await scene.events(EventType.gate_rejected)
     contested = await scene.events(EventType.gate_contested)
@@ -243,47 +243,47 @@ async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
     approved = decided[0]["by_login"] == "carol"
     assert scene.conclusion == ("success" if approved else "failure")
     assert (await scene.run()).state == ("completed" if approved else "failed")
-    told.closed_gates(scene.pull)
+    told.gate_outcomes(scene.pull)
 
 
 @SQLITE
 async def test_t_p9_an_answer_after_the_decision_is_noted(told: Story) -> None:
     """Only of somebody who might have decided; others are told the same."""
-    scene = await opened(told)
-    erin = scene.somebody("erin", "maintain")
-    assert "is approved" in await scene.says(scene.carol, APPROVE)
-    assert "is decided already: Approved by carol" in await scene.says(erin, "/forge reject protected_paths no")
-    mallory = scene.somebody("mallory")
-    assert "is decided already" in await scene.says(mallory, "/forge reject protected_paths no")
+    scene = await open_scene(told)
+    erin = scene.add_user("erin", "maintain")
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "is decided already: Approved by carol" in await scene.comment(erin, "/forge reject protected_paths no")
+    mallory = scene.add_user("mallory")
+    assert "is decided already" in await scene.comment(mallory, "/forge reject protected_paths no")
     [contested] = await scene.events(EventType.gate_contested)
     assert (contested["by_login"], contested["said"]) == ("erin", "rejected")
-    assert "**Approved by carol**" in await scene.says(erin, "/forge view protected_paths")
+    assert "**Approved by carol**" in await scene.comment(erin, "/forge view protected_paths")
     assert scene.conclusion == "success"
-    told.closed_gates(scene.pull)
+    told.gate_outcomes(scene.pull)
 
 
 @SQLITE
 async def test_t_p10_github_does_not_say_who_they_are(told: Story) -> None:
     """Nothing is decided, which is said; asked again later, the same answer counts."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
-    answer = await scene.says(scene.carol, APPROVE)
+    answer = await scene.comment(scene.carol, APPROVE)
     assert "GitHub did not say what `carol` may do here, so nothing was done." in answer
-    await scene.presses(scene.carol, "approve", "protected_paths")
+    await scene.press(scene.carol, "approve", "protected_paths")
     await assert_open(scene)
     told.github.faults.clear()
-    assert "is approved" in await scene.says(scene.carol, APPROVE)
-    told.closed_gates(scene.pull)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    told.gate_outcomes(scene.pull)
 
 
 @SQLITE
 async def test_t_p10_a_waiver_needs_the_whole_list_of_people(told: Story) -> None:
     """Without it nobody knows whether somebody else has the role, so the author does not decide."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.github.grant(scene.repository, scene.alice, "admin")
     told.github.revoke(scene.repository, scene.carol)
     told.github.faults.add(kind="before", path=r"/collaborators$", status=502, times=None)
-    answer = await scene.says(scene.alice, APPROVE)
+    answer = await scene.comment(scene.alice, APPROVE)
     assert "so nothing was done" in answer
     told.github.faults.clear()
     await assert_open(scene)
@@ -292,9 +292,9 @@ async def test_t_p10_a_waiver_needs_the_whole_list_of_people(told: Story) -> Non
 @SQLITE
 async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
     """There is nothing to forge a request for: decisions come through GitHub, signed, or not at all."""
-    scene = await opened(told)
-    [gate] = await scene.asked()
-    base = door(told).removesuffix("/webhook")
+    scene = await open_scene(told)
+    [gate] = await scene.list_gates()
+    base = webhook_url(told).removesuffix("/webhook")
     paths = ["/gates", f"/gates/{gate.id}", f"/gates/{gate.id}/approve", "/approve", "/api/gates", "/decide"]
     async with aiohttp.ClientSession() as session:
         for path in paths:
@@ -306,7 +306,7 @@ async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
     forged = b'{"action": "requested_action"}'
     for signature in (None, "sha256=" + "0" * 64):
         headers: Mapping[str, str | None] = {"X-Hub-Signature-256": signature}
-        reply = await knock(door(told), forged, event="check_run", headers=headers)
+        reply = await send_webhook(webhook_url(told), forged, event="check_run", headers=headers)
         assert reply.status == 401
     await assert_open(scene)
 
@@ -329,7 +329,7 @@ async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
 async def test_t_t4_protected_paths_need_the_gate(told: Story, path: str) -> None:
     """Whoever wrote the change, an agent too: what decides over runs and rights is looked at by a maintainer."""
     content = {".github/forge.yml": "review: {model: false}\n", "CODEOWNERS": "* @octo-org/shop\n"}.get(path, "a: b\n")
-    scene = await opened(told, {path: content})
+    scene = await open_scene(told, {path: content})
     assert "protected_paths" in told.gates(scene.pull)
     assert scene.gate("protected_paths").conclusion == "action_required"
     assert (scene.conclusion, (await scene.run()).state) == ("action_required", "waiting")
@@ -338,7 +338,7 @@ async def test_t_t4_protected_paths_need_the_gate(told: Story, path: str) -> Non
 
 @SQLITE
 async def test_t_t4_a_workflow_that_moves_out_of_its_place(told: Story) -> None:
-    scene = await opened(told, {CI: None, "ci.yml.off": WORKFLOW})  # pyright: ignore[reportArgumentType]
+    scene = await open_scene(told, {CI: None, "ci.yml.off": WORKFLOW})  # pyright: ignore[reportArgumentType]
     await assert_open(scene)
 
 
@@ -364,7 +364,7 @@ async def test_t_t1_nothing_an_agent_says_decides(read: Story, model: ScriptedMo
         },
     )
     files = {**CHANGED, "billing/pay.py": "".join(f"VALUE = {n}\n" for n in range(60)), "a.md": words}
-    scene = await opened(read, files)
+    scene = await open_scene(read, files)
     read.comments(scene.pull)
     assert len(model.calls) > 0
     assert read.answers(scene.pull) == []
@@ -378,39 +378,39 @@ async def test_t_t1_nothing_an_agent_says_decides(read: Story, model: ScriptedMo
 
 
 @asynccontextmanager
-async def world(backend: Backend, folder: Path) -> AsyncGenerator[tuple[Simulator, MovableClock, str]]:
+async def open_world(backend: Backend, folder: Path) -> AsyncGenerator[tuple[Simulator, MovableClock, str]]:
     """GitHub, a clock and a database, on which one Forge after another runs."""
-    clock, url = MovableClock(), fresh(backend, folder)
+    clock, url = MovableClock(), create_database(backend, folder)
     async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
         yield github, clock, url
-    drop(url)
+    drop_database(url)
 
 
-def now_in(scene: Scene, told: Story) -> Scene:
+def move_to(scene: GateScene, told: Story) -> GateScene:
     """The same pull request in another chapter."""
-    return Scene(told, scene.repository, scene.alice, scene.carol, scene.pull, scene.head)
+    return GateScene(told, scene.repository, scene.alice, scene.carol, scene.pull, scene.head)
 
 
 async def assert_sound(told: Story) -> None:
-    await told.rest()
-    assert not await violations(told.github, told.forge.services.database)
+    await told.settle()
+    assert not await find_violations(told.github, told.forge.services.database)
 
 
 @pytest.mark.parametrize("answered", [False, True])
 async def test_t_d8_its_time_is_over_while_forge_is_down(backend: Backend, tmp_path: Path, answered: bool) -> None:
     """It counts as rejected at the next start, also if somebody approved too late and nobody heard of it yet."""
     configuration = 'gates: {protected_paths: {escalate: ["@octo-org/owners"]}}\n'
-    async with world(backend, tmp_path) as (github, clock, url):
-        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
-            scene = await opened(told, configuration=configuration)
+    async with open_world(backend, tmp_path) as (github, clock, url):
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
+            scene = await open_scene(told, configuration=configuration)
             assert told.gates(scene.pull) == ["protected_paths"]
         clock.move(hours=25)
         if answered:
             await scene.carol.comment(scene.pull, APPROVE)
-        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
-            scene = now_in(scene, told)
-            await told.rest()
-            assert told.closed_gates(scene.pull) == [
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
+            scene = move_to(scene, told)
+            await told.settle()
+            assert told.gate_outcomes(scene.pull) == [
                 "protected_paths: Nobody answered in time, which counts as a rejection"
             ]
             run = await scene.run()
@@ -423,9 +423,9 @@ async def test_t_d8_its_time_is_over_while_forge_is_down(backend: Backend, tmp_p
 
 async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(told: Story) -> None:
     """A clock that jumps never approves; where it was set back, a button and a named head are still clear."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     told.clock.move(hours=-1)
-    answer = await scene.says(scene.carol, APPROVE)
+    answer = await scene.comment(scene.carol, APPROVE)
     assert "after you wrote this" in answer
     await assert_open(scene)
     told.clock.move(hours=24)
@@ -433,13 +433,13 @@ async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(told: Story) -> N
     await assert_open(scene)
 
     told.clock.move(hours=2)
-    await told.rest()
+    await told.settle()
     assert scene.gate("protected_paths").conclusion == "action_required"
-    assert told.closed_gates(scene.pull) == ["protected_paths: Nobody answered in time, which counts as a rejection"]
+    assert told.gate_outcomes(scene.pull) == ["protected_paths: Nobody answered in time, which counts as a rejection"]
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
     told.clock.move(days=-1)
-    answer = await scene.says(scene.carol, f"{APPROVE} {scene.head[:7]}")
+    answer = await scene.comment(scene.carol, f"{APPROVE} {scene.head[:7]}")
     assert "is decided already" in answer
     assert (await scene.run()).reason == "gate_timeout"
 
@@ -448,43 +448,43 @@ async def test_t_d4_a_deploy_changes_the_steps_while_a_run_waits(backend: Backen
     """The run that went to sleep under one version of the code goes on under another that has steps before each."""
     passed: list[str] = []
 
-    async def changed(name: str, call: Call) -> dict[str, Any]:
+    async def run_changed(name: str, call: Call) -> dict[str, Any]:
         """Steps of code in which each step follows one that was not there before."""
-        await durable(f"new, before {name}", _nothing)
+        await run_durable_step(f"new, before {name}", _nothing)
         passed.append(f"{(DBOS.workflow_id or '').partition('/')[0]}: {name}")
-        return await durable(name, call)
+        return await run_durable_step(name, call)
 
-    async with world(backend, tmp_path) as (github, clock, url):
-        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
-            scene = await opened(told)
+    async with open_world(backend, tmp_path) as (github, clock, url):
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
+            scene = await open_scene(told)
             assert told.gates(scene.pull) == ["protected_paths"]
             waiting = await scene.run()
-        async with chapter(github, clock, url, tmp_path, SWIFT, durable=changed) as told:
-            scene = now_in(scene, told)
-            assert "is approved" in await scene.says(scene.carol, APPROVE)
+        async with run_forge(github, clock, url, tmp_path, SWIFT, durable=run_changed) as told:
+            scene = move_to(scene, told)
+            assert "is approved" in await scene.comment(scene.carol, APPROVE)
             run = await scene.run()
             assert (run.id, run.state, scene.conclusion) == (waiting.id, "completed", "success")
             assert f"{run.id}: finish" in passed
-            assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+            assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
             assert len(told.github.check_runs(scene.repository, scene.head, "Forge / review")) == 1
             await assert_sound(told)
 
 
 async def test_t_d4_one_that_was_answered_before_the_deploy(backend: Backend, tmp_path: Path) -> None:
     """Decided by a process that died right after it: the next one finds the answer and lets the run go on."""
-    async with world(backend, tmp_path) as (github, clock, url):
-        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
-            scene = await opened(told)
+    async with open_world(backend, tmp_path) as (github, clock, url):
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
+            scene = await open_scene(told)
             assert told.gates(scene.pull) == ["protected_paths"]
-            [gate] = await scene.asked()
+            [gate] = await scene.list_gates()
         database = Database(url)
         by = GateDecision(at=clock.now(), by_id=scene.carol.id, by_login="carol", via="command", cause="a delivery")
         assert (await gates.decide(database, gate.id, GateState.approved, by)).counted
         await database.close()
-        async with chapter(github, clock, url, tmp_path, SWIFT) as told:
-            scene = now_in(scene, told)
-            await told.rest()
-            assert told.closed_gates(scene.pull) == ["protected_paths: Approved by carol"]
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
+            scene = move_to(scene, told)
+            await told.settle()
+            assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
             assert ((await scene.run()).state, scene.conclusion) == ("completed", "success")
             assert scene.gate("protected_paths").conclusion == "success"
             await assert_sound(told)
@@ -495,7 +495,7 @@ async def test_a_finding_is_dismissed_right_before_its_run_waits(backend: Backen
     """Forge hears of it after it asked and before the run waits: the run does not wait for nothing."""
     running: list[Story] = []
 
-    async def interrupted(name: str, call: Call) -> dict[str, Any]:
+    async def run_interrupted(name: str, call: Call) -> dict[str, Any]:
         if name == "wait: gate":
             told = running.pop()
             [pull] = [each for each in told.github.world.all_pulls() if told.comments(each)]
@@ -504,15 +504,15 @@ async def test_a_finding_is_dismissed_right_before_its_run_waits(backend: Backen
             await told.github.user("carol").reply(comment, "/forge dismiss made up for a test")
             while not told.thread_answers(pull, comment):  # noqa: ASYNC110  # Forge is at work
                 await asyncio.sleep(0.05)
-        return await durable(name, call)
+        return await run_durable_step(name, call)
 
     async with (
-        world(backend, tmp_path) as (github, clock, url),
-        chapter(github, clock, url, tmp_path, SWIFT, durable=interrupted) as told,
+        open_world(backend, tmp_path) as (github, clock, url),
+        run_forge(github, clock, url, tmp_path, SWIFT, durable=run_interrupted) as told,
     ):
         running.append(told)
-        scene = await opened(told, {"app.py": LEAKING}, "review: {model: false}\n")
-        assert told.closed_gates(scene.pull) == ["security_findings: Void: there is nothing left to decide"]
+        scene = await open_scene(told, {"app.py": LEAKING}, "review: {model: false}\n")
+        assert told.gate_outcomes(scene.pull) == ["security_findings: Void: there is nothing left to decide"]
         assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
         assert (await scene.run()).state == "completed"
         await assert_sound(told)

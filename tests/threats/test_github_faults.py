@@ -13,10 +13,10 @@ from simulator.events import Actor
 from simulator.faults import Kind
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.clock import MovableClock
-from tests.databases import fresh
-from tests.stories.driver import SECRET, Story, chapter
-from tests.stories.gate_scenes import CI, VOID, WORKFLOW, opened
-from tests.threats.meanwhile import after_first_write
+from tests.databases import create_database
+from tests.stories.driver import SECRET, Story, run_forge
+from tests.stories.gate_scenes import CI, VOID, WORKFLOW, open_scene
+from tests.threats.meanwhile import act_after_write
 
 APP = """\
 import os
@@ -32,7 +32,7 @@ CREATE_CHECK, UPDATE_CHECK, REVIEW = r"/check-runs$", r"/check-runs/\d+$", r"/pu
 ONE = pytest.mark.parametrize("backend", ["sqlite"])
 
 
-async def proposed(told: Story, content: str = BROKEN) -> tuple[Repository, User, str]:
+async def push_branch(told: Story, content: str = BROKEN) -> tuple[Repository, User, str]:
     """A pushed branch without a pull request yet: its repository, author and head."""
     repository, alice = told.repository({"app.py": APP})
     return repository, alice, await alice.push(repository, "feature", {"app.py": content}, base="main")
@@ -40,7 +40,7 @@ async def proposed(told: Story, content: str = BROKEN) -> tuple[Repository, User
 
 async def assert_reviewed(told: Story, repository: Repository, pull: PullRequest, head: str) -> None:
     """The head was reviewed as if nothing had happened: one check, one review, one comment."""
-    await told.rest()
+    await told.settle()
     [check] = told.github.check_runs(repository, head, review_texts.CHECK_NAME)
     assert (check.status, check.conclusion) == ("completed", "failure"), check.summary
     assert [each["start_line"] for each in check.annotations] == [5]
@@ -55,7 +55,7 @@ async def assert_reviewed(told: Story, repository: Repository, pull: PullRequest
     [("before", 500), ("before", 502), ("after", 500), ("after", 502), ("reset", 0), ("reset_before", 0)],
 )
 async def test_g1_a_write_fails_before_or_after_it_took_effect(told: Story, kind: Kind, status: int) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     writes = [("POST", CREATE_CHECK), ("PATCH", UPDATE_CHECK), ("POST", REVIEW)]
     faults = [told.github.faults.add(kind=kind, method=method, path=path, status=status) for method, path in writes]
     pull = await alice.open_pull_request(repository, "feature")
@@ -65,10 +65,10 @@ async def test_g1_a_write_fails_before_or_after_it_took_effect(told: Story, kind
 
 @ONE
 async def test_g1_github_is_down_for_good(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     told.github.faults.add(kind="after", method="GET", path="/contents/", times=None)
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "action_required"
     [run] = await told.runs()
     assert (run.state, run.reason) == ("failed", "error")
@@ -76,7 +76,7 @@ async def test_g1_github_is_down_for_good(told: Story) -> None:
 
 @pytest.mark.parametrize(("method", "path"), [("GET", r"/pulls/\d+$"), ("PATCH", UPDATE_CHECK), ("POST", REVIEW)])
 async def test_g2_secondary_limit_of_an_hour(told: Story, method: str, path: str) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     told.github.faults.add(
         kind="before",
         method=method,
@@ -86,7 +86,7 @@ async def test_g2_secondary_limit_of_an_hour(told: Story, method: str, path: str
         message="You have exceeded a secondary rate limit.",
     )
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     if path != r"/pulls/\d+$":  # there it is the delivery that waits, before there is a run
         [run] = await told.runs()
         assert (run.state, run.reason) == ("waiting", "rate_limited")
@@ -100,22 +100,22 @@ async def test_g2_secondary_limit_of_an_hour(told: Story, method: str, path: str
 
 async def test_g2_a_limited_installation_keeps_nobody_else_waiting(tmp_path: Path) -> None:
     """T-B4: whoever waits for GitHub keeps no place; also not after a restart, and nothing is written twice."""
-    clock, url = MovableClock(), fresh("sqlite", tmp_path)
+    clock, url = MovableClock(), create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path, concurrent_runs=1) as told:
-            repository, alice, head = await proposed(told)
+        async with run_forge(github, clock, url, tmp_path, concurrent_runs=1) as told:
+            repository, alice, head = await push_branch(told)
             wait = {"retry-after": "3600"}
             github.faults.add(kind="before", method="POST", path=REVIEW, status=403, headers=wait)
             pull = await alice.open_pull_request(repository, "feature")
-            await told.rest()
+            await told.settle()
             [run] = await told.runs()
             assert (run.state, run.reason) == ("waiting", "rate_limited")
             other = await assert_others_are_served(told, "other-org/one")
-        async with chapter(github, clock, url, tmp_path, concurrent_runs=1) as told:
+        async with run_forge(github, clock, url, tmp_path, concurrent_runs=1) as told:
             told.answers(other)
             await assert_others_are_served(told, "other-org/two")
             clock.move(minutes=61)
-            await told.rest()
+            await told.settle()
             [check] = github.check_runs(repository, head, review_texts.CHECK_NAME)
             assert (check.status, check.conclusion) == ("completed", "failure")
             assert len(told.reviews(pull)) == 1
@@ -128,7 +128,7 @@ async def assert_others_are_served(told: Story, name: str) -> PullRequest:
     head = await alice.push(repository, "feature", {"app.py": APP + "\n\nNAME = os.name\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await alice.comment(pull, "/forge status")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
     assert len(told.answers(pull)) == 1
     return pull
@@ -136,10 +136,10 @@ async def assert_others_are_served(told: Story, name: str) -> PullRequest:
 
 @ONE
 async def test_g2_429_without_a_moment(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     told.github.faults.add(kind="before", method="PATCH", path=UPDATE_CHECK, status=429, message="Too many requests")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert (await told.runs())[0].state == "waiting"
     told.clock.move(seconds=61)
     await assert_reviewed(told, repository, pull, head)
@@ -155,10 +155,10 @@ async def test_g2_429_without_a_moment(told: Story) -> None:
 )
 async def test_g2_too_much_content_keeps_its_comments_inline(told: Story, message: str, errors: list[object]) -> None:
     """GitHub says so as it says that a position is wrong; a review without its comments would be the answer to that."""
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     told.github.faults.add(kind="before", method="POST", path=REVIEW, status=422, message=message, errors=errors)
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     [run] = await told.runs()
     assert (run.state, run.reason) == ("waiting", "rate_limited")
     told.clock.move(seconds=61)
@@ -167,11 +167,11 @@ async def test_g2_too_much_content_keeps_its_comments_inline(told: Story, messag
 
 @ONE
 async def test_g2_primary_limit(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     [installation] = told.github.world.installations.values()
     installation.rate_limit = 4
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     [run] = await told.runs()
     assert (run.state, run.reason) == ("waiting", "rate_limited")
     await assert_quiet(told)
@@ -183,34 +183,34 @@ async def test_g2_primary_limit(told: Story) -> None:
 
 @ONE
 async def test_g2_limited_when_it_wants_to_say_that_it_failed(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     told.github.faults.add(kind="before", path="/contents/", status=403, message="Resource not accessible")
     told.github.faults.add(
         kind="before", method="PATCH", path=UPDATE_CHECK, skip=1, status=429, headers={"retry-after": "3600"}
     )
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     [run] = await told.runs()
     assert (run.state, run.reason) == ("failed", "access_lost")
     assert told.check(repository, head).status == "in_progress"
 
     told.clock.move(minutes=61)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "action_required"
 
 
 @ONE
 async def test_g2_a_push_while_a_run_waits(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     told.github.faults.add(kind="before", method="POST", path=REVIEW, status=429, headers={"retry-after": "3600"})
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     newer = await alice.push(repository, "feature", {"app.py": BROKEN_AGAIN})
-    await told.rest()
+    await told.settle()
     await assert_quiet(told)
 
     told.clock.move(minutes=61)
-    await told.rest()
+    await told.settle()
     assert told.check(repository, newer).conclusion == "failure"
     assert told.check(repository, head).conclusion in {"failure", "cancelled"}
     assert told.comments(pull)
@@ -219,69 +219,69 @@ async def test_g2_a_push_while_a_run_waits(told: Story) -> None:
 @ONE
 async def test_g2_limited_while_pull_requests_with_questions_are_closed(told: Story) -> None:
     """What waited for a person has no workflow that would take its question back later."""
-    scene = await opened(told)
-    limited(told, "PATCH", UPDATE_CHECK)
+    scene = await open_scene(told)
+    limit_requests(told, "PATCH", UPDATE_CHECK)
     await scene.alice.close(scene.pull)
-    await told.rest()
+    await told.settle()
     assert (await scene.run()).reason == "closed"
 
     told.clock.move(minutes=61)
-    await told.rest()
+    await told.settle()
     assert scene.gate("protected_paths").conclusion == "cancelled"
     assert told.gates(scene.pull) == []
-    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+    assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
 
 
 @ONE
 async def test_g2_limited_again_and_again_while_a_question_is_closed(told: Story) -> None:
     """Only what is not shown yet is written after each wait: else many such would write the same for ever."""
-    scene = await opened(told)
+    scene = await open_scene(told)
     gate = f"/check-runs/{scene.gate('protected_paths').id}"
     before = len(told.github.requests)
-    limited(told, "POST", "/graphql$", times=4)  # which folds the comment
+    limit_requests(told, "POST", "/graphql$", times=4)  # which folds the comment
     await scene.alice.close(scene.pull)
     for _ in range(5):
-        await told.rest()
+        await told.settle()
         told.clock.move(minutes=61)
-    await told.rest()
+    await told.settle()
     closed = [each for each in told.github.requests[before:] if each.write and each.path.endswith(gate)]
     assert len(closed) <= 2
-    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+    assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
     [comment] = [each for each in told.github.comments(scene.pull) if "forge:gate:" in each.body]
     assert comment.minimized is not None
 
 
 @ONE
 async def test_g2_limited_while_a_push_overtakes_a_question(told: Story) -> None:
-    scene = await opened(told)
+    scene = await open_scene(told)
     asked, head = scene.gate("protected_paths"), scene.head
-    limited(told, "PATCH", UPDATE_CHECK)
-    await scene.pushes({"notes.md": "# Notes\n", CI: WORKFLOW})
+    limit_requests(told, "PATCH", UPDATE_CHECK)
+    await scene.push({"notes.md": "# Notes\n", CI: WORKFLOW})
     assert asked.conclusion == "action_required"
 
     told.clock.move(minutes=61)
-    await told.rest()
+    await told.settle()
     assert asked.conclusion == "cancelled"
     assert told.check(scene.repository, head).conclusion in {"action_required", "cancelled"}
     assert told.gates(scene.pull) == []
-    assert told.closed_gates(scene.pull) == [f"protected_paths: {VOID}"]
+    assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
 
 
 @ONE
 async def test_g2_limited_while_it_tells_who_is_named_that_nobody_answered(told: Story) -> None:
-    scene = await opened(told, configuration='gates: {protected_paths: {timeout: 3h, escalate: ["@dora"]}}\n')
-    limited(told, "POST", r"/issues/\d+/comments$", times=2)
+    scene = await open_scene(told, configuration='gates: {protected_paths: {timeout: 3h, escalate: ["@dora"]}}\n')
+    limit_requests(told, "POST", r"/issues/\d+/comments$", times=2)
     told.clock.move(hours=3, minutes=1)
-    await told.rest()
+    await told.settle()
     for _ in range(2):
         told.clock.move(minutes=61)
-        await told.rest()
+        await told.settle()
     assert [answer.body.count("@dora") for answer in told.answers(scene.pull)] == [1]
     assert (await scene.run()).reason == "gate_timeout"
-    told.closed_gates(scene.pull)
+    told.gate_outcomes(scene.pull)
 
 
-def limited(told: Story, method: str, path: str, times: int = 1) -> None:
+def limit_requests(told: Story, method: str, path: str, times: int = 1) -> None:
     """GitHub's secondary limit answers the next such requests, and holds for an hour each."""
     wait = {"retry-after": "3600"}
     told.github.faults.add(kind="before", method=method, path=path, status=403, headers=wait, times=times)
@@ -298,7 +298,7 @@ async def assert_quiet(told: Story) -> None:
 @pytest.mark.parametrize("kind", ["before", "reset", "truncated"])
 async def test_g3_the_second_page_fails_while_an_effect_is_looked_for(told: Story, kind: Kind) -> None:
     """Half a list must not be taken for the whole: the check would be created a second time."""
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     actor = Actor(told.github.app.bot, told.github.app)
     for number in range(120):
         body = {"name": f"Other {number}", "head_sha": head, "external_id": str(number), "status": "completed"}
@@ -314,40 +314,40 @@ async def test_g3_the_second_page_fails_while_an_effect_is_looked_for(told: Stor
 
 @ONE
 async def test_g3_a_comparison_that_cannot_be_had_is_no_approval(told: Story) -> None:
-    repository, alice, head = await proposed(told, APP + "\n\nNAME = os.name\n")
+    repository, alice, head = await push_branch(told, APP + "\n\nNAME = os.name\n")
     told.github.faults.add(kind="before", status=502, path="/dependency-graph/", times=None)
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "action_required"
 
 
 @ONE
 async def test_g4_the_token_expires_in_the_middle(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
 
     async def expire() -> None:
         told.clock.move(minutes=70)
 
-    after_first_write(told, expire, said="in_progress")
+    act_after_write(told, expire, said="in_progress")
     pull = await alice.open_pull_request(repository, "feature")
     await assert_reviewed(told, repository, pull, head)
-    assert minted(told) == 2
+    assert count_tokens(told) == 2
 
 
 @ONE
 async def test_g4_the_token_is_refused_in_the_middle(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
 
     async def revoke() -> None:
         told.github.world.tokens.clear()
 
-    after_first_write(told, revoke, said="in_progress")
+    act_after_write(told, revoke, said="in_progress")
     pull = await alice.open_pull_request(repository, "feature")
     await assert_reviewed(told, repository, pull, head)
-    assert minted(told) == 2
+    assert count_tokens(told) == 2
 
 
-def minted(told: Story) -> int:
+def count_tokens(told: Story) -> int:
     return sum(request.path.endswith("/access_tokens") for request in told.github.requests)
 
 
@@ -355,7 +355,7 @@ def minted(told: Story) -> int:
 @pytest.mark.parametrize("when", ["queued", "in_progress", "failure"])
 @pytest.mark.parametrize("how", ["push", "force push", "base change", "close"])
 async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, how: str) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     pull = None
 
     async def change() -> None:
@@ -371,10 +371,10 @@ async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, h
                 await alice.close(pull)
 
     await alice.push(repository, "release", {"NEWS.md": "# News\n"}, base="main")
-    after_first_write(told, change, said=when)
+    act_after_write(told, change, said=when)
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
-    await told.rest()
+    await told.settle()
+    await told.settle()
 
     told.comments(pull)
     runs = await told.runs()
@@ -395,20 +395,20 @@ async def test_g7_the_pull_request_changes_under_a_run(told: Story, when: str, h
 
 @ONE
 async def test_g7_a_run_that_is_busy_ends_soon_after_the_close(told: Story) -> None:
-    repository, alice, head = await proposed(told)
+    repository, alice, head = await push_branch(told)
     told.github.faults.add(kind="slow", path="git-upload-pack", delay=60)
     pull = await alice.open_pull_request(repository, "feature")
-    check = await shown(told, repository, head)
+    check = await wait_for_progress(told, repository, head)
     began = time.monotonic()
     await alice.close(pull)
-    await told.rest()
+    await told.settle()
     assert time.monotonic() - began < 10
     assert check.conclusion == "cancelled"
     [run] = await told.runs()
     assert (run.state, run.reason) == ("cancelled", "closed")
 
 
-async def shown(told: Story, repository: Repository, head: str) -> CheckRun:
+async def wait_for_progress(told: Story, repository: Repository, head: str) -> CheckRun:
     """The head's check, once it is in progress."""
     while True:
         for check in told.github.check_runs(repository, head, review_texts.CHECK_NAME):
@@ -425,7 +425,7 @@ async def test_o4_a_pull_request_with_three_hundred_findings(told: Story) -> Non
     repository, alice = told.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {name: lines}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     assert check.conclusion == "failure"

@@ -3,17 +3,17 @@
 from agents.llm.scripted import ScriptedModel
 from memory.learned import memories
 from tests.stories.driver import Story
-from tests.stories.test_hearing import SAYS_NO, reviewed
+from tests.stories.test_hearing import SAYS_NO, open_reviewed
 
 
 async def test_t_g9_a_reply_in_a_thread_with_a_large_id_is_heard(read: Story, model: ScriptedModel) -> None:
-    repository, _, carol, pull, comment = await reviewed(read, model, "warning")
+    repository, _, carol, pull, comment = await open_reviewed(read, model, "warning")
     assert comment.id > 2**32
     model.when("== reply", SAYS_NO)
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
-    await read.rest()
+    await read.settle()
     [answer] = read.thread_answers(pull, comment)
     assert answer.body.startswith("Taken for a dismissal. **F-")
     assert read.check(repository, pull.head_sha).conclusion == "success"
-    [learned] = await memories.live(read.forge.services.database, repository.id)
-    assert learned.shown in answer.body
+    [learned] = await memories.list_live(read.forge.services.database, repository.id)
+    assert learned.short_id in answer.body

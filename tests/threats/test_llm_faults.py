@@ -9,8 +9,20 @@ from agents.llm.ask import Answer, Question, ask
 from agents.llm.client import Patience
 from agents.llm.models import LanguageModel
 from agents.llm.scripted import Cuts, Fails, Mishap, Reports, Says, ScriptedModel, Stalls
-from domain.money import Outcome
-from tests.provider import KEY, Provider, Reply, anthropic, cuts, fails, garbage, reports, says, serving, stalls
+from domain.money import CallOutcome
+from tests.provider import (
+    KEY,
+    Provider,
+    Reply,
+    answer_cut_off,
+    answer_error,
+    answer_garbage,
+    answer_late,
+    answer_text,
+    anthropic,
+    report_value,
+    serve_provider,
+)
 from tests.purses import OpenPurse
 
 
@@ -38,7 +50,7 @@ class Watch:
 @pytest.fixture
 async def provider() -> AsyncGenerator[tuple[Provider, LanguageModel]]:
     there = Provider()
-    async with serving(there) as address:
+    async with serve_provider(there) as address:
         yield there, anthropic(address)
 
 
@@ -53,12 +65,12 @@ def sound(answer: Answer, purse: OpenPurse) -> None:
 @pytest.mark.parametrize(
     ("trouble", "seconds"),
     [
-        (fails(529), 10),
-        (fails(429, "rate_limit_error"), 10),
-        (fails(500, "api_error"), 10),
-        (fails(503), 10),
-        (stalls(), 1),
-        (cuts(), 10),
+        (answer_error(529), 10),
+        (answer_error(429, "rate_limit_error"), 10),
+        (answer_error(500, "api_error"), 10),
+        (answer_error(503), 10),
+        (answer_late(), 1),
+        (answer_cut_off(), 10),
     ],
     ids=["529", "429", "500", "503", "stall", "cut"],
 )
@@ -67,25 +79,25 @@ async def test_l1_a_passing_trouble_is_waited_out(
 ):
     """T-L1"""
     there, model = provider
-    there.replies = [trouble, trouble, reports(FINE)]
+    there.replies = [trouble, trouble, report_value(FINE)]
     watch, purse = Watch(), OpenPurse()
 
     answer = await ask(QUESTION, Note, model, purse, watch.patience(seconds))
 
     assert answer.value == FINE
     assert watch.slept == [1.0, 4.0]
-    assert [call.outcome for call in answer.calls][-1] is Outcome.answered
+    assert [call.outcome for call in answer.calls][-1] is CallOutcome.answered
     sound(answer, purse)
 
 
 @pytest.mark.parametrize(
     ("trouble", "said", "charged"),
     [
-        (fails(529), "HTTP 529", False),
-        (fails(429, "rate_limit_error"), "HTTP 429", False),
-        (stalls(), "did not answer in time", True),
-        (cuts(), "could not be reached", True),
-        (garbage(), "cannot be read", True),
+        (answer_error(529), "HTTP 529", False),
+        (answer_error(429, "rate_limit_error"), "HTTP 429", False),
+        (answer_late(), "did not answer in time", True),
+        (answer_cut_off(), "could not be reached", True),
+        (answer_garbage(), "cannot be read", True),
     ],
     ids=["529", "429", "stall", "cut", "garbage"],
 )
@@ -109,7 +121,7 @@ async def test_l1_a_lasting_trouble_ends_with_a_reason(
 async def test_l1_the_provider_says_how_long_to_wait(provider: tuple[Provider, LanguageModel]):
     """T-L1"""
     there, model = provider
-    there.replies = [fails(429, "rate_limit_error", retry_after="20"), reports(FINE)]
+    there.replies = [answer_error(429, "rate_limit_error", retry_after="20"), report_value(FINE)]
     watch = Watch()
 
     assert (await ask(QUESTION, Note, model, OpenPurse(), watch.patience())).value == FINE
@@ -119,7 +131,7 @@ async def test_l1_the_provider_says_how_long_to_wait(provider: tuple[Provider, L
 async def test_l1_nobody_waits_an_hour_for_a_model(provider: tuple[Provider, LanguageModel]):
     """T-L1"""
     there, model = provider
-    there.replies = [fails(429, "rate_limit_error", retry_after="3600")]
+    there.replies = [answer_error(429, "rate_limit_error", retry_after="3600")]
     watch = Watch()
 
     answer = await ask(QUESTION, Note, model, OpenPurse(), watch.patience())
@@ -129,13 +141,16 @@ async def test_l1_nobody_waits_an_hour_for_a_model(provider: tuple[Provider, Lan
 
 
 BAD: list[tuple[Reply, str]] = [
-    (reports({"words": 1}), "text: Field required"),
-    (reports(FINE, tool="bash"), "a tool that does not exist"),
-    (reports({"text": "x" * 7000}), "far too long"),
-    (says([]), "it is empty"),
-    (says([{"type": "text", "text": "I will not."}]), "plain text"),
-    (says([{"type": "text", "text": "No."}], stop="refusal"), "the model refused"),
-    (says([{"type": "tool_use", "id": "t", "name": "report", "input": {}}], stop="max_tokens"), "longer than allowed"),
+    (report_value({"words": 1}), "text: Field required"),
+    (report_value(FINE, tool="bash"), "a tool that does not exist"),
+    (report_value({"text": "x" * 7000}), "far too long"),
+    (answer_text([]), "it is empty"),
+    (answer_text([{"type": "text", "text": "I will not."}]), "plain text"),
+    (answer_text([{"type": "text", "text": "No."}], stop="refusal"), "the model refused"),
+    (
+        answer_text([{"type": "tool_use", "id": "t", "name": "report", "input": {}}], stop="max_tokens"),
+        "longer than allowed",
+    ),
 ]
 
 
@@ -162,7 +177,7 @@ async def test_l2_an_answer_of_no_use_is_asked_for_once_more_and_no_more(
 async def test_l2_a_repaired_answer_counts(provider: tuple[Provider, LanguageModel], bad: Reply, said: str):
     """T-L2, the other rate: one slip costs one call and nothing else."""
     there, model = provider
-    there.replies = [bad, reports(FINE)]
+    there.replies = [bad, report_value(FINE)]
     purse = OpenPurse()
 
     answer = await ask(QUESTION, Note, model, purse)

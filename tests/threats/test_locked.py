@@ -11,11 +11,11 @@ async def test_t_g9_a_command_in_a_locked_conversation(told: Story) -> None:
     repository, alice = told.repository({"app.py": "print()\n"})
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.rest()
+    await told.settle()
     await alice.lock(pull)
     with capture_logs() as logs:
         comment = await alice.comment(pull, "/forge review full")
-        await told.rest()
+        await told.settle()
     assert len(await told.runs()) == 2
     assert told.check(repository, pull.head_sha).conclusion == "success"
     assert comment.reactions == []
@@ -36,7 +36,7 @@ async def test_t_g9_a_pause_where_no_reaction_is_taken(told: Story) -> None:
     for status in (403, 404, 422, 502):
         told.github.faults.add(kind="before", path="/reactions$", status=status)
         await admin.comment(issue, "/forge pause" if status % 2 else "/forge unpause")
-        await told.rest()
+        await told.settle()
     paused, unpaused, *_ = [each.body for each in told.answers(issue)]
     assert "paused" in paused.lower()
     assert paused != unpaused

@@ -6,7 +6,7 @@ import string
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.stories.test_model import FILLER
-from tests.threats.test_secrets import posted, stored
+from tests.threats.test_secrets import collect_posts, dump_database
 
 _RANDOM = random.Random(29)
 
@@ -40,13 +40,13 @@ async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(read: S
     after = after.replace("import shop\n", f"import shop\n{FILLER}{FILLER.replace('VALUE', 'OTHER')}")
     await alice.push(repository, "feature", {"billing/pay.py": after}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Mean price")
-    await read.rest()
+    await read.settle()
     read.reviews(pull)
     told = "\n".join(call.content for call in model.calls)
     assert "len(prices)" in told
     assert "password_stage" in told
-    places = {"the prompt": told, "the database": stored(read.forge.settings.database_url)}
-    places["GitHub"] = posted(read, repository, pull)
+    places = {"the prompt": told, "the database": dump_database(read.forge.settings.database_url)}
+    places["GitHub"] = collect_posts(read, repository, pull)
     secrets = [STAGE, PROD, COMPARED, CLONED, REMOVED]
     assert [(place, each) for place, text in places.items() for each in secrets if each in text] == []
 
@@ -55,7 +55,7 @@ async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(told: 
     repository, alice = told.repository({"README.md": "# Shop\n"})
     head = await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.gates(pull) == ["security_findings"]
     told.reviews(pull)
     lines = {each["start_line"] for each in told.check(repository, head).annotations if "secret/" in each["title"]}
@@ -70,15 +70,15 @@ async def test_t_o7_what_people_write_is_masked_before_it_is_kept(told: Story) -
     told.github.grant(repository, carol, "admin")
     await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title=f"Use {title}")
-    await told.rest()
+    await told.settle()
     await carol.comment(pull, f"/forge remember the token is {memory}\0")
-    await told.rest()
+    await told.settle()
     await carol.comment(pull, f"/forge reject security_findings it is {reason}")
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
     told.questions(pull)
     assert "there is what looks like a credential in it" in told.answers(pull)[0].body
     said = "".join(each.body for each in told.answers(pull) + told.questions(pull))
-    places = {"the database": stored(told.forge.settings.database_url), "what Forge said": said}
+    places = {"the database": dump_database(told.forge.settings.database_url), "what Forge said": said}
     secrets = {"title": title, "memory": memory, "reason": reason}
     assert [(place, name) for place, text in places.items() for name, each in secrets.items() if each in text] == []

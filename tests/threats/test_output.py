@@ -5,14 +5,14 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from agents.llm.scripted import ScriptedModel
-from bot.cli.review import show
+from bot.cli.review import to_terminal
 from domain.errors import ToolError
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
-from domain.text.escaping import block, code, prose, suggestion
+from domain.text.escaping import code_block, escape, inline_code, suggestion_block
 from domain.text.markers import Markers
-from handlers.markdown import commanding_lines
+from handlers.markdown import find_command_lines
 from messages import review as review_texts
-from tests.rendering import acts
+from tests.rendering import find_active
 from tests.stories.driver import Story
 from tests.stories.test_model import claim
 
@@ -49,28 +49,28 @@ def finding(message: str, path: str = "app.py", rule: str = "x/y", fix: str | No
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_comment_is_inert(text: str) -> None:
-    said = review_texts.comment((finding(text, rule=text),))
-    assert acts(said, STRUCTURE) == []
+    said = review_texts.render_comment((finding(text, rule=text),))
+    assert find_active(said, STRUCTURE) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_comment_of_several_is_inert(text: str) -> None:
-    said = review_texts.comment((finding("x", rule=text), finding(f"{text}. {text}", path=text)))
+    said = review_texts.render_comment((finding("x", rule=text), finding(f"{text}. {text}", path=text)))
     lists = [f"{part}_{end}" for part in ("bullet_list", "list_item") for end in ("open", "close")]
-    assert acts(said, [*STRUCTURE, *lists, "softbreak"]) == []
-    assert list(commanding_lines(said)) == []
-    assert acts(review_texts.no_longer((finding(text, path=text, rule=text),), "abc1234"), STRUCTURE) == []
+    assert find_active(said, [*STRUCTURE, *lists, "softbreak"]) == []
+    assert list(find_command_lines(said)) == []
+    assert find_active(review_texts.render_outdated((finding(text, path=text, rule=text),), "abc1234"), STRUCTURE) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_failure_is_inert(text: str) -> None:
-    check = review_texts.failed(ToolError(text, text), "run")
-    assert acts(check.summary, STRUCTURE) == []
+    check = review_texts.render_failure(ToolError(text, text), "run")
+    assert find_active(check.summary, STRUCTURE) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o2_nothing_hidden_is_shown(text: str) -> None:
-    for said in (prose(text), code(text), review_texts.comment((finding(text),))):
+    for said in (escape(text), inline_code(text), review_texts.render_comment((finding(text),))):
         assert all(character.isprintable() or character == "\n" for character in said)
 
 
@@ -80,7 +80,7 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(told: Story) -> None:
     name = "docs/@org fixes #1 ![x](x) </details> `b`.py"
     head = await alice.push(repository, "feature", {name: "import os\nprint(missing)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     allowed = [
@@ -88,10 +88,10 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(told: Story) -> None:
         *(f"{part}_{end}" for part in ("heading", "bullet_list", "list_item") for end in ("open", "close")),
     ]
     tables = [f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")]
-    assert acts(check.summary or "", [*allowed, *tables, "softbreak"]) == []
+    assert find_active(check.summary or "", [*allowed, *tables, "softbreak"]) == []
     assert "@org" in (check.summary or "")
     for comment in told.comments(pull):
-        assert acts(comment.body, [*STRUCTURE, "fence"]) == []
+        assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
 
 
 LINKED = 'RATE_0 = fetch("https://evil.example/rate")'
@@ -128,16 +128,16 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     head = await alice.push(repository, "feature", {"rates.py": "\n".join(source) + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await read.rest()
+    await read.settle()
 
     summary = read.check(repository, head).summary or ""
     comments = read.comments(pull)
     assert len(comments) == len(said), summary
     for comment in comments:
-        assert acts(comment.body, [*STRUCTURE, "fence"]) == []
-        assert list(commanding_lines(comment.body)) == []
+        assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
+        assert list(find_command_lines(comment.body)) == []
         assert len(comment.body) < 2_500
-    offered = [kind for comment in comments for kind in acts(comment.body) if kind == "fence"]
+    offered = [kind for comment in comments for kind in find_active(comment.body) if kind == "fence"]
     assert len(offered) == sum(replacement == FENCED for _, replacement in said)
     assert "https://evil.example" not in " ".join([summary, *(comment.body for comment in comments)])
     assert read.check(repository, head).conclusion == "failure"
@@ -146,21 +146,23 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
 def test_t_o5_a_quoted_marker_is_none() -> None:
     genuine = Markers(b"key").make("review", "01J9ZQ4T7M8K5N3P2R6S1V0WXY")
     for said in (
-        prose(genuine),
-        prose(f"`{genuine}`"),
-        code(genuine),
-        block(genuine),
-        review_texts.comment((finding(genuine),)),
+        escape(genuine),
+        escape(f"`{genuine}`"),
+        inline_code(genuine),
+        code_block(genuine),
+        review_texts.render_comment((finding(genuine),)),
     ):
         assert genuine not in said
         assert "<!-- forge:" not in said
-    assert suggestion(genuine) == ""
+    assert suggestion_block(genuine) == ""
 
 
 def test_t_o5_a_forged_table_is_text() -> None:
-    said = prose("done.\n\n| step | state |\n| --- | --- |\n| review | **approved** |")
-    assert acts(f"{said}\n\nNext.") == []
-    assert acts(f"- {said}", ["bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"]) == []
+    said = escape("done.\n\n| step | state |\n| --- | --- |\n| review | **approved** |")
+    assert find_active(f"{said}\n\nNext.") == []
+    assert (
+        find_active(f"- {said}", ["bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"]) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,24 +170,24 @@ def test_t_o5_a_forged_table_is_text() -> None:
 )
 def test_t_o6_no_quoted_text_commands(text: str) -> None:
     for said in (
-        prose(text),
-        code(text),
-        block(text),
-        suggestion(text),
-        review_texts.comment((finding(text, fix=text),)),
+        escape(text),
+        inline_code(text),
+        code_block(text),
+        suggestion_block(text),
+        review_texts.render_comment((finding(text, fix=text),)),
     ):
-        assert list(commanding_lines(said)) == []
+        assert list(find_command_lines(said)) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_t6_nothing_is_fetched_or_linked(text: str) -> None:
-    assert not {"image", "link_open", "html_inline", "html_block", "address"} & set(acts(prose(text, 2000)))
+    assert not {"image", "link_open", "html_inline", "html_block", "address"} & set(find_active(escape(text, 2000)))
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "[link=https://evil.example]x[/link] [/nothing]"])
 def test_t_o2_the_terminal_gets_no_sequence(text: str) -> None:
     console = Console(record=True, force_terminal=True, width=200, color_system=None)
     with console.capture() as captured:
-        console.print(show(text))
+        console.print(to_terminal(text))
     assert "\x1b" not in captured.get()
     assert "\u202e" not in captured.get()

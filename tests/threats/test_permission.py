@@ -5,7 +5,7 @@ import pytest
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
-from tests.threats.meanwhile import after_first_write
+from tests.threats.meanwhile import act_after_write
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
@@ -15,12 +15,12 @@ PERMISSION = r"/collaborators/[^/]+/permission$"
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
 
-async def reviewed(told: Story) -> tuple[Repository, PullRequest, ReviewComment]:
+async def open_reviewed(told: Story) -> tuple[Repository, PullRequest, ReviewComment]:
     """A pull request of alice with one blocking finding, and the comment that carries it."""
     repository, alice = told.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     [comment] = told.comments(pull)
     return repository, pull, comment
 
@@ -34,7 +34,7 @@ def writer(told: Story, repository: Repository, login: str = "carol") -> User:
 
 async def assert_refused(told: Story, pull: PullRequest, comment: ReviewComment, why: str) -> None:
     """It was said once why not, and the finding stands."""
-    await told.rest()
+    await told.settle()
     [answer] = told.thread_answers(pull, comment)
     assert why in answer.body
     assert told.check(pull.repository, pull.head_sha).conclusion == "failure"
@@ -44,7 +44,7 @@ async def assert_refused(told: Story, pull: PullRequest, comment: ReviewComment,
 @pytest.mark.parametrize("who", ["reader", "outsider", "ghost"])
 async def test_who_may_not_write_is_refused_once(told: Story, who: str) -> None:
     """The sense of T-P1, as long as no gate can be approved: a ghost's account is deleted before Forge asks."""
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     mallory = told.github.user("mallory")
     if who == "reader":
         told.github.grant(repository, mallory, "read")
@@ -68,13 +68,13 @@ async def test_t_p2_the_author_of_a_fork_is_refused(told: Story, command: str) -
     fork = await bob.fork(repository)
     await bob.push(fork, "feature", {"app.py": BROKEN}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await told.rest()
+    await told.settle()
     [comment] = told.comments(pull)
     await bob.reply(comment, command)
     await assert_refused(told, pull, comment, "needs the role write")
     await bob.press(told.check(repository, pull.head_sha), "review")
     await bob.resolve(comment.thread)
-    await told.rest()
+    await told.settle()
     assert len(await told.runs()) == 1
     assert told.check(repository, pull.head_sha).conclusion == "failure"
     [answer] = told.answers(pull)
@@ -83,13 +83,13 @@ async def test_t_p2_the_author_of_a_fork_is_refused(told: Story, command: str) -
 
 async def test_t_p2_an_author_who_may_write_does_not_dismiss(told: Story) -> None:
     """Not even with write permission is the author's own word enough."""
-    _, pull, comment = await reviewed(told)
+    _, pull, comment = await open_reviewed(told)
     await told.github.user("alice").reply(comment, DISMISS)
     await assert_refused(told, pull, comment, "is not for the author of the change")
 
 
 async def test_t_p7_right_removed_before_forge_hears_of_the_comment(told: Story) -> None:
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     carol = writer(told, repository)
     told.github.hold_deliveries()
     await carol.reply(comment, DISMISS)
@@ -100,13 +100,13 @@ async def test_t_p7_right_removed_before_forge_hears_of_the_comment(told: Story)
 
 async def test_t_p7_right_removed_between_two_commands_of_a_comment(told: Story) -> None:
     """What the first command was allowed does not count for the second."""
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     carol = writer(told, repository)
 
     async def revoke() -> None:
         told.github.revoke(repository, carol)
 
-    after_first_write(told, revoke, "/check-runs$")
+    act_after_write(told, revoke, "/check-runs$")
     await carol.reply(comment, f"/forge review full\n{DISMISS}")
     await assert_refused(told, pull, comment, "`/forge dismiss` needs the role write; `carol` has read.")
     assert len(await told.runs()) == 2
@@ -114,24 +114,24 @@ async def test_t_p7_right_removed_between_two_commands_of_a_comment(told: Story)
 
 async def test_t_p10_github_does_not_say_who_may(told: Story) -> None:
     """Without an answer nothing is done, which is said; once GitHub answers again the same command works."""
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     carol = writer(told, repository)
     told.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
     await carol.reply(comment, DISMISS)
     await assert_refused(told, pull, comment, "GitHub did not say what `carol` may do here, so nothing was done.")
     told.github.faults.clear()
     await carol.reply(comment, DISMISS)
-    await told.rest()
+    await told.settle()
     assert "is dismissed" in told.thread_answers(pull, comment)[1].body
     assert told.check(repository, pull.head_sha).conclusion == "success"
 
 
 async def test_t_p10_a_passing_failure_is_not_noticed(told: Story) -> None:
     """One failed answer is asked for again, before anybody has to."""
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     fault = told.github.faults.add(kind="before", path=PERMISSION, status=502, times=2)
     await writer(told, repository).reply(comment, DISMISS)
-    await told.rest()
+    await told.settle()
     [answer] = told.thread_answers(pull, comment)
     assert "is dismissed" in answer.body
     assert fault.fired == 2
@@ -139,12 +139,12 @@ async def test_t_p10_a_passing_failure_is_not_noticed(told: Story) -> None:
 
 async def test_t_p10_a_button_and_a_thread_fail_closed(told: Story) -> None:
     """What asks without words is refused without an answer of GitHub, too."""
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     carol = writer(told, repository)
     told.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
     await carol.press(told.check(repository, pull.head_sha), "review")
     await carol.resolve(comment.thread)
-    await told.rest()
+    await told.settle()
     assert len(await told.runs()) == 1
     assert told.check(repository, pull.head_sha).conclusion == "failure"
     assert told.thread_answers(pull, comment) == []
@@ -152,30 +152,30 @@ async def test_t_p10_a_button_and_a_thread_fail_closed(told: Story) -> None:
 
 async def test_t_p11_a_name_that_somebody_with_rights_took(told: Story) -> None:
     """The command of an outsider does not count because the name belongs to a writer by the time it is read."""
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     mallory = told.github.user("mallory")
     told.github.hold_deliveries()
     await mallory.reply(comment, DISMISS)
     rename(told, mallory, "mallory-before")
-    told.github.grant(repository, registered(told, "mallory"), "write")
+    told.github.grant(repository, register(told, "mallory"), "write")
     told.github.release_deliveries()
     await assert_refused(told, pull, comment, "`mallory` has none.")
 
 
 async def test_t_p11_a_name_that_somebody_with_rights_gave_up(told: Story) -> None:
     """Who registers the name of a writer anew has none of the writer's rights; the writer keeps them."""
-    repository, pull, comment = await reviewed(told)
+    repository, pull, comment = await open_reviewed(told)
     carol = writer(told, repository)
     rename(told, carol, "carol-now")
-    await registered(told, "carol").reply(comment, DISMISS)
+    await register(told, "carol").reply(comment, DISMISS)
     await assert_refused(told, pull, comment, "`carol` has read.")
     await carol.reply(comment, DISMISS)
-    await told.rest()
+    await told.settle()
     assert "is dismissed" in told.thread_answers(pull, comment)[1].body
 
 
 async def test_t_p11_an_author_under_another_name_is_still_the_author(told: Story) -> None:
-    _, pull, comment = await reviewed(told)
+    _, pull, comment = await open_reviewed(told)
     alice = told.github.user("alice")
     rename(told, alice, "alice-now")
     await alice.reply(comment, DISMISS)
@@ -189,6 +189,6 @@ def rename(told: Story, user: User, login: str) -> None:
     user.account.login = login
 
 
-def registered(told: Story, login: str) -> User:
+def register(told: Story, login: str) -> User:
     """Whoever registers this name now."""
     return User(told.github.world, told.github.world.account(login))

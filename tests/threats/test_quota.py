@@ -9,7 +9,7 @@ from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
 
 
-async def proposed(repository: Repository, stranger: User, number: int = 0) -> PullRequest:
+async def open_from_fork(repository: Repository, stranger: User, number: int = 0) -> PullRequest:
     """One more pull request of a stranger, from a fork."""
     fork = next((each for each in _repositories(stranger) if each.owner is stranger.account), None)
     fork = fork or await stranger.fork(repository)
@@ -30,7 +30,7 @@ def check(told: Story, pull: PullRequest) -> CheckRun:
 
 async def refusals(told: Story) -> list[Event]:
     """What the audit has of who was refused something."""
-    found = await audit.newest(told.forge.services.database, audit.Wanted(), 1_000)
+    found = await audit.list_newest(told.forge.services.database, audit.EventFilter(), 1_000)
     return [each.event for each in found if each.event.type is EventType.permission_refused]
 
 
@@ -38,8 +38,8 @@ async def test_t_b3_a_stranger_who_floods_a_repository(told: Story) -> None:
     """What is beyond a stranger's share is named once per head and not looked at; everybody else is served."""
     repository, alice = told.repository({"README.md": "# Shop\n"})
     mallory = told.github.user("mallory")
-    flood = [await proposed(repository, mallory, number) for number in range(PER_STRANGER + 3)]
-    await told.rest()
+    flood = [await open_from_fork(repository, mallory, number) for number in range(PER_STRANGER + 3)]
+    await told.settle()
     seen = [check(told, pull) for pull in flood]
     assert sum(each.title == "Too many reviews" for each in seen) == 3
     assert sum(each.conclusion == "success" for each in seen) == PER_STRANGER
@@ -47,18 +47,18 @@ async def test_t_b3_a_stranger_who_floods_a_repository(told: Story) -> None:
     assert f"of what this account sent from forks; {PER_STRANGER} are allowed" in (refused.summary or "")
 
     await alice.press(refused, "review")  # a person who may write is answered, whatever that account did before
-    await told.rest()
+    await told.settle()
     assert told.check(repository, refused.head_sha).conclusion == "success"
 
-    other = await proposed(repository, told.github.user("bob"))
+    other = await open_from_fork(repository, told.github.user("bob"))
     await alice.push(repository, "feature", {"app.py": "VALUE = 1\n"}, base="main")
     own = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert [check(told, pull).conclusion for pull in (other, own)] == ["success", "success"]
 
     told.clock.move(minutes=61)
-    late = await proposed(repository, mallory, 99)
-    await told.rest()
+    late = await open_from_fork(repository, mallory, 99)
+    await told.settle()
     assert check(told, late).conclusion == "success"
 
 
@@ -70,7 +70,7 @@ async def test_t_b4_a_stranger_who_floods_with_commands(told: Story) -> None:
     mallory = told.github.user("mallory")
     for _ in range(COMMENTS_PER_OUTSIDER + 5):
         await mallory.comment(pull, "/forge help\n" * 20)
-    await told.rest()
+    await told.settle()
     answers = [each.body for each in told.answers(pull)]
     assert len(answers) == COMMENTS_PER_OUTSIDER + 1
     assert sum(map(len, answers)) < 10_000 * len(answers)
@@ -84,15 +84,15 @@ async def test_t_b4_a_stranger_who_floods_with_commands(told: Story) -> None:
     for author in (alice, told.github.user("bob")):
         before = len(told.answers(pull))
         await author.comment(pull, "/forge status")
-        await told.rest()
+        await told.settle()
         assert len(told.answers(pull)) == before + 1
     for _ in range(COMMENTS_PER_OUTSIDER):
         await alice.comment(pull, "/forge status")
-    await told.rest()
+    await told.settle()
     assert len(told.answers(pull)) == before + 1 + COMMENTS_PER_OUTSIDER
     told.clock.move(minutes=61)
     await mallory.comment(pull, "/forge status")
-    await told.rest()
+    await told.settle()
     assert len(told.answers(pull)) == before + 2 + COMMENTS_PER_OUTSIDER
 
 
@@ -102,7 +102,7 @@ async def test_t_b4_a_stranger_is_refused_once(told: Story) -> None:
     issue = await alice.open_issue(repository, "Prices", "They are wrong.")
     for login in ("mallory", "mallory", "bob", "mallory"):
         await told.github.user(login).comment(issue, "/forge run")
-        await told.rest()
+        await told.settle()
     assert [each.body.splitlines()[0] for each in told.answers(issue)] == [
         f"Refused: `/forge run` needs the role write; `{login}` has read." for login in ("mallory", "bob")
     ]

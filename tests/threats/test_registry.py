@@ -15,10 +15,10 @@ from domain.config.configuration import Commands
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
 from domain.runs.testing import TestRun
-from tests.unit.sandbox.machine import gone, has_bubblewrap, marked
-from tests.unit.workspace.registries import WHEEL, Registry, serving
+from tests.unit.sandbox.machine import has_bubblewrap, is_gone, mark_seconds
+from tests.unit.workspace.registries import WHEEL, Registry, serve_registry
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve
-from workspace.checkout import Checkout, checked_out
+from workspace.checkout import Checkout, check_out
 from workspace.git import Git
 from workspace.mirror import Mirrors
 from workspace.objects import Objects
@@ -34,19 +34,19 @@ needs_pip = pytest.mark.skipif(not Path("/usr/lib/python3/dist-packages/pip").is
 
 @pytest.fixture
 async def registry() -> AsyncGenerator[Registry]:
-    async with serving() as registry:
+    async with serve_registry() as registry:
         yield registry
 
 
 async def at(level: int) -> Sandbox:
-    every = await probing.sandbox()
+    every = await probing.make_sandbox()
     return Sandbox([known for known in every.levels if known.level <= level], every.account)
 
 
 @asynccontextmanager
 async def checkout_of(author: Author, level: int = 3, sha: str = "") -> AsyncGenerator[Checkout]:
     sha = sha or author.commit({"file.txt": "content\n"})
-    async with checked_out(Objects(Git(author.remote)), sha, await at(level)) as checkout:
+    async with check_out(Objects(Git(author.remote)), sha, await at(level)) as checkout:
         yield checkout
 
 
@@ -221,7 +221,7 @@ print(len(held))
 
 
 async def test_t_s3_no_process_and_no_connection_survives(author: Author, registry: Registry) -> None:
-    marker = marked(140)
+    marker = mark_seconds(140)
     script = f"""
 import os, socket, subprocess
 connection = socket.create_connection({INSIDE!r})
@@ -231,7 +231,7 @@ print("ended")
 """
     async with checkout_of(author) as checkout:
         assert text(await python(checkout, script, registry)) == "ended"
-        assert await gone(marker)
+        assert await is_gone(marker)
         await registry.closed.wait()
     assert registry.requests == []
 
@@ -289,7 +289,7 @@ async def test_t_s6_no_set_up_finds_the_downloads_of_another(author: Author, reg
 # The tester gives the network to the set-up only, and only if both want it
 
 
-async def _tested(author: Author, place: Path, commands: Commands, toolbox: Toolbox) -> TestRun:
+async def _run_tests(author: Author, place: Path, commands: Commands, toolbox: Toolbox) -> TestRun:
     base = author.commit({"a.py": "x = 1\n"})
     head = author.commit({"a.py": "x = 2\n", "tests/test_a.py": "def test_a():\n    pass\n"})
 
@@ -314,7 +314,7 @@ async def test_t_r9_only_a_set_up_has_the_network_and_only_if_both_allow_it(
     author.commit({"fetch.py": fetch, "reach.py": reach})
     commands = Commands(setup="python3 fetch.py", test="python3 reach.py", lint="python3 reach.py", network=network)
     async with Toolbox.start(proxy=registry.address if named else None) as toolbox:
-        run = await _tested(author, place, commands, toolbox)
+        run = await _run_tests(author, place, commands, toolbox)
     setup, *others = run.commands
     assert [other.exit_status for other in others] == [0, 0], run
     assert (setup.kind, registry.most) == ("setup", int(network and named))

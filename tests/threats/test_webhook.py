@@ -14,45 +14,54 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.app import Patience, forge, served
+from bot.app import Patience, forge, serve
 from memory.db.tables import DeliveryLogRow
 from memory.deliveries import deliveries
 from messages import review as review_texts
 from simulator import Simulator
 from simulator.webhooks import Delivery
 from tests.clock import MovableClock
-from tests.databases import Backend, drop, fresh
-from tests.invariants import violations
-from tests.resting import still_open
-from tests.stories.driver import DELIVERY, PATIENCE, SECRET, Story, chapter, settings, story
+from tests.databases import Backend, create_database, drop_database
+from tests.invariants import find_violations
+from tests.resting import find_unfinished
+from tests.stories.driver import DELIVERY, PATIENCE, SECRET, Story, open_story, run_forge, settings
 from tests.threats.conftest import SWIFT
-from tests.threats.knocking import Answer, changed, door, knock, new_guid, opened, raw, sign
+from tests.threats.knocking import (
+    Answer,
+    new_guid,
+    open_unannounced,
+    replace_fields,
+    send_raw,
+    send_webhook,
+    sign,
+    webhook_url,
+)
 from tests.threats.outages import outage
-from tests.threats.serving import serving
+from tests.threats.serving import start_process
 
 MEGABYTE = 1024 * 1024
 
 
 async def test_t_w1_no_wrong_or_sha1_signature(told: Story) -> None:
     """Without a valid SHA-256 signature a webhook is answered 401 and nothing of it is kept."""
-    _, body = await opened(told)
+    _, body = await open_unannounced(told)
     for signature in (None, "", "sha256=", sign(body, "another secret"), sign(body).upper(), "sha1=" + "0" * 40):
         guid = new_guid()
-        answer = await knock(door(told), body, guid=guid, headers={"X-Hub-Signature-256": signature})
+        answer = await send_webhook(webhook_url(told), body, guid=guid, headers={"X-Hub-Signature-256": signature})
         assert answer.status == 401
         assert await deliveries.find(told.forge.services.database, guid) is None
     with_sha1 = {"X-Hub-Signature-256": None, "X-Hub-Signature": "sha1=" + "0" * 40}
-    assert (await knock(door(told), body, headers=with_sha1)).status == 401
+    assert (await send_webhook(webhook_url(told), body, headers=with_sha1)).status == 401
     assert not await told.runs()
 
 
 async def test_t_w2_changed_or_encoded_anew(told: Story) -> None:
     """A signature holds for the bytes GitHub sent: one other byte, or the same JSON written otherwise, is refused."""
-    _, body = await opened(told)
+    _, body = await open_unannounced(told)
     one_byte = body.replace(b'"opened"', b'"openeD"')
     written_anew = json.dumps(json.loads(body), indent=1).encode()
     for forged in (one_byte, written_anew, body + b" "):
-        answer = await knock(door(told), forged, headers={"X-Hub-Signature-256": sign(body)})
+        answer = await send_webhook(webhook_url(told), forged, headers={"X-Hub-Signature-256": sign(body)})
         assert answer.status == 401
     assert not await told.runs()
 
@@ -62,34 +71,34 @@ async def test_t_w3_old_secret_only_while_it_is_replaced(tmp_path: Path) -> None
     both = (SecretStr("the-new-one"), SecretStr(SECRET))
     body = b'{"zen": "Keep it logically awesome."}'
     by_old, by_new = ({"X-Hub-Signature-256": sign(body, each)} for each in (SECRET, "the-new-one"))
-    url = fresh("sqlite", tmp_path)
-    async with story(url, tmp_path, SWIFT, webhook_secret=both) as during:
-        assert (await knock(door(during), body, headers=by_old)).status == 202
-        assert (await knock(door(during), body, headers=by_new)).status == 202
-    async with story(url, tmp_path, SWIFT, webhook_secret=both[:1]) as after:
-        assert (await knock(door(after), body, headers=by_old)).status == 401
-        assert (await knock(door(after), body, headers=by_new)).status == 202
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, SWIFT, webhook_secret=both) as during:
+        assert (await send_webhook(webhook_url(during), body, headers=by_old)).status == 202
+        assert (await send_webhook(webhook_url(during), body, headers=by_new)).status == 202
+    async with open_story(url, tmp_path, SWIFT, webhook_secret=both[:1]) as after:
+        assert (await send_webhook(webhook_url(after), body, headers=by_old)).status == 401
+        assert (await send_webhook(webhook_url(after), body, headers=by_new)).status == 202
 
 
 async def test_t_w4_same_guid_fifty_times_in_parallel(told: Story) -> None:
     """One delivery sent fifty times at once is accepted once and runs once, and every sender hears 2xx."""
-    pull, body = await opened(told)
+    pull, body = await open_unannounced(told)
     guid = new_guid()
-    answers = await asyncio.gather(*(knock(door(told), body, guid=guid) for _ in range(50)))
+    answers = await asyncio.gather(*(send_webhook(webhook_url(told), body, guid=guid) for _ in range(50)))
     assert sorted(answer.text for answer in answers) == ["accepted"] + ["seen before"] * 49
     assert {answer.status for answer in answers} == {202}
-    await told.rest()
+    await told.settle()
     assert len(await told.runs()) == 1
     assert len(told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
 
 
 async def test_t_w5_new_guid_same_head(told: Story) -> None:
     """The same event under many GUIDs, at once and later, is one run by its natural key."""
-    pull, body = await opened(told)
-    answers = await asyncio.gather(*(knock(door(told), body) for _ in range(10)))
-    await told.rest()
-    answers.append(await knock(door(told), body))
-    await told.rest()
+    pull, body = await open_unannounced(told)
+    answers = await asyncio.gather(*(send_webhook(webhook_url(told), body) for _ in range(10)))
+    await told.settle()
+    answers.append(await send_webhook(webhook_url(told), body))
+    await told.settle()
     assert {answer.text for answer in answers} == {"accepted"}
     assert len(await told.runs()) == 1
     assert len(told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
@@ -97,30 +106,32 @@ async def test_t_w5_new_guid_same_head(told: Story) -> None:
 
 async def test_t_w6_too_large(told: Story) -> None:
     """A body over 25 MB is answered 413, whether its length is announced or it comes in chunks."""
-    assert (await knock(door(told), BytesIO(b" " * (26 * MEGABYTE)))).status == 413
-    assert (await knock(door(told), _chunks(26))).status == 413
+    assert (await send_webhook(webhook_url(told), BytesIO(b" " * (26 * MEGABYTE)))).status == 413
+    assert (await send_webhook(webhook_url(told), _chunks(26))).status == 413
 
 
 async def test_t_w6_memory_stays_flat(tmp_path: Path) -> None:
     """Forty bodies of 24 MB at once, not signed, take the memory of a few of them."""
-    async with serving("sqlite", tmp_path) as forge:
+    async with start_process("sqlite", tmp_path) as forge:
         before = forge.peak_memory
-        answers = await asyncio.gather(*(knock(forge.url, _chunks(24)) for _ in range(40)), return_exceptions=True)
+        answers = await asyncio.gather(
+            *(send_webhook(forge.url, _chunks(24)) for _ in range(40)), return_exceptions=True
+        )
         # 408 where the machine was too busy for a body to arrive in time
         assert {answer.status for answer in answers if isinstance(answer, Answer)} <= {401, 408, 503}
         assert forge.peak_memory - before < 400 * MEGABYTE
-        assert (await knock(forge.url, b"{}", event="ping")).status == 202
+        assert (await send_webhook(forge.url, b"{}", event="ping")).status == 202
 
 
 async def test_t_w6_slow_body(told: Story) -> None:
     """Who sends a body byte by byte is answered 408 and let go; meanwhile others are served."""
-    port = urlsplit(door(told)).port or 0
+    port = urlsplit(webhook_url(told)).port or 0
     head = (
         "POST /webhook HTTP/1.1\r\nHost: forge\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
         f"X-GitHub-Event: ping\r\nX-GitHub-Delivery: {new_guid()}\r\nX-Hub-Signature-256: sha256={'0' * 64}\r\n\r\n"
     )
-    slow = [asyncio.create_task(raw(port, head.encode(), drip=b"{" + b" " * 998)) for _ in range(50)]
-    assert (await knock(door(told), b"{}", event="ping")).status == 202
+    slow = [asyncio.create_task(send_raw(port, head.encode(), drip=b"{" + b" " * 998)) for _ in range(50)]
+    assert (await send_webhook(webhook_url(told), b"{}", event="ping")).status == 202
     for answer in await asyncio.gather(*slow):
         assert answer.startswith(b"HTTP/1.1 408 ")
 
@@ -131,29 +142,29 @@ HEAD = b"POST /webhook HTTP/1.1\r\nHost: forge\r\n"
 async def test_t_w16_silent_or_dribbling_headers_are_not_waited_for(told: Story) -> None:
     """Who sends no headers, or one byte of them after the other, is let go; so is who dribbles a second request."""
     asked = b"GET /healthz HTTP/1.1\r\nHost: forge\r\n\r\n"
-    async with served(told.forge, header_seconds=1.0) as port:
+    async with serve(told.forge, header_seconds=1.0) as port:
         lingering = [
-            *(_left_alone(port, b"") for _ in range(20)),
-            *(_left_alone(port, HEAD + b"X-Slow: ", drip=b"a" * 1000) for _ in range(20)),
-            *(_left_alone(port, asked, drip=HEAD + b"X-Slow: " + b"a" * 1000) for _ in range(20)),
+            *(_send_slowly(port, b"") for _ in range(20)),
+            *(_send_slowly(port, HEAD + b"X-Slow: ", drip=b"a" * 1000) for _ in range(20)),
+            *(_send_slowly(port, asked, drip=HEAD + b"X-Slow: " + b"a" * 1000) for _ in range(20)),
         ]
         said = asyncio.gather(*lingering)
-        assert (await knock(f"http://127.0.0.1:{port}/webhook", b"{}", event="ping")).status == 202
+        assert (await send_webhook(f"http://127.0.0.1:{port}/webhook", b"{}", event="ping")).status == 202
         async with asyncio.timeout(PATIENCE):
             answers = await said
     assert {answer.split(b"\r\n")[0] for answer in answers} == {b"", b"HTTP/1.1 200 OK"}
 
 
 async def test_t_w16_headers_that_are_none_get_one_line(told: Story, caplog: pytest.LogCaptureFixture) -> None:
-    port = urlsplit(door(told)).port or 0
+    port = urlsplit(webhook_url(told)).port or 0
     with capture_logs() as logs:
         for malformed in (HEAD + b"A b: c\r\n\r\n", HEAD + b"Content-Length: x\r\n\r\n"):
-            assert (await raw(port, malformed)).startswith(b"HTTP/1.0 400 ")
+            assert (await send_raw(port, malformed)).startswith(b"HTTP/1.0 400 ")
     assert [each["event"] for each in logs if "malformed" in each["event"]] == ["http.malformed"] * 2
     assert [each.message for each in caplog.records if each.exc_info] == []
 
 
-async def _left_alone(port: int, first: bytes, drip: bytes = b"") -> bytes:
+async def _send_slowly(port: int, first: bytes, drip: bytes = b"") -> bytes:
     """Send something and then byte by byte; what came until the server closed the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(first)
@@ -177,7 +188,7 @@ async def _left_alone(port: int, first: bytes, drip: bytes = b"") -> bytes:
 
 async def test_t_w7_odd_payloads_are_ignored(told: Story) -> None:
     """A JSON object that lacks what Forge needs, or holds what it cannot be, is ignored with its reason."""
-    pull, body = await opened(told)
+    pull, body = await open_unannounced(told)
     payload = json.loads(body)
     repository, request = payload["repository"], payload["pull_request"]
     without = {
@@ -201,22 +212,22 @@ async def test_t_w7_odd_payloads_are_ignored(told: Story) -> None:
     }
     for name, each in odd.items():
         assert await _outcome(told, json.dumps(each).encode()) == "incomplete_payload", name
-    assert await _outcome(told, changed(body, action="frobnicated")) == "action_not_used"
-    assert await _outcome(told, changed(body, action="\x00" * 200)) == "action_not_used"
+    assert await _outcome(told, replace_fields(body, action="frobnicated")) == "action_not_used"
+    assert await _outcome(told, replace_fields(body, action="\x00" * 200)) == "action_not_used"
     assert await _outcome(told, body, event="frobnication") == "unknown_event"
     assert await _outcome(told, b'{"a":' * 5000 + b"1" + b"}" * 5000) == "nested_too_deep"
-    await told.rest()
+    await told.settle()
     assert not await told.runs()
     assert not told.github.check_runs(pull.repository, pull.head_sha)
 
 
 async def test_t_w7_fork_that_is_gone(told: Story) -> None:
     """A pull request whose fork was deleted has no head repository and is reviewed all the same."""
-    pull, body = await opened(told)
+    pull, body = await open_unannounced(told)
     payload = json.loads(body)
     payload["pull_request"]["head"]["repo"] = None
-    answer = await knock(door(told), json.dumps(payload).encode())
-    await told.rest()
+    answer = await send_webhook(webhook_url(told), json.dumps(payload).encode())
+    await told.settle()
     assert answer.text == "accepted"
     assert told.check(pull.repository, pull.head_sha).status == "completed"
 
@@ -224,40 +235,40 @@ async def test_t_w7_fork_that_is_gone(told: Story) -> None:
 @pytest.mark.parametrize("body", [b"", b"[]", b'"text"', b"7", b"null", b"{", b'{"a": NaN}', b"\xff\xfe{}", b"{}{}"])
 async def test_t_w7_not_an_object(told: Story, body: bytes) -> None:
     """A body that is no JSON object is answered 400."""
-    assert (await knock(door(told), body)).status == 400
+    assert (await send_webhook(webhook_url(told), body)).status == 400
 
 
 async def test_t_w7_one_bad_delivery_among_good_ones(told: Story) -> None:
     """What cannot be stored is refused alone; deliveries of the same moment do not suffer for it."""
-    _, body = await opened(told)
-    bad = changed(body, action="\ud83d\ude00" * 50)
-    answers = await asyncio.gather(*(knock(door(told), bad if n % 10 == 0 else body) for n in range(50)))
+    _, body = await open_unannounced(told)
+    bad = replace_fields(body, action="\ud83d\ude00" * 50)
+    answers = await asyncio.gather(*(send_webhook(webhook_url(told), bad if n % 10 == 0 else body) for n in range(50)))
     assert {answer.status for answer in answers} == {202}
 
 
 async def test_t_w8_ping_and_form(told: Story) -> None:
     """A ping is answered, and a payload in a form field works like one that is the body."""
     assert await _outcome(told, b'{"zen": "Design for failure."}', event="ping") == "ping"
-    pull, body = await opened(told)
+    pull, body = await open_unannounced(told)
     form = urlencode({"payload": body.decode()}).encode()
-    answer = await knock(door(told), form, content_type="application/x-www-form-urlencoded")
-    await told.rest()
+    answer = await send_webhook(webhook_url(told), form, content_type="application/x-www-form-urlencoded")
+    await told.settle()
     assert answer.text == "accepted"
     assert told.check(pull.repository, pull.head_sha).status == "completed"
 
 
 async def test_t_w8_wrong_content_type_or_headers(told: Story) -> None:
     """Another content type is answered 415; a header that is missing or malformed, or a form without payload, 400."""
-    url, body, form = door(told), b"{}", "application/x-www-form-urlencoded"
+    url, body, form = webhook_url(told), b"{}", "application/x-www-form-urlencoded"
     for content_type in ("text/plain", "multipart/form-data", "application/xml", "application/octet-stream"):
-        assert (await knock(url, body, content_type=content_type)).status == 415
-    assert (await knock(url, body, headers={"Content-Type": None})).status == 415
+        assert (await send_webhook(url, body, content_type=content_type)).status == 415
+    assert (await send_webhook(url, body, headers={"Content-Type": None})).status == 415
     for header in ("X-GitHub-Event", "X-GitHub-Delivery"):
         for value in (None, "", "x" * 300, "a\tb"):
-            assert (await knock(url, body, headers={header: value})).status == 400
+            assert (await send_webhook(url, body, headers={header: value})).status == 400
     for malformed in (b"", b"a=b", b"payload", b"payload=%7B", b"payload=[]", b"&" * 1000, b"payload=\xff"):
-        assert (await knock(url, malformed, content_type=form)).status == 400
-    compressed = await knock(url, b"\x1f\x8b\x08\x00", headers={"Content-Encoding": "gzip"})
+        assert (await send_webhook(url, malformed, content_type=form)).status == 400
+    compressed = await send_webhook(url, b"\x1f\x8b\x08\x00", headers={"Content-Encoding": "gzip"})
     assert compressed.status == 400
 
 
@@ -269,7 +280,7 @@ async def test_t_w9_closed_before_opened(told: Story) -> None:
     pull = await alice.open_pull_request(repository, head="feature", base="main")
     await alice.close(pull)
     told.github.release_deliveries(reverse=True)
-    await told.rest()
+    await told.settle()
     assert not await told.runs()
     assert not told.github.check_runs(repository, head, review_texts.CHECK_NAME)
 
@@ -283,7 +294,7 @@ async def test_t_w9_old_synchronize_late(told: Story) -> None:
     second = await alice.push(repository, "feature", {"app.py": "print(2)\n"})
     third = await alice.push(repository, "feature", {"app.py": "print(3)\n"})
     told.github.release_deliveries(reverse=True)
-    await told.rest()
+    await told.settle()
     assert [run.head_sha for run in await told.runs()] == [third]
     assert told.check(repository, third).conclusion == "success"
     for old in (first, second):
@@ -292,41 +303,41 @@ async def test_t_w9_old_synchronize_late(told: Story) -> None:
 
 async def test_t_w10_a_thousand_deliveries(backend: Backend, tmp_path: Path) -> None:
     """A thousand deliveries at once, every tenth with work in it, are all accepted and each comes to its end once."""
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     at_a_time = asyncio.Semaphore(100)
-    async with story(url, tmp_path, Patience(door=DELIVERY)) as told:
-        pulls = [await opened(told, f"octo-org/shop-{number}") for number in range(5)]
+    async with open_story(url, tmp_path, Patience(door=DELIVERY)) as told:
+        pulls = [await open_unannounced(told, f"octo-org/shop-{number}") for number in range(5)]
         sent = {new_guid(): number for number in range(1000)}
 
         async def send(guid: str, number: int) -> Answer:
             async with at_a_time:
                 if number % 10:
-                    return await knock(door(told), b"{}", event="star", guid=guid)
-                return await knock(door(told), pulls[number // 10 % 5][1], guid=guid)
+                    return await send_webhook(webhook_url(told), b"{}", event="star", guid=guid)
+                return await send_webhook(webhook_url(told), pulls[number // 10 % 5][1], guid=guid)
 
         answers = await asyncio.gather(*(send(guid, number) for guid, number in sent.items()))
         assert {answer.status for answer in answers} == {202}
         assert sum(answer.text == "accepted" for answer in answers) == 100
-        await told.rest()
+        await told.settle()
         for guid in sent:
             row = await deliveries.find(told.forge.services.database, guid)
             assert row is not None
             assert row.finished_at is not None
         ran = {(run.repository_id, run.head_sha): run.state for run in await told.runs()}
         assert ran == {(pull.repository.id, pull.head_sha): "completed" for pull, _ in pulls}
-        assert not await violations(told.github, told.forge.services.database)
-    drop(url)
+        assert not await find_violations(told.github, told.forge.services.database)
+    drop_database(url)
 
 
 async def test_t_w11_down_for_an_hour(backend: Backend, tmp_path: Path) -> None:
     """What nobody heard while Forge was down is asked for when it is back: each delivery once, and acted on once."""
-    url, clock = fresh(backend, tmp_path), MovableClock()
+    url, clock = create_database(backend, tmp_path), MovableClock()
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with chapter(github, clock, url, tmp_path, SWIFT) as before:
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as before:
             repository, alice = before.repository({"app.py": "print()\n"})
             await alice.push(repository, "heard", {"app.py": "print(1)\n"}, base="main")
             heard = await alice.open_pull_request(repository, head="heard", base="main")
-            await before.rest()
+            await before.settle()
             assert before.check(repository, heard.head_sha).conclusion == "success"
         accepted = {each.guid for each in github.deliveries}
 
@@ -341,10 +352,10 @@ async def test_t_w11_down_for_an_hour(backend: Backend, tmp_path: Path) -> None:
         clock.move(hours=1)
         back = clock.now()
 
-        async with chapter(github, clock, url, tmp_path, SWIFT) as after:
-            await _swept(after, back)
-            await after.rest()
-            assert sorted(_asked_for(github)) == sorted(lost)
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as after:
+            await _wait_for_sweep(after, back)
+            await after.settle()
+            assert sorted(_list_redeliveries(github)) == sorted(lost)
             answered = [each.guid for each in github.deliveries if each.status == "OK"]
             assert len(answered) == len(set(answered))
             assert lost <= set(answered)
@@ -353,63 +364,63 @@ async def test_t_w11_down_for_an_hour(backend: Backend, tmp_path: Path) -> None:
             assert len(after.answers(missed)) == 1
             assert len(await after.runs()) == 3
             clock.move(minutes=10)
-            await _swept(after, clock.now())
-            assert len(_asked_for(github)) == len(lost)
-            assert not await violations(github, after.forge.services.database)
-    drop(url)
+            await _wait_for_sweep(after, clock.now())
+            assert len(_list_redeliveries(github)) == len(lost)
+            assert not await find_violations(github, after.forge.services.database)
+    drop_database(url)
 
 
 async def test_t_w11_nobody_asks_where_nobody_listens(tmp_path: Path) -> None:
     """A process that only works has no door that a delivery could come to, so it asks for none."""
-    url, clock = fresh("sqlite", tmp_path), MovableClock()
+    url, clock = create_database("sqlite", tmp_path), MovableClock()
     async with Simulator(tmp_path / "github", "http://127.0.0.1:1/webhook", SECRET, clock.now) as github:
         github.ping()
         await github.settle()
         clock.move(hours=1)
         worker = forge(settings(url, tmp_path, github), door=False, clock=clock, patience=SWIFT)
-        async with worker as running, served(running):
+        async with worker as running, serve(running):
             await asyncio.sleep(2 * SWIFT.heartbeat)
         assert not github.requests
-        async with chapter(github, clock, url, tmp_path, SWIFT) as after:
-            await _swept(after, clock.now() - timedelta(minutes=1))
-        assert len(_asked_for(github)) == 1
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as after:
+            await _wait_for_sweep(after, clock.now() - timedelta(minutes=1))
+        assert len(_list_redeliveries(github)) == 1
 
 
 async def test_t_w12_database_down_when_a_delivery_comes(hurried: Story, tmp_path: Path) -> None:
     """While the database is away deliveries are answered 503; sent again they are all accepted, each once."""
     repository, alice = hurried.repository({"app.py": "print()\n"})
-    await hurried.rest()
+    await hurried.settle()
     async with outage(hurried.forge.settings.database_url):
         head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
         await alice.open_pull_request(repository, head="feature", base="main")
         await hurried.github.settle()
-        assert {each.status_code for each in _unanswered(hurried)} == {503}
-    for each in _unanswered(hurried):
+        assert {each.status_code for each in _find_unanswered(hurried)} == {503}
+    for each in _find_unanswered(hurried):
         assert (await hurried.github.redeliver(each)).status_code == 202
-    await hurried.rest()
+    await hurried.settle()
     assert hurried.check(repository, head).conclusion == "success"
     assert len(await hurried.runs()) == 1
 
 
 async def test_t_w13_unknown_or_suspended_installation(told: Story) -> None:
     """Work for an installation that GitHub does not know (any more) or has suspended starts nothing, and is logged."""
-    pull, body = await opened(told)
+    pull, body = await open_unannounced(told)
     installation = told.github.world.installation_of(pull.repository)
     assert installation is not None
     with capture_logs() as logs:
-        unknown = await knock(door(told), changed(body, installation={"id": 987654321}))
-        await told.rest()
+        unknown = await send_webhook(webhook_url(told), replace_fields(body, installation={"id": 987654321}))
+        await told.settle()
         told.github.suspend(installation)
-        await told.rest()
-        suspended = await knock(door(told), body)
-        await told.rest()
+        await told.settle()
+        suspended = await send_webhook(webhook_url(told), body)
+        await told.settle()
     assert (unknown.status, suspended.status) == (202, 202)
     assert sum(entry["event"] == "delivery.ignored" for entry in logs) == 2
-    outcomes = await deliveries.counts(told.forge.services.database)
+    outcomes = await deliveries.count_outcomes(told.forge.services.database)
     assert sum(count for (_, _, why), count in outcomes.items() if why == "ignored") == 2
     assert not await told.runs()
     assert not told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
-    assert not await still_open(told.forge.services.database, told.clock.now())
+    assert not await find_unfinished(told.forge.services.database, told.clock.now())
 
 
 async def _chunks(megabytes: int) -> AsyncIterator[bytes]:
@@ -424,7 +435,7 @@ def _without(payload: dict[str, object], key: str) -> dict[str, object]:
 async def _outcome(told: Story, body: bytes, event: str = "pull_request") -> str:
     """Why the delivery of this body was ignored: as it was answered, and as it was kept."""
     guid = new_guid()
-    answer = await knock(door(told), body, event=event, guid=guid)
+    answer = await send_webhook(webhook_url(told), body, event=event, guid=guid)
     row = await deliveries.find(told.forge.services.database, guid)
     assert answer.status == 202
     assert row is not None
@@ -433,7 +444,7 @@ async def _outcome(told: Story, body: bytes, event: str = "pull_request") -> str
     return row.reason
 
 
-async def _swept(told: Story, since: datetime) -> None:
+async def _wait_for_sweep(told: Story, since: datetime) -> None:
     """Wait until Forge has swept through GitHub's log of deliveries after that moment."""
     end = time.monotonic() + PATIENCE
     while True:
@@ -445,14 +456,14 @@ async def _swept(told: Story, since: datetime) -> None:
         await asyncio.sleep(0.02)
 
 
-def _asked_for(github: Simulator) -> list[str]:
+def _list_redeliveries(github: Simulator) -> list[str]:
     """The GUIDs of the deliveries that Forge asked GitHub for, in order."""
     guids = {str(each.id): each.guid for each in github.deliveries}
     asked = [each.path for each in github.requests if each.method == "POST" and each.path.endswith("/attempts")]
     return [guids[path.split("/")[-2]] for path in asked]
 
 
-def _unanswered(told: Story) -> list[Delivery]:
+def _find_unanswered(told: Story) -> list[Delivery]:
     """Deliveries that GitHub got no 2xx for, as its delivery log shows them."""
     accepted = {each.guid for each in told.github.deliveries if each.status_code == 202}
     return [each for each in told.github.deliveries if each.guid not in accepted and each.url]

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from memory.db.engine import Database
-from tests.databases import Backend, drop, fresh
+from tests.databases import Backend, create_database, drop_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
     backend: Backend = request.param
-    address = fresh(backend, tmp_path)
+    address = create_database(backend, tmp_path)
     yield address
-    drop(address)
+    drop_database(address)
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from bot.cli import audit as auditing
-from bot.cli.audit import Asked, inert, lines, moment
+from bot.cli.audit import AuditOptions, escape_cell, parse_moment, render_entries
 from domain.errors import ForgeError
 from domain.events import Event, EventType
 from domain.runs.run import Phase
 from memory.db.engine import Database
 from memory.ledger import audit, ledger
-from memory.ledger.audit import Wanted
+from memory.ledger.audit import EventFilter
 from memory.process import halts
 from messages import audit as texts
-from messages.audit import COLUMNS, SAFETY, Entry, span
+from messages.audit import COLUMNS, SAFETY_EVENTS, AuditEntry, format_duration
 from tests.rows import delivery_row, gate_row, run_row, settings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -62,33 +62,33 @@ async def url(url: str) -> str:
     for trace, kind, minute, payload in FACTS:
         async with database.transaction() as session:
             seconds = 60.0 if kind is EventType.gate_approved else None
-            ledger.tell(session, trace, kind, NOON + timedelta(minutes=minute), payload=payload, duration=seconds)
+            ledger.record(session, trace, kind, NOON + timedelta(minutes=minute), payload=payload, duration=seconds)
     await halts.halt(database, "prices\nwrong", "root", NOON + timedelta(minutes=11))
     await database.close()
     return url
 
 
-async def _found(url: str, **wanted: Any) -> list[str]:
+async def _run_audit(url: str, **wanted: Any) -> list[str]:
     database = Database(url)
-    found = [entry async for entry in audit.every(database, Wanted(**wanted), size=2)]
-    newest = await audit.newest(database, Wanted(**wanted), 100)
+    found = [entry async for entry in audit.stream_all(database, EventFilter(**wanted), size=2)]
+    newest = await audit.list_newest(database, EventFilter(**wanted), 100)
     await database.close()
     assert [*newest] == found
     return [entry.event.type.value for entry in found]
 
 
 async def test_everything_of_safety_and_nothing_else(url: str) -> None:
-    found = await _found(url)
+    found = await _run_audit(url)
     assert len(found) == 9
     assert not {"run.waiting", "tool.executed"} & set(found)
 
 
 async def test_a_run_and_a_gate_are_told_with_what_moved_the_run(url: str) -> None:
     story = ["run.waiting", "gate.requested", "gate.approved", "run.resumed"]
-    assert await _found(url, run=RUN) == story
-    assert await _found(url, gate_id=GATE) == story
-    assert await _found(url, gate="security_findings") == story[1:3]
-    assert await _found(url, gate="human_review") == []
+    assert await _run_audit(url, run=RUN) == story
+    assert await _run_audit(url, gate_id=GATE) == story
+    assert await _run_audit(url, gate="security_findings") == story[1:3]
+    assert await _run_audit(url, gate="human_review") == []
 
 
 @pytest.mark.parametrize(
@@ -101,31 +101,31 @@ async def test_a_run_and_a_gate_are_told_with_what_moved_the_run(url: str) -> No
     ],
 )
 async def test_a_breaker(breaker: str, types: list[str], url: str) -> None:
-    assert await _found(url, breaker=breaker) == types
+    assert await _run_audit(url, breaker=breaker) == types
 
 
 async def test_a_repository(url: str) -> None:
     database = Database(url)
-    [shop], [bank] = [await audit.repositories(database, name) for name in ("Octo-Org/shop", "octo-org/bank")]
+    [shop], [bank] = [await audit.find_repositories(database, name) for name in ("Octo-Org/shop", "octo-org/bank")]
     await database.close()
-    assert await _found(url, repositories=[shop]) == [
+    assert await _run_audit(url, repositories=[shop]) == [
         "gate.requested",
         "gate.approved",
         "permission.refused",
         "ladder.changed",
     ]
-    assert len(await _found(url, repositories=[bank])) == 4
+    assert len(await _run_audit(url, repositories=[bank])) == 4
 
 
 async def test_a_time(url: str) -> None:
     minute = timedelta(minutes=1)
-    assert await _found(url, since=NOON + 9 * minute) == ["ladder.changed", "safety.halted"]
-    assert await _found(url, until=NOON + 2 * minute) == ["gate.requested"]
-    assert await _found(url, since=NOON + 2 * minute, until=NOON + 3 * minute) == ["gate.approved"]
+    assert await _run_audit(url, since=NOON + 9 * minute) == ["ladder.changed", "safety.halted"]
+    assert await _run_audit(url, until=NOON + 2 * minute) == ["gate.requested"]
+    assert await _run_audit(url, since=NOON + 2 * minute, until=NOON + 3 * minute) == ["gate.approved"]
 
 
 async def test_the_story(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(settings(url), Asked(gate="G-GGGGGG"), "story")
+    await auditing.show(settings(url), AuditOptions(gate="G-GGGGGG"), "story")
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "2026-05-01 12:00:00  octo-org/shop#1 …AAAAAA  run waits",
         "                     why: gate",
@@ -139,7 +139,7 @@ async def test_the_story(url: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(settings(url), Asked(), "csv")
+    await auditing.show(settings(url), AuditOptions(), "csv")
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     rows = list(csv.DictReader(io.StringIO(printed)))
@@ -149,7 +149,7 @@ async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None
     assert (rows[1]["who"], rows[1]["account_id"], rows[1]["seconds"]) == ("carol", "7", "60.0")
     assert rows[-1]["what"] == "Forge halted by the operator"
 
-    await auditing.show(settings(url), Asked(limit=2), "jsonl")
+    await auditing.show(settings(url), AuditOptions(limit=2), "jsonl")
     kept = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["type"] for each in kept] == ["ladder.changed", "safety.halted"]
     assert kept[1]["payload"] == {"why": "prices\nwrong", "by": "root"}
@@ -158,18 +158,18 @@ async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (Asked(run="nope"), "There is no run nope. Give its whole id or the last 6 characters"),
-        (Asked(run="…ZZZZZZ"), "There is no run …ZZZZZZ."),
-        (Asked(gate="nope"), "There is no gate nope. There are architecture_approval, "),
-        (Asked(gate="G-ZZZZZZ"), "There is no gate G-ZZZZZZ. `forge gates` lists the latest."),
-        (Asked(breaker="nope"), "There is no breaker nope. There are iteration, stagnation, cost"),
-        (Asked(repository="octo-org/nope"), "No run was in a repository octo-org/nope."),
-        (Asked(since="yesterday"), "--since yesterday is no moment. Write 30m, 2h, 7d or 2w"),
-        (Asked(since="1h", until="2h"), "--since is not before --until"),
-        (Asked(run=RUN, gate="guard"), "Choose one of --run, --gate and --breaker."),
+        (AuditOptions(run="nope"), "There is no run nope. Give its whole id or the last 6 characters"),
+        (AuditOptions(run="…ZZZZZZ"), "There is no run …ZZZZZZ."),
+        (AuditOptions(gate="nope"), "There is no gate nope. There are architecture_approval, "),
+        (AuditOptions(gate="G-ZZZZZZ"), "There is no gate G-ZZZZZZ. `forge gates` lists the latest."),
+        (AuditOptions(breaker="nope"), "There is no breaker nope. There are iteration, stagnation, cost"),
+        (AuditOptions(repository="octo-org/nope"), "No run was in a repository octo-org/nope."),
+        (AuditOptions(since="yesterday"), "--since yesterday is no moment. Write 30m, 2h, 7d or 2w"),
+        (AuditOptions(since="1h", until="2h"), "--since is not before --until"),
+        (AuditOptions(run=RUN, gate="guard"), "Choose one of --run, --gate and --breaker."),
     ],
 )
-async def test_bad_input_gets_one_line_that_says_what_is_possible(asked: Asked, says: str, url: str) -> None:
+async def test_bad_input_gets_one_line_that_says_what_is_possible(asked: AuditOptions, says: str, url: str) -> None:
     with pytest.raises(ForgeError) as caught:
         await auditing.show(settings(url), asked, "story")
     assert str(caught.value).startswith(says)
@@ -177,9 +177,9 @@ async def test_bad_input_gets_one_line_that_says_what_is_possible(asked: Asked, 
 
 
 async def test_a_run_by_its_last_characters(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(settings(url), Asked(run="…aaaaaa"), "story")
+    await auditing.show(settings(url), AuditOptions(run="…aaaaaa"), "story")
     assert "gate security_findings" in capsys.readouterr().out
-    await auditing.show(settings(url), Asked(until="2020-01-01"), "story")
+    await auditing.show(settings(url), AuditOptions(until="2020-01-01"), "story")
     assert capsys.readouterr().out == "Nothing of that is in the audit.\n"
 
 
@@ -194,25 +194,25 @@ async def test_a_run_by_its_last_characters(url: str, capsys: pytest.CaptureFixt
     ],
 )
 def test_a_moment(text: str, meant: datetime) -> None:
-    assert moment(text, NOON, "--since") == meant
+    assert parse_moment(text, NOON, "--since") == meant
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
 def test_no_cell_is_a_formula(cell: str) -> None:
-    assert inert(cell)[0] == "'"
+    assert escape_cell(cell)[0] == "'"
 
 
 @pytest.mark.parametrize("cell", ["", "plain", "1.5", "a=b", "2026-01-31"])
 def test_other_cells_stay(cell: str) -> None:
-    assert inert(cell) == cell
+    assert escape_cell(cell) == cell
 
 
-@pytest.mark.parametrize("kind", [*SAFETY, *texts.MOVES], ids=str)
+@pytest.mark.parametrize("kind", [*SAFETY_EVENTS, *texts.RUN_EVENTS], ids=str)
 def test_every_event_has_words_even_without_facts(kind: EventType) -> None:
     event = Event(id="1", trace=RUN, time=NOON, source="test", type=kind, phase=Phase.review)
-    entry = Entry(event, RUN, "octo-org/shop", 1)
-    assert lines([entry])[0].startswith("2026-05-01 12:00:00  octo-org/shop#1 …AAAAAA  ")
-    assert len(texts.cells(entry)) == len(COLUMNS)
+    entry = AuditEntry(event, RUN, "octo-org/shop", 1)
+    assert render_entries([entry])[0].startswith("2026-05-01 12:00:00  octo-org/shop#1 …AAAAAA  ")
+    assert len(texts.to_row(entry)) == len(COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -220,4 +220,4 @@ def test_every_event_has_words_even_without_facts(kind: EventType) -> None:
     [(0, "no time"), (0.2, "200 ms"), (59, "59 s"), (165, "2 min 45 s"), (3600, "1 h"), (90_000, "1 d 1 h")],
 )
 def test_a_span(seconds: float, shown: str) -> None:
-    assert span(seconds) == shown
+    assert format_duration(seconds) == shown

@@ -10,20 +10,20 @@ from aiohttp.test_utils import make_mocked_request
 from ulid import ULID
 
 from bot.cli import metrics as shown
-from bot.cli.database import NotThere
-from bot.prometheus import FEEDBACK, Metrics
+from bot.cli.database import UnknownName
+from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
 from domain.events import EventType
-from domain.metrics import METRICS, Facts, RunFact, Told, series, trend
+from domain.metrics import METRICS, Facts, RecallFact, RunFact, build_series, render_trend
 from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.bus import Bus
 from memory.db.engine import Database
 from memory.db.tables import CheckpointRow, DismissalRow, FindingRow, MemoryRow, OutboxRow, RecallRow
 from memory.ledger import ledger
-from memory.reports.metrics import weekly
+from memory.reports.metrics import load_weekly
 from memory.repositories import configurations
-from memory.repositories.configurations import Scope
+from memory.repositories.configurations import ConfigurationScope
 from memory.runs import runs
 from tests.rows import gate_row, run_row, settings, spend_row
 
@@ -70,10 +70,10 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
     (
         Facts(
             told=[
-                Told(LAST, "run", "review", True),
-                Told(LAST, "run", "review", False),
-                Told(LAST, "run", "plan", False),
-                Told(LAST, "run", "test", None),
+                RecallFact(LAST, "run", "review", True),
+                RecallFact(LAST, "run", "review", False),
+                RecallFact(LAST, "run", "plan", False),
+                RecallFact(LAST, "run", "test", None),
             ]
         ),
         {"recall_precision": (None, 1 / 3), "application": (None, 0.5)},
@@ -88,7 +88,7 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
 
 @pytest.mark.parametrize(("facts", "expected"), ARITHMETIC)
 def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float | None]]) -> None:
-    found = {each.metric.name: tuple(each.values) for each in series(facts, NOW, 2)}
+    found = {each.metric.name: tuple(each.values) for each in build_series(facts, NOW, 2)}
     assert found.keys() == {metric.name for metric in METRICS}
     assert {name: values for name, values in found.items() if values != (None, None)} == expected
 
@@ -105,13 +105,13 @@ def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float 
     ],
 )
 def test_which_week_it_is(at: datetime, week: int | None) -> None:
-    found = next(each for each in series(Facts(first=[(at, True)]), NOW, 3) if each.metric is metrics.FIRST_PASS)
+    found = next(each for each in build_series(Facts(first=[(at, True)]), NOW, 3) if each.metric is metrics.FIRST_PASS)
     assert [*found.values] == [1.0 if number == week else None for number in range(3)]
 
 
 def test_of_weeks_that_are_not_kept_whole_nothing_is_said() -> None:
     facts = Facts(first=[(LAST, True), (BEFORE, True), (NOW - 15 * DAY, True)])
-    found = next(each for each in series(facts, NOW, 3, NOW - 14 * DAY) if each.metric is metrics.FIRST_PASS)
+    found = next(each for each in build_series(facts, NOW, 3, NOW - 14 * DAY) if each.metric is metrics.FIRST_PASS)
     assert ([*found.values], [*found.counts]) == ([None, 1.0, 1.0], [0, 1, 1])
 
 
@@ -127,7 +127,7 @@ def test_of_weeks_that_are_not_kept_whole_nothing_is_said() -> None:
     ],
 )
 def test_trends(values: Sequence[float | None], line: str) -> None:
-    assert trend(values) == line
+    assert render_trend(values) == line
 
 
 # --- drawn from the tables ------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ async def url(url: str) -> str:
             (OLD, EventType.tool_executed, NOW - 30 * DAY, {"problem": "it broke"}),
         ]
         for trace, kind, at, payload in facts:
-            ledger.tell(session, trace, kind, at, payload=payload)
+            ledger.record(session, trace, kind, at, payload=payload)
     await database.close()
     return url
 
@@ -210,9 +210,9 @@ EXPECTED: dict[str, tuple[float | None, float | None]] = {
 
 async def test_everything_is_drawn_from_what_is_stored(url: str) -> None:
     database = Database(url)
-    found = {each.metric.name: tuple(each.values) for each in await weekly(database, NOW, 2)}
-    bank = await weekly(database, NOW, 2, [11])
-    shop = {each.metric.name: tuple(each.values) for each in await weekly(database, NOW, 2, [10])}
+    found = {each.metric.name: tuple(each.values) for each in await load_weekly(database, NOW, 2)}
+    bank = await load_weekly(database, NOW, 2, [11])
+    shop = {each.metric.name: tuple(each.values) for each in await load_weekly(database, NOW, 2, [10])}
     await database.close()
     assert {name: values for name, values in found.items() if values != (None, None)} == EXPECTED
     assert shop == found
@@ -221,8 +221,10 @@ async def test_everything_is_drawn_from_what_is_stored(url: str) -> None:
 
 async def test_what_a_repository_does_not_keep_is_not_known(url: str) -> None:
     database = Database(url)
-    await configurations.keep(database, Scope("repository 10", 1, False), "sha", {"audit": {"retention_days": 10}})
-    found = {each.metric.name: tuple(each.values) for each in await weekly(database, NOW, 2, [10])}
+    await configurations.keep(
+        database, ConfigurationScope("repository 10", 1, False), "sha", {"audit": {"retention_days": 10}}
+    )
+    found = {each.metric.name: tuple(each.values) for each in await load_weekly(database, NOW, 2, [10])}
     await database.close()
     assert found["cost_usd"] == (None, 1.5)
 
@@ -234,7 +236,7 @@ async def test_the_end_of_a_run_says_what_its_review_decided(url: str) -> None:
         output = {"decision": "require_human"}
         session.add(CheckpointRow(id="c", run_id=_id(NOW), phase="review", output=output, time=NOW))
     assert await runs.move(database, _id(NOW), RunState.failed, NOW, ReasonCode.gate_rejected)
-    [event] = await ledger.replay(database, _id(NOW))
+    [event] = await ledger.load_events(database, _id(NOW))
     await database.close()
     assert event.payload["decision"] == "require_human"
 
@@ -250,20 +252,20 @@ async def test_they_are_printed(url: str, capsys: pytest.CaptureFixture[str]) ->
     told = json.loads(capsys.readouterr().out)
     assert [each["metric"] for each in told] == [metric.name for metric in METRICS]
     assert {len(each["values"]) for each in told} == {2}
-    with pytest.raises(NotThere, match="No run was in a repository a/b"):
+    with pytest.raises(UnknownName, match="No run was in a repository a/b"):
         await shown.show(settings(url), "a/b", 2, as_json=True)
 
 
 async def test_the_gauges_are_drawn_now_and_then(url: str) -> None:
     database, clock = Database(url), _Clock()
     metrics = Metrics(Bus(), database, clock)
-    assert 'forge_feedback{metric="first_pass"} 1.0' in await _scraped(metrics)
-    clock.at += FEEDBACK - timedelta(seconds=1)
+    assert 'forge_feedback{metric="first_pass"} 1.0' in await _scrape(metrics)
+    clock.at += FEEDBACK_INTERVAL - timedelta(seconds=1)
     async with database.transaction() as session:
-        ledger.tell(session, FIRST, EventType.tool_executed, NOW, payload={"problem": None})
-    assert 'forge_feedback{metric="tool_success"} 0.5' in await _scraped(metrics)
+        ledger.record(session, FIRST, EventType.tool_executed, NOW, payload={"problem": None})
+    assert 'forge_feedback{metric="tool_success"} 0.5' in await _scrape(metrics)
     clock.at += timedelta(seconds=1)
-    told = await _scraped(metrics)
+    told = await _scrape(metrics)
     await database.close()
     assert f'forge_feedback{{metric="tool_success"}} {2 / 3}' in told
     assert not [line for line in told if 'metric="bounces"' in line]  # nothing is known of this week
@@ -276,8 +278,8 @@ class _Clock:
         return self.at
 
 
-async def _scraped(metrics: Metrics) -> list[str]:
-    response = await metrics.exposed(make_mocked_request("GET", "/metrics"))
+async def _scrape(metrics: Metrics) -> list[str]:
+    response = await metrics.expose(make_mocked_request("GET", "/metrics"))
     assert isinstance(response.body, bytes)
     return response.body.decode().splitlines()
 

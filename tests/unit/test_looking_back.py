@@ -6,16 +6,16 @@ import pytest
 
 from bot.cli import costs as spending
 from bot.cli import gates as asking
-from bot.cli.costs import Asked
+from bot.cli.costs import CostOptions
 from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.money import MICRO
 from memory.db.engine import Database
 from memory.gates import history
 from memory.reports import costs
-from memory.reports.costs import By, Cost, Span
+from memory.reports.costs import Cost, CostFilter, GroupBy
 from memory.repositories import configurations
-from memory.repositories.configurations import Scope
+from memory.repositories.configurations import ConfigurationScope
 from tests.rows import NOON, gate_row, run_row, settings, spend_row
 
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
@@ -40,7 +40,7 @@ async def url(url: str) -> str:
                 gate_row("01J0000000000000000000G000", OTHER, "guard", state="waiting", decision=None, decided_at=None),
             ]
         )
-    await configurations.keep(database, Scope("repository 10", 1, False), "sha", {"budgets": {"day": 8}})
+    await configurations.keep(database, ConfigurationScope("repository 10", 1, False), "sha", {"budgets": {"day": 8}})
     await database.close()
     return url
 
@@ -51,34 +51,36 @@ def _brief(found: list[Cost] | tuple[Cost, ...]) -> list[tuple[str, int, int]]:
 
 async def test_costs_by_everything(url: str) -> None:
     database = Database(url)
-    found = {by: _brief([*await costs.costs(database, by, Span(until=NOON + timedelta(days=2)))]) for by in By}
-    one_day = await costs.costs(database, By.model, Span(NOON, NOON + timedelta(hours=1), [10]))
-    of_run = await costs.costs(database, By.phase, Span(run=OTHER))
+    found = {
+        by: _brief([*await costs.sum_costs(database, by, CostFilter(until=NOON + timedelta(days=2)))]) for by in GroupBy
+    }
+    one_day = await costs.sum_costs(database, GroupBy.model, CostFilter(NOON, NOON + timedelta(hours=1), [10]))
+    of_run = await costs.sum_costs(database, GroupBy.phase, CostFilter(run=OTHER))
     await database.close()
     assert found == {
-        By.phase: [("review", 5, 2), ("testing", 1, 1)],
-        By.model: [("anthropic:claude-haiku-4-5", 4, 2), ("openai:gpt[red]", 2, 1)],
-        By.repository: [("octo-org/shop", 4, 2), ("octo-org/bank", 2, 1)],
-        By.day: [("2026-05-02", 1, 1), ("2026-05-01", 5, 2)],
+        GroupBy.phase: [("review", 5, 2), ("testing", 1, 1)],
+        GroupBy.model: [("anthropic:claude-haiku-4-5", 4, 2), ("openai:gpt[red]", 2, 1)],
+        GroupBy.repository: [("octo-org/shop", 4, 2), ("octo-org/bank", 2, 1)],
+        GroupBy.day: [("2026-05-02", 1, 1), ("2026-05-01", 5, 2)],
     }
     assert _brief([*one_day]) == [("anthropic:claude-haiku-4-5", 3, 1)]
     assert [(cost.spent.amount, cost.spent.reserved) for cost in of_run] == [(2 * MICRO, 2 * MICRO)]
 
 
 async def test_costs_are_shown_with_the_budgets_of_today(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await spending.show(settings(url), Asked())
+    await spending.show(settings(url), CostOptions())
     printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "testing 1 1,000 500 100 1.00 USD 0.00 USD" in printed
     assert "openai:gpt[red] 1 1,000 500 100 2.00 USD 2.00 USD" in printed
     assert "octo-org/shop day 5.00 USD 8.00 USD" in printed
-    await spending.show(settings(url), Asked(by=By.day, repository="octo-org/bank"))
+    await spending.show(settings(url), CostOptions(by=GroupBy.day, repository="octo-org/bank"))
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()] == ["day", "2026-05-01"]
-    await spending.show(settings(url), Asked(by=By.day, until="2020-01-01"))
+    await spending.show(settings(url), CostOptions(by=GroupBy.day, until="2020-01-01"))
     assert "nothing yet" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("asked", [Asked(run="nope"), Asked(repository="a/b"), Asked(since="soon")])
-async def test_costs_of_what_is_not_there(asked: Asked, url: str) -> None:
+@pytest.mark.parametrize("asked", [CostOptions(run="nope"), CostOptions(repository="a/b"), CostOptions(since="soon")])
+async def test_costs_of_what_is_not_there(asked: CostOptions, url: str) -> None:
     with pytest.raises(ForgeError, match=r"There is no run|No run was in|is no moment"):
         await spending.show(settings(url), asked)
 
@@ -131,8 +133,8 @@ async def test_a_gate_is_shown_whole(url: str, capsys: pytest.CaptureFixture[str
 
 async def test_records_of_gates(url: str) -> None:
     database = Database(url)
-    records = {each.name: each for each in await history.records(database)}
+    records = {each.name: each for each in await history.load_statistics(database)}
     await database.close()
     assert records["security_findings"].median_seconds == 300
     assert records["guard"].median_seconds is None
-    assert (records["guard"].asked, records["guard"].counts["waiting"]) == (2, 1)
+    assert (records["guard"].total, records["guard"].counts["waiting"]) == (2, 1)

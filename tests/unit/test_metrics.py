@@ -16,7 +16,7 @@ from memory.db.bus import Bus
 from memory.db.engine import Database
 from memory.db.tables import CircuitRow, GateRow, LadderRow
 from memory.process import halts
-from tests.databases import Backend, drop, fresh
+from tests.databases import Backend, create_database, drop_database
 from tests.rows import NOON, gate_row
 
 
@@ -25,7 +25,7 @@ async def test_linters_of_repositories_share_a_label() -> None:
     metrics = Metrics(bus)
     for source in ("ruff", "anthropic:claude-haiku-4-5", *(f"linter-{number}" for number in range(50))):
         bus.publish(_ran(source))
-    response = await metrics.exposed(make_mocked_request("GET", "/metrics"))
+    response = await metrics.expose(make_mocked_request("GET", "/metrics"))
     assert isinstance(response.body, bytes)
     counted = [line for line in response.body.decode().splitlines() if line.startswith("forge_tool_seconds_count")]
     assert counted == [
@@ -46,7 +46,7 @@ async def test_gates_guards_money_and_iterations() -> None:
     paid = {"model": "anthropic:claude-haiku-4-5"}
     bus.publish(_event(EventType.budget_settled, paid, duration=2.0, cost=0.25, phase=Phase.review))
     bus.publish(_event(EventType.run_completed, {"calls": 4}))
-    told = await _told(metrics)
+    told = await _scrape(metrics)
     assert "secret" not in "".join(told)
     assert set(told) >= {
         'forge_gate_decisions_total{gate="human_review",outcome="approved"} 1.0',
@@ -65,7 +65,7 @@ async def test_gates_guards_money_and_iterations() -> None:
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     database = Database(url)
     metrics = Metrics(Bus(), database)
     at = NOON
@@ -83,7 +83,7 @@ async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tm
                 LadderRow(repository_id=1, level=2, since=at, by_login=""),
             ]
         )
-    assert set(await _told(metrics)) >= {
+    assert set(await _scrape(metrics)) >= {
         'forge_gates_waiting{gate="guard"} 1.0',
         'forge_gates_waiting{gate="own"} 2.0',
         'forge_breakers{breaker="error_rate",state="open"} 1.0',
@@ -95,15 +95,15 @@ async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tm
     await halts.halt(database, "", "", at)
     async with database.transaction() as session:
         await session.execute(delete(GateRow))
-    told = await _told(metrics)
+    told = await _scrape(metrics)
     assert "forge_halted 1.0" in told
     assert not [line for line in told if line.startswith("forge_gates_waiting{")]
     await database.close()
-    drop(url)
+    drop_database(url)
 
 
-async def _told(metrics: Metrics) -> list[str]:
-    response = await metrics.exposed(make_mocked_request("GET", "/metrics"))
+async def _scrape(metrics: Metrics) -> list[str]:
+    response = await metrics.expose(make_mocked_request("GET", "/metrics"))
     assert isinstance(response.body, bytes)
     return response.body.decode().splitlines()
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from bot.settings import Settings
-from domain.gates import NOT_ASKED, STANDARD, GateState
+from domain.gates import NOT_ASKED, STANDARD_GATES, GateState
 from domain.review.review import Conclusion, Decision
 from domain.runs.run import Phase, ReasonCode, RunState
 from safety.authorization import ROLES
@@ -67,7 +67,7 @@ def test_the_contract_has_every_name() -> None:
 
 def test_the_contract_says_who_decides_a_gate_and_how_long_that_takes() -> None:
     page = (DOCS / "contract.md").read_text(encoding="utf-8")
-    for name, gate in STANDARD.items():
+    for name, gate in STANDARD_GATES.items():
         if name in NOT_ASKED:
             assert f"`{name}`" in page
             continue

@@ -10,7 +10,7 @@ from workspace.patches.errors import refusal
 from workspace.patches.tree import Tree
 
 
-async def of_commit(objects: Objects, commit: str, paths: Collection[str], most_bytes: int = LIMITS.file_bytes) -> Tree:
+async def load_tree(objects: Objects, commit: str, paths: Collection[str], most_bytes: int = LIMITS.file_bytes) -> Tree:
     """The files of a commit. What a run changed before is put on top with :meth:`workspace.patches.tree.Tree.after`.
 
     :param paths: of the regular files that may be read; see :func:`workspace.patches.patching.paths`.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.errors import ForgeError, Recovery, Severity
 from domain.review.findings import Severity as Grade
 from domain.runs.patches import Constraint, Violation
-from workspace.diff import printable
+from workspace.diff import to_printable
 
 
 class PatchRefused(ForgeError):
@@ -25,7 +25,7 @@ class PatchRefused(ForgeError):
 
 def violation(file: str, constraint: Constraint, grade: Grade, message: str, suggestion: str) -> Violation:
     """A violation whose path is fit to be shown."""
-    shown = printable(file.encode("utf-8", "surrogatepass"))
+    shown = to_printable(file.encode("utf-8", "surrogatepass"))
     return Violation(file=shown[:300], constraint=constraint, severity=grade, message=message, suggestion=suggestion)
 
 

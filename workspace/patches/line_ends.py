@@ -8,7 +8,7 @@ from workspace.patches.tree import Tree
 from workspace.patches.unified_diff import FilePatch
 
 
-def kept(diff: bytes, tree: Tree) -> bytes:
+def restore_returns(diff: bytes, tree: Tree) -> bytes:
     """The diff with a carriage return before each line feed of the files that have one at every line.
 
     A file that ends its lines in both ways is left as it is, and so is one whose hunks hold carriage returns.
@@ -18,14 +18,14 @@ def kept(diff: bytes, tree: Tree) -> bytes:
     lines = diff.split(b"\n")
     for patch in unified_diff.read(diff):
         if _lacks_returns(patch, tree):
-            for at in _ended(patch):
+            for at in _find_line_feeds(patch):
                 lines[at] = (lines[at] or b" ") + b"\r"
     return b"\n".join(lines)
 
 
 def _lacks_returns(patch: FilePatch, tree: Tree) -> bool:
     is_there = patch.new_mode is None and tree.modes.get(patch.path) in {REGULAR, EXECUTABLE}
-    if not is_there or path_rules.mistake(patch.path) is not None:
+    if not is_there or path_rules.find_mistake(patch.path) is not None:
         return False
     if any(text.endswith((b"\r\n", b"\r")) for hunk in patch.hunks for _, text in hunk.lines):
         return False
@@ -33,7 +33,7 @@ def _lacks_returns(patch: FilePatch, tree: Tree) -> bool:
     return 0 < content.count(b"\n") == content.count(b"\r\n")
 
 
-def _ended(patch: FilePatch) -> Iterator[int]:
+def _find_line_feeds(patch: FilePatch) -> Iterator[int]:
     """The numbers, from 0, of the lines of its hunks that end at a line feed in the file."""
     for hunk in patch.hunks:
         at = hunk.line  # the one below its header

@@ -25,13 +25,13 @@ def parse(diff: bytes, tree: Tree, limits: PatchLimits = LIMITS) -> ChangeSet:
     :raises PatchRefused: it is no diff of text files, names a file in a way that is not allowed, or does not fit.
         All that is wrong with its files is said at once.
     """
-    patches = _within(limits, diff)
+    patches = _read_within(limits, diff)
     wrong: list[Violation] = []
     files: list[ChangedFile] = []
     seen: set[str] = set()
     for patch in patches:
         try:
-            files.append(_changed(patch, tree, seen))
+            files.append(_change_file(patch, tree, seen))
         except _Unfit as unfit:
             wrong.append(unfit.violation)
     if wrong:
@@ -39,16 +39,16 @@ def parse(diff: bytes, tree: Tree, limits: PatchLimits = LIMITS) -> ChangeSet:
     return ChangeSet(files=tuple(files))
 
 
-def paths(diff: bytes, limits: PatchLimits = LIMITS) -> tuple[str, ...]:
+def list_paths(diff: bytes, limits: PatchLimits = LIMITS) -> tuple[str, ...]:
     """The files that have to be there to be read when the diff is parsed.
 
     :raises PatchRefused: it is no diff of text files, or too large.
     """
-    there = (patch.path for patch in _within(limits, diff) if patch.new_mode is None)
-    return tuple(path for path in there if path_rules.mistake(path) is None)
+    there = (patch.path for patch in _read_within(limits, diff) if patch.new_mode is None)
+    return tuple(path for path in there if path_rules.find_mistake(path) is None)
 
 
-def _within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
+def _read_within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
     """The files of a diff that is not too large to look at them one by one."""
     if len(diff) > limits.patch_bytes:
         message = f"The diff is {len(diff):,} bytes long, and {limits.patch_bytes:,} are allowed."
@@ -77,19 +77,19 @@ def _unfit(
     return _Unfit(violation(patch.path, constraint, severity, message, suggestion))
 
 
-def _changed(patch: FilePatch, tree: Tree, seen: set[str]) -> ChangedFile:
+def _change_file(patch: FilePatch, tree: Tree, seen: set[str]) -> ChangedFile:
     """One file of the patch.
 
     :param seen: paths of the files before it; this one is added.
     :raises _Unfit: if it cannot be changed as the patch asks.
     """
-    if wrong := path_rules.mistake(patch.path):
+    if wrong := path_rules.find_mistake(patch.path):
         raise _unfit(patch, "path", f"The path {wrong}.", _PLAIN_PATH, Severity.critical)
     if patch.path in seen:
         raise _unfit(patch, "syntax", "The file is in the diff twice.", "Put all hunks of a file below one header.")
     seen.add(patch.path)
-    before, old_mode = _before(patch, tree)
-    after = _applied(patch, before or b"")
+    before, old_mode = _read_before(patch, tree)
+    after = _apply_hunks(patch, before or b"")
     if patch.is_gone and after:
         raise _unfit(patch, "base", "The file is deleted, but its hunk leaves lines of it.", _READ_AGAIN)
     if after == before and not patch.is_gone:
@@ -103,7 +103,7 @@ def _changed(patch: FilePatch, tree: Tree, seen: set[str]) -> ChangedFile:
     )
 
 
-def _before(patch: FilePatch, tree: Tree) -> tuple[bytes | None, str | None]:
+def _read_before(patch: FilePatch, tree: Tree) -> tuple[bytes | None, str | None]:
     """The content and mode of the file, None where it is new.
 
     :raises _Unfit: if the file is there and should not be, or the other way round, or is no regular file.
@@ -121,7 +121,7 @@ def _before(patch: FilePatch, tree: Tree) -> tuple[bytes | None, str | None]:
     return tree.read(patch.path), mode
 
 
-def _applied(patch: FilePatch, before: bytes) -> bytes:
+def _apply_hunks(patch: FilePatch, before: bytes) -> bytes:
     """The content after all hunks.
 
     :raises _Unfit: if a hunk does not stand exactly where its header says.
@@ -193,12 +193,12 @@ def _mismatch(patch: FilePatch, hunk: Hunk, lines: Sequence[bytes], start: int) 
     where = f"The hunk at line {hunk.line} of the diff does not fit: line {start + differs + 1} of the file"
     if start + differs >= len(lines):
         return _unfit(patch, "base", f"{where} does not exist; it has {len(lines)}.")
-    there = _places(lines, hunk.old)
+    there = _find_places(lines, hunk.old)
     hint = f"These lines begin at line {there[0]}: correct the header." if len(there) == 1 else _READ_AGAIN
     return _unfit(patch, "base", f"{where} is another one.", hint)
 
 
-def _places(lines: Sequence[bytes], part: Sequence[bytes]) -> list[int]:
+def _find_places(lines: Sequence[bytes], part: Sequence[bytes]) -> list[int]:
     """Where some lines stand, counted from 1; nothing where looking would take long."""
     if not part or len(lines) * len(part) > _MOST_COMPARED:
         return []

@@ -9,7 +9,7 @@ _NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # what NTFS also calls .git, wh
 _HIDING = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
-def mistake(path: str) -> str | None:
+def find_mistake(path: str) -> str | None:
     """What is wrong with a path, as the rest of a sentence about it; None if it names one file inside, in one way."""
     try:
         size = len(path.encode())
@@ -55,7 +55,7 @@ def is_git(part: str) -> bool:
     return plain == ".git" or _NTFS_SHORT.fullmatch(plain) is not None
 
 
-def folded(path: str) -> str:
+def fold(path: str) -> str:
     """The path as a disk that sees no difference in case or composition knows it."""
     if path.isascii():
         return path.lower()

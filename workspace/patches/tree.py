@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from domain.runs.patches import ChangeSet
-from workspace.patches.path_rules import folded, folders
+from workspace.patches.path_rules import fold, folders
 
 
 class Tree:
@@ -62,7 +62,7 @@ class Index:
         self.folders = Counter(folder for path in self.files for folder in folders(path))
         self.alike: dict[str, list[str]] = {}
         for name in (*self.files, *self.folders):
-            self.alike.setdefault(folded(name), []).append(name)
+            self.alike.setdefault(fold(name), []).append(name)
 
 
 class _Names:
@@ -76,11 +76,11 @@ class _Names:
         self.stays = stays
         gone = {path for path, there in stays.items() if not there} & before.files
         made = {path for path, there in stays.items() if there} - before.files
-        self.folders = _counted(made)
-        self.folders.subtract(_counted(gone))
+        self.folders = _count_folders(made)
+        self.folders.subtract(_count_folders(gone))
         self.alike: dict[str, list[str]] = {}
         for name in (*made, *self.folders):
-            self.alike.setdefault(folded(name), []).append(name)
+            self.alike.setdefault(fold(name), []).append(name)
 
     def clash(self, path: str) -> str | None:
         if self._is_folder(path):
@@ -94,7 +94,7 @@ class _Names:
 
     def _other(self, name: str) -> str | None:
         """A file or folder whose name is like this one."""
-        key = folded(name)
+        key = fold(name)
         alike = {*self.before.alike.get(key, ()), *self.alike.get(key, ())} - {name}
         return min((other for other in alike if self._is_file(other) or self._is_folder(other)), default=None)
 
@@ -105,5 +105,5 @@ class _Names:
         return self.before.folders[path] + self.folders[path] > 0
 
 
-def _counted(paths: Iterable[str]) -> Counter[str]:
+def _count_folders(paths: Iterable[str]) -> Counter[str]:
     return Counter(folder for path in paths for folder in folders(path))

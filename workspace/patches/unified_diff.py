@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from domain.runs.patches import EXECUTABLE, REGULAR, Constraint
-from workspace.diff import LINK, MODULE, printable
+from workspace.diff import LINK, MODULE, to_printable
 from workspace.patches.errors import refusal
 
 NOWHERE = b"/dev/null"
@@ -128,8 +128,8 @@ class _Reader:
         if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@")):
             self.refuse("syntax", "a combined diff of a merge is not taken.", "Write a diff against one version.")
         if line[:1] in {b" ", b"+", b"-", b"@", b"\\"}:
-            self.refuse("syntax", f"{_shown(line)} is beyond what the hunk's header counts.", _COUNTS)
-        self.refuse("syntax", f"{_shown(line)} does not begin a file.", _FIRST)
+            self.refuse("syntax", f"{_quote_start(line)} is beyond what the hunk's header counts.", _COUNTS)
+        self.refuse("syntax", f"{_quote_start(line)} does not begin a file.", _FIRST)
 
     def _git_file(self, begins: int) -> FilePatch:
         name = self._both_names(self.line().removeprefix(b"diff --git "))
@@ -148,12 +148,12 @@ class _Reader:
             return "the file is new, but its header has no line “new file mode 100644”."
         if new == NOWHERE and not is_gone:
             return "the file is deleted, but its header has no line “deleted file mode 100644”."
-        return f"{_shown(b'--- ' + old)} and {_shown(b'+++ ' + new)} do not go with the lines above them."
+        return f"{_quote_start(b'--- ' + old)} and {_quote_start(b'+++ ' + new)} do not go with the lines above them."
 
     def _without_hunks(self, begins: int, new_mode: str | None, is_gone: bool) -> FilePatch:
         """An empty file that comes or goes."""
         if not new_mode and not is_gone:
-            self.refuse("syntax", f"{_shown(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
+            self.refuse("syntax", f"{_quote_start(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
         return FilePatch(begins + 1, self.path, new_mode, is_gone, ())
 
     def _plain_file(self, begins: int) -> FilePatch:
@@ -163,9 +163,9 @@ class _Reader:
             self.refuse("syntax", "both sides are /dev/null.", _ALIKE, begins)
         names = {side[2:] for side in (old, new) if side != NOWHERE}
         if len(names) > 1 or (old != NOWHERE and old[:2] != b"a/") or (new != NOWHERE and new[:2] != b"b/"):
-            shown = f"{_shown(b'--- ' + old)} and {_shown(b'+++ ' + new)}"
+            shown = f"{_quote_start(b'--- ' + old)} and {_quote_start(b'+++ ' + new)}"
             self.refuse("syntax", f"{shown} are not one path.", _ALIKE, begins)
-        self._call(names.pop(), begins)
+        self._set_path(names.pop(), begins)
         if any(character.isspace() for character in self.path):
             self.refuse("syntax", "a path with a space needs the line “diff --git”.", _FIRST, begins)
         new_mode = REGULAR if old == NOWHERE else None
@@ -184,19 +184,19 @@ class _Reader:
         half = len(names) // 2
         first, second = names[:half], names[half + 1 :]
         if names[half : half + 1] != b" " or first.startswith(b'"') is not second.startswith(b'"'):
-            self.refuse("syntax", f"{_shown(names)} names two paths.", _NO_RENAME)
-        first, second = self._unquoted(first), self._unquoted(second)
+            self.refuse("syntax", f"{_quote_start(names)} names two paths.", _NO_RENAME)
+        first, second = self._unquote(first), self._unquote(second)
         if first[:2] != b"a/" or second[:2] != b"b/" or first[2:] != second[2:]:
-            self.refuse("syntax", f"{_shown(names)} is not “a/PATH b/PATH” with one path.", _NO_RENAME)
-        self._call(first[2:], self.at)
+            self.refuse("syntax", f"{_quote_start(names)} is not “a/PATH b/PATH” with one path.", _NO_RENAME)
+        self._set_path(first[2:], self.at)
         return first[2:]
 
-    def _call(self, name: bytes, line: int) -> None:
+    def _set_path(self, name: bytes, line: int) -> None:
         """Take a path as the current file's."""
         try:
             self.path = name.decode()
         except UnicodeDecodeError:
-            self.path = printable(name)
+            self.path = to_printable(name)
             self.refuse("path", "the path is not UTF-8.", "Choose a path that is.", line)
 
     def _sides(self) -> tuple[bytes, bytes]:
@@ -206,28 +206,28 @@ class _Reader:
     def _side(self, mark: bytes) -> bytes:
         line = self.line()
         if not line.startswith(mark):
-            self.refuse("syntax", f"{_shown(line)} where “{mark.decode()}” belongs.", _FIRST)
+            self.refuse("syntax", f"{_quote_start(line)} where “{mark.decode()}” belongs.", _FIRST)
         name, _, time = line[len(mark) :].partition(b"\t")
         if time:
             self.refuse("syntax", "a path is followed by something else.", "Write nothing after the path.")
-        name = self._unquoted(name)
+        name = self._unquote(name)
         self.at += 1
         return name
 
-    def _unquoted(self, name: bytes) -> bytes:
+    def _unquote(self, name: bytes) -> bytes:
         """A name as git quotes it, or as it is."""
         if not name.startswith(b'"'):
             return name
         if len(name) < 2 or not name.endswith(b'"') or _is_cut(name[1:-1]):
-            self.refuse("syntax", f"the quotation marks of {_shown(name)} are not closed.", _ALIKE)
-        return _ESCAPE.sub(_unescaped, name[1:-1])
+            self.refuse("syntax", f"the quotation marks of {_quote_start(name)} are not closed.", _ALIKE)
+        return _ESCAPE.sub(_unescape, name[1:-1])
 
     def _modes(self) -> tuple[str | None, bool]:
         """The lines between ``diff --git`` and ``---``: mode of a new file, whether it is deleted."""
         new_mode, is_gone, seen = None, False, set[bytes]()
         while (kind := _kind(self.line())) is not None:
             if kind in seen or {kind, *seen} >= {b"new file mode ", b"deleted file mode "}:
-                self.refuse("syntax", f"{_shown(self.line())} contradicts a line before it.", _FIRST)
+                self.refuse("syntax", f"{_quote_start(self.line())} contradicts a line before it.", _FIRST)
             seen.add(kind)
             mode = self._mode(kind)
             new_mode = mode if kind == b"new file mode " else new_mode
@@ -242,7 +242,7 @@ class _Reader:
             self.refuse(*_REFUSED[kind])
         if match is None:
             self.refuse(
-                "syntax", f"{_shown(line)} is not complete.", f"Write “{kind.decode()}…” in full or not at all."
+                "syntax", f"{_quote_start(line)} is not complete.", f"Write “{kind.decode()}…” in full or not at all."
             )
         mode = None if match[1] is None else match[1].decode()
         if mode in {LINK, MODULE}:
@@ -259,14 +259,14 @@ class _Reader:
         while self.line().startswith(b"@@"):
             hunks.append(self._hunk())
         if not hunks:
-            self.refuse("syntax", f"{_shown(self.line())} where a hunk “@@ -1,3 +1,4 @@” belongs.", _COUNTS)
+            self.refuse("syntax", f"{_quote_start(self.line())} where a hunk “@@ -1,3 +1,4 @@” belongs.", _COUNTS)
         return tuple(hunks)
 
     def _hunk(self) -> Hunk:
         begins = self.at
         header = _HUNK.fullmatch(self.line())
         if header is None:
-            self.refuse("syntax", f"{_shown(self.line())} is not the header of a hunk.", _COUNTS)
+            self.refuse("syntax", f"{_quote_start(self.line())} is not the header of a hunk.", _COUNTS)
         old_start, old_length, new_start, new_length = (1 if part is None else int(part) for part in header.groups())
         self.at += 1
         lines = self._body(old_length, new_length, begins)
@@ -329,11 +329,11 @@ def _is_cut(quoted: bytes) -> bool:
     return b'"' in rest or b"\\" in rest
 
 
-def _unescaped(match: re.Match[bytes]) -> bytes:
+def _unescape(match: re.Match[bytes]) -> bytes:
     code = match[1]
     return bytes([int(code, 8) if len(code) == 3 else _ESCAPED[code[0]]])
 
 
-def _shown(line: bytes) -> str:
+def _quote_start(line: bytes) -> str:
     """The beginning of a line, made printable."""
-    return f"“{printable(line[:80])}”" if line else "the end of the diff or an empty line"
+    return f"“{to_printable(line[:80])}”" if line else "the end of the diff or an empty line"

@@ -17,7 +17,7 @@ from domain.runs.patches import (
     ContractLock,
     PatchLimits,
     Violation,
-    blocking,
+    select_blocking,
 )
 from safety.gates import STEERS_GIT
 from safety.plan_risk import PROTECTED
@@ -30,7 +30,7 @@ _REGULAR = frozenset({REGULAR, EXECUTABLE})
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPatch:
     """What became of a patch.
 
     :param change: what it does to the files; None if it was refused.
@@ -41,7 +41,7 @@ class Judged:
     violations: tuple[Violation, ...]
 
 
-def judge(diff: bytes, tree: Tree, areas: Areas, limits: PatchLimits = LIMITS) -> Judged:
+def judge(diff: bytes, tree: Tree, areas: Areas, limits: PatchLimits = LIMITS) -> JudgedPatch:
     """A unified diff as a change that may be made, or why it may not.
 
     :param tree: the files it was written against.
@@ -49,9 +49,9 @@ def judge(diff: bytes, tree: Tree, areas: Areas, limits: PatchLimits = LIMITS) -
     try:
         change = patching.parse(diff, tree, limits)
     except PatchRefused as refused:
-        return Judged(None, refused.violations)
+        return JudgedPatch(None, refused.violations)
     found = validate(change, areas, tree, limits)
-    return Judged(None if blocking(found) else change, found)
+    return JudgedPatch(None if select_blocking(found) else change, found)
 
 
 def validate(change: ChangeSet, areas: Areas, tree: Tree, limits: PatchLimits = LIMITS) -> tuple[Violation, ...]:
@@ -63,9 +63,9 @@ def validate(change: ChangeSet, areas: Areas, tree: Tree, limits: PatchLimits = 
     """
     clashes = tree.clashes(change)
     rules = _Rules(areas)
-    found = list(_too_much(change, limits))
+    found = list(_check_size(change, limits))
     for file in change.files:
-        found += _of_file(file, tree, clashes.get(file.path), limits)
+        found += _check_file(file, tree, clashes.get(file.path), limits)
         found += rules.of(file.path)
     return tuple(found)
 
@@ -73,7 +73,7 @@ def validate(change: ChangeSet, areas: Areas, tree: Tree, limits: PatchLimits = 
 # --- sizes -------------------------------------------------------------------------------------------------
 
 
-def _too_much(change: ChangeSet, limits: PatchLimits) -> Iterator[Violation]:
+def _check_size(change: ChangeSet, limits: PatchLimits) -> Iterator[Violation]:
     measured = (
         ("files", len(change.files), limits.files),
         ("new files", sum(file.is_new for file in change.files), limits.new_files),
@@ -92,14 +92,14 @@ def _fits(file: ChangedFile, limits: PatchLimits) -> bool:
 # --- each file by itself -----------------------------------------------------------------------------------
 
 
-def _of_file(file: ChangedFile, tree: Tree, clash: str | None, limits: PatchLimits) -> Iterator[Violation]:
-    if wrong := path_rules.mistake(file.path):
+def _check_file(file: ChangedFile, tree: Tree, clash: str | None, limits: PatchLimits) -> Iterator[Violation]:
+    if wrong := path_rules.find_mistake(file.path):
         advice = "Name a regular file by its path relative to the root of the repository."
         yield violation(file.path, "path", Severity.critical, f"The path {wrong}.", advice)
     if clash is not None:
         message = f"It cannot stand beside {clash}: on some disks both are one."
         yield violation(file.path, "path", Severity.error, message, "Choose another name, or change that file.")
-    yield from _modes(file)
+    yield from _check_modes(file)
     if file.is_new is (file.path in tree.modes):
         message = "It is said to be new, but exists." if file.is_new else "It is said to exist, but does not."
         yield violation(file.path, "base", Severity.error, message, "Begin again from the files as they are.")
@@ -108,7 +108,7 @@ def _of_file(file: ChangedFile, tree: Tree, clash: str | None, limits: PatchLimi
         yield violation(file.path, "limits", Severity.error, message, "Split the file, or leave it out.")
 
 
-def _modes(file: ChangedFile) -> Iterator[Violation]:
+def _check_modes(file: ChangedFile) -> Iterator[Violation]:
     odd = {file.mode, file.old_mode or REGULAR} - _REGULAR
     if odd:
         message = f"A symlink, a submodule or another special file ({min(odd)}) is neither made, changed nor deleted."
@@ -137,18 +137,18 @@ class _Rules:
         self.contracts = [(name, lock, _globs(lock.globs, fold=True)) for name, lock in areas.contracts.items()]
 
     def of(self, path: str) -> Iterator[Violation]:
-        folded = path_rules.folded(path)
-        yield from self._planned(path, folded)
+        folded = path_rules.fold(path)
+        yield from self._check_plan(path, folded)
         if is_lock(folded) or matches(folded, self.protected):
-            yield _protected(path, path in self.areas.granted and not matches(folded, self.never))
+            yield _report_protected(path, path in self.areas.granted and not matches(folded, self.never))
         for rule, globs in self.path_rules:
             if self.areas.role not in rule.roles and matches(folded, globs):
-                yield _not_for(path, self.areas.role, rule)
+                yield _report_role(path, self.areas.role, rule)
         for name, lock, globs in self.contracts:
             if not lock.is_held and matches(folded, globs):
-                yield _unlocked(path, name, lock)
+                yield _report_unlocked(path, name, lock)
 
-    def _planned(self, path: str, folded: str) -> Iterator[Violation]:
+    def _check_plan(self, path: str, folded: str) -> Iterator[Violation]:
         if self.allowed is not None and not permits(path, self.allowed):
             message = f"The plan allows changes in {_list(self.areas.allowed)} only."
             advice = "Leave the file alone, or end the task and say why the plan has to allow it."
@@ -161,12 +161,12 @@ class _Rules:
 
 def _globs(areas: Iterable[str], *, fold: bool = False) -> tuple[str, ...]:
     """The areas as globs: a plain name covers the file, or the folder with everything below it."""
-    written = [path_rules.folded(area) if fold else area for area in areas]
+    written = [path_rules.fold(area) if fold else area for area in areas]
     folders = [f"{area.rstrip('/')}/**" for area in written if area.endswith("/") or not _WILD & set(area)]
     return tuple(area for area in (*written, *folders) if not area.endswith("/"))
 
 
-def _protected(path: str, is_granted: bool) -> Violation:
+def _report_protected(path: str, is_granted: bool) -> Violation:
     if is_granted:
         message = "It is protected, and a person let it through."
         return violation(path, "protected_areas", Severity.info, message, "Nothing needs to be done.")
@@ -175,13 +175,13 @@ def _protected(path: str, is_granted: bool) -> Violation:
     return violation(path, "protected_areas", Severity.error, message, advice)
 
 
-def _not_for(path: str, role: str, rule: PathRule) -> Violation:
+def _report_role(path: str, role: str, rule: PathRule) -> Violation:
     who = f"by {_list(rule.roles)} only" if rule.roles else "by no agent"
     message = f"The repository lets it be changed {who}, not by the {role}."
     return violation(path, "path_rules", Severity(rule.severity), message, "Leave the file alone.")
 
 
-def _unlocked(path: str, contract: str, lock: ContractLock) -> Violation:
+def _report_unlocked(path: str, contract: str, lock: ContractLock) -> Violation:
     if lock.token is None:
         message = f"It belongs to the contract “{contract}”, whose lock this run does not hold."
         advice = f"Leave the file alone, or end the task and say that the plan has to name the contract “{contract}”."

@@ -58,7 +58,7 @@ def filter_file() -> int:
 
     :raises OSError: there is no filter for this processor.
     """
-    program = seccomp.in_namespaces()
+    program = seccomp.filter_for_namespaces()
     descriptor = os.memfd_create("forge-seccomp")
     os.write(descriptor, program)
     os.lseek(descriptor, 0, os.SEEK_SET)

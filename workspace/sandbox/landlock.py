@@ -37,7 +37,7 @@ class Ruleset:
         scopes = 3 if self.version >= 6 else 0
         size = 24 if self.version >= 6 else 16 if self.version >= 4 else 8
         attributes = struct.pack("=QQQ", self._rights, network, scopes)[:size]
-        self._ruleset = _checked(_libc.syscall(_CREATE, attributes, size, 0))
+        self._ruleset = _check(_libc.syscall(_CREATE, attributes, size, 0))
 
     @property
     def keeps_signals_inside(self) -> bool:
@@ -58,7 +58,7 @@ class Ruleset:
             if not stat.S_ISDIR(os.fstat(opened).st_mode):
                 rights &= _FILE_RIGHTS
             rule = struct.pack("=Qi", rights, opened)
-            _checked(_libc.syscall(_ADD, self._ruleset, _PATH_BENEATH, rule, 0))
+            _check(_libc.syscall(_ADD, self._ruleset, _PATH_BENEATH, rule, 0))
         finally:
             if opened is not path:
                 os.close(opened)
@@ -68,7 +68,7 @@ class Ruleset:
 
         The process must have renounced new privileges.
         """
-        _checked(_libc.syscall(_RESTRICT, self._ruleset, 0))
+        _check(_libc.syscall(_RESTRICT, self._ruleset, 0))
         os.close(self._ruleset)
 
 
@@ -95,7 +95,7 @@ def _rights(version: int) -> int:
     return (1 << known) - 1
 
 
-def _checked(answer: int) -> int:
+def _check(answer: int) -> int:
     if answer < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"Landlock cannot be used here ({os.strerror(number)})")

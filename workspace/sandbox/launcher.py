@@ -116,7 +116,7 @@ def _become(plan: _Plan, launcher: int) -> NoReturn:
     privileges.default_signals()
     ruleset.enforce()
     own_account = plan.account is not None
-    seccomp.install(seccomp.beside_others(signals=ruleset.keeps_signals_inside, own_account=own_account))
+    seccomp.install(seccomp.filter_for_shared(signals=ruleset.keeps_signals_inside, own_account=own_account))
     os.environ.update(plan.set)  # not before: in the launcher's own environment they could load code outside
     if plan.program is not None:
         os.execve(plan.program, plan.argv, os.environ)
@@ -179,7 +179,7 @@ def _watch(plan: _Plan, child: int, forge: int) -> None:
         if _too_many(plan.processes):
             _stop(f"it had more than {plan.processes} processes and threads")
         if looks % 8 == 0 and too_full([plan.scratch], plan.scratch_bytes, plan.scratch_files):
-            _stop(left_too_much(plan.scratch_bytes, plan.scratch_files))
+            _stop(describe_overflow(plan.scratch_bytes, plan.scratch_files))
 
 
 def _stop(why: str) -> None:
@@ -205,7 +205,7 @@ def _too_many(most: int) -> bool:
 # Both sides of Forge's watch over disk space
 
 
-def left_too_much(size: int, files: int) -> str:
+def describe_overflow(size: int, files: int) -> str:
     """Why a program is stopped whose folders are too full."""
     return f"it left more than {size:,} bytes or {files:,} files, or a folder that cannot be looked through"
 

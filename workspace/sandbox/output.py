@@ -72,7 +72,7 @@ class Capture(asyncio.Protocol):
         return Output(bytes(self._head), bytes(tail), self._total)
 
 
-async def ended(process: asyncio.subprocess.Process, outputs: Sequence[Capture], seconds: float) -> int | None:
+async def wait_for_end(process: asyncio.subprocess.Process, outputs: Sequence[Capture], seconds: float) -> int | None:
     """The status of a program; None when its time is up or it printed far more than is kept."""
     ending = asyncio.create_task(process.wait())
     floods = [output.flooded for output in outputs]

@@ -26,7 +26,7 @@ PROCESSES = "start more processes than allowed"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Facts(TypedDict):
+class VictimFacts(TypedDict):
     """What an attacker would like to know.
 
     :param pid: Forge's process; :param namespace: its namespace of processes.
@@ -48,38 +48,38 @@ class Facts(TypedDict):
     patience: float
 
 
-def _be_root(_: Facts) -> None:
+def _be_root(_: VictimFacts) -> None:
     if 0 not in (os.getuid(), os.geteuid()):
         raise PermissionError
 
 
-def _read_shadow(_: Facts) -> None:
+def _read_shadow(_: VictimFacts) -> None:
     Path("/etc/shadow").read_bytes()
 
 
-def _read_environment(facts: Facts) -> None:
+def _read_environment(facts: VictimFacts) -> None:
     if any(name.startswith(("FORGE_", "ANTHROPIC_", "OPENAI_")) for name in os.environ):
         return
     _same_namespace(facts)
     Path(f"/proc/{facts['pid']}/environ").read_bytes()
 
 
-def _read_memory(facts: Facts) -> None:
+def _read_memory(facts: VictimFacts) -> None:
     _same_namespace(facts)
     with Path(f"/proc/{facts['pid']}/mem").open("rb"):
         pass
 
 
-def _list_processes(facts: Facts) -> None:
+def _list_processes(facts: VictimFacts) -> None:
     _same_namespace(facts)
     list(Path(f"/proc/{facts['pid']}").iterdir())
 
 
-def _read_file(facts: Facts) -> None:
+def _read_file(facts: VictimFacts) -> None:
     Path(facts["file"]).read_bytes()
 
 
-def _change_file(facts: Facts) -> None:
+def _change_file(facts: VictimFacts) -> None:
     path = Path(facts["file"])
     with contextlib.suppress(OSError):
         path.chmod(0o644)
@@ -87,11 +87,11 @@ def _change_file(facts: Facts) -> None:
     path.with_name(f"new-{os.getpid()}").touch()
 
 
-def _change_input(_: Facts) -> None:
+def _change_input(_: VictimFacts) -> None:
     Path(f"new-{os.getpid()}").touch()
 
 
-def _loopback(facts: Facts) -> None:
+def _loopback(facts: VictimFacts) -> None:
     socket.create_connection(("127.0.0.1", facts["port"]), timeout=2).close()
 
 
@@ -100,49 +100,49 @@ def _unix(address: str) -> None:
         connection.connect(address)
 
 
-def _signal(facts: Facts) -> None:
+def _signal(facts: VictimFacts) -> None:
     _same_namespace(facts)
     os.kill(facts["pid"], 0)
 
 
-def _trace(facts: Facts) -> None:
+def _trace(facts: VictimFacts) -> None:
     _same_namespace(facts)
     seize = 0x4206
-    _called(_libc.ptrace(seize, facts["pid"], 0, 0))
+    _check_call(_libc.ptrace(seize, facts["pid"], 0, 0))
 
 
-def _namespaces(_: Facts) -> None:
+def _namespaces(_: VictimFacts) -> None:
     new_user = 0x10000000
     child = os.fork()
     if child == 0:
         os._exit(1 if _libc.unshare(new_user) else 0)
-    _called(-os.waitpid(child, 0)[1])
+    _check_call(-os.waitpid(child, 0)[1])
 
 
-def _kernel(_: Facts) -> None:
+def _kernel(_: VictimFacts) -> None:
     numbers = {"x86_64": (248, 425), "aarch64": (217, 425)}[platform.machine()]
     own_process = -2
     with contextlib.suppress(OSError):
-        _called(_libc.syscall(numbers[0], b"user", b"forge", b"x", 1, own_process))
+        _check_call(_libc.syscall(numbers[0], b"user", b"forge", b"x", 1, own_process))
         return
-    _called(_libc.syscall(numbers[1], 1, ctypes.create_string_buffer(120)))
+    _check_call(_libc.syscall(numbers[1], 1, ctypes.create_string_buffer(120)))
 
 
-def _settings(_: Facts) -> None:
+def _settings(_: VictimFacts) -> None:
     Path("/proc/sys/kernel/core_pattern").open("r+b").close()
 
 
-def _memory(facts: Facts) -> None:
+def _memory(facts: VictimFacts) -> None:
     mmap.mmap(-1, 2 * facts["memory"]).close()
 
 
-def _file_size(facts: Facts) -> None:
+def _file_size(facts: VictimFacts) -> None:
     with tempfile.TemporaryFile(buffering=0) as file:
         file.seek(facts["size"])
         file.write(b"x")
 
 
-def _daemon(_: Facts) -> None:
+def _daemon(_: VictimFacts) -> None:
     """Whether this was possible shows only when the run is over."""
     if os.fork() == 0:
         with contextlib.suppress(OSError):
@@ -154,7 +154,7 @@ def _daemon(_: Facts) -> None:
     os.wait()
 
 
-def _bomb(facts: Facts) -> None:
+def _bomb(facts: VictimFacts) -> None:
     children: list[int] = []
     try:
         for _ in range(2 * facts["processes"]):
@@ -170,7 +170,7 @@ def _bomb(facts: Facts) -> None:
             os.waitpid(child, 0)
 
 
-def _same_namespace(facts: Facts) -> None:
+def _same_namespace(facts: VictimFacts) -> None:
     """In another namespace the number means another process."""
     try:
         mine = str(Path("/proc/self/ns/pid").readlink())
@@ -180,13 +180,13 @@ def _same_namespace(facts: Facts) -> None:
         raise ProcessLookupError
 
 
-def _called(answer: int) -> int:
+def _check_call(answer: int) -> int:
     if answer < 0:
         raise OSError(ctypes.get_errno(), "refused")
     return answer
 
 
-ATTACKS: Mapping[str, Callable[[Facts], None]] = {
+ATTACKS: Mapping[str, Callable[[VictimFacts], None]] = {
     "be root": _be_root,
     "read /etc/shadow": _read_shadow,
     "read Forge's environment": _read_environment,
@@ -213,7 +213,7 @@ ATTACKS: Mapping[str, Callable[[Facts], None]] = {
 
 def main() -> None:
     """Try everything and say what happened."""
-    facts: Facts = json.loads(sys.argv[1])
+    facts: VictimFacts = json.loads(sys.argv[1])
     for name, attack in ATTACKS.items():
         try:
             attack(facts)

@@ -26,7 +26,7 @@ from workspace.sandbox.sandbox import (
     Completed,
     Sandbox,
     SandboxLevel,
-    unprivileged_account,
+    find_account,
 )
 from workspace.temporary import temporary_folder
 
@@ -55,7 +55,7 @@ try "change kernel settings" sh -c ': > /proc/sys/kernel/core_pattern'
 _known: dict[str, tuple[SandboxLevel, ...]] = {}  # a machine does not change while a process runs
 
 
-async def sandbox(user: str = "nobody", wanted: Wanted = "auto") -> Sandbox:
+async def make_sandbox(user: str = "nobody", wanted: Wanted = "auto") -> Sandbox:
     """This machine's sandbox, as the operator wants it.
 
     :param user: account that untrusted work runs under when Forge is root (``FORGE_SANDBOX_USER``).
@@ -64,10 +64,10 @@ async def sandbox(user: str = "nobody", wanted: Wanted = "auto") -> Sandbox:
     """
     if user not in _known:
         _known[user] = await probe(user)
-    return Sandbox(chosen(_known[user], wanted), unprivileged_account(user))
+    return Sandbox(select_levels(_known[user], wanted), find_account(user))
 
 
-def chosen(levels: Collection[SandboxLevel], wanted: Wanted) -> tuple[SandboxLevel, ...]:
+def select_levels(levels: Collection[SandboxLevel], wanted: Wanted) -> tuple[SandboxLevel, ...]:
     """The levels, those switched off that the operator does not want.
 
     :raises ConfigurationError: the level that is wanted does not work.
@@ -93,14 +93,14 @@ def chosen(levels: Collection[SandboxLevel], wanted: Wanted) -> tuple[SandboxLev
 
 async def probe(user: str = "nobody") -> tuple[SandboxLevel, ...]:
     """Which levels work on this machine, found out by attacking them, with the reason where one does not."""
-    return tuple(await asyncio.gather(*(_probed(level, user) for level in NAMES)))
+    return tuple(await asyncio.gather(*(_probe_level(level, user) for level in NAMES)))
 
 
-async def _probed(level: int, user: str) -> SandboxLevel:
+async def _probe_level(level: int, user: str) -> SandboxLevel:
     name = NAMES[level]
     try:
         _prerequisites(level)
-        found, said = await _attacked(level, user)
+        found, said = await _attack(level, user)
     except (ToolError, OSError) as error:
         reason = error.message.rstrip(".") if isinstance(error, ToolError) else str(error.strerror)
         return SandboxLevel(level, name, works=False, reason=reason)
@@ -124,27 +124,27 @@ def _prerequisites(level: int) -> None:
         raise ToolError("bubblewrap (bwrap) is not installed.")
 
 
-async def _attacked(level: int, user: str) -> tuple[tuple[Attack, ...], str]:
+async def _attack(level: int, user: str) -> tuple[tuple[Attack, ...], str]:
     """What became of each attack, none if nothing could be started; and what was said instead."""
-    candidate = Sandbox((), unprivileged_account(user))
+    candidate = Sandbox((), find_account(user))
     with _victim(level) as facts, candidate.folder() as folder:
         shutil.copyfile(probes.__file__, folder / "attacks.py")
         (folder / "attacks.py").chmod(0o644)
         done = await candidate.try_level(_in_python(facts, folder), level)
         if b"\t" not in done.stdout.data:
             done = await candidate.try_level(_in_shell(facts, folder), level)
-        survived = await _survivors(facts["file"], seconds=0 if level == LIMITS else 3)
+        survived = await _has_survivors(facts["file"], seconds=0 if level == LIMITS else 3)
     return _verdicts(done, survived), done.stderr.data.decode(errors="replace").strip()
 
 
-def _in_python(facts: probes.Facts, folder: Path) -> Command:
+def _in_python(facts: probes.VictimFacts, folder: Path) -> Command:
     python = Path(sys.executable).resolve()
     reads = () if any(python.is_relative_to(known) for known in SYSTEM) else (Path(sys.base_prefix),)
     argv = (str(python), "-I", "-S", "-B", "attacks.py", json.dumps(facts))
     return Command(argv, folder, memory=_MEMORY, processes=_PROCESSES, reads=reads)
 
 
-def _in_shell(facts: probes.Facts, folder: Path) -> Command:
+def _in_shell(facts: probes.VictimFacts, folder: Path) -> Command:
     return Command(("/bin/sh", "-c", _IN_SHELL, "sh", facts["file"], str(facts["pid"])), folder, memory=_MEMORY)
 
 
@@ -161,7 +161,7 @@ def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:
 
 
 @contextmanager
-def _victim(level: int) -> Generator[probes.Facts]:
+def _victim(level: int) -> Generator[probes.VictimFacts]:
     """What the attacks are aimed at: this process, a file, and sockets at which something listens."""
     with temporary_folder("probe") as folder, ExitStack() as stack:
         folder.chmod(0o777)
@@ -175,7 +175,7 @@ def _victim(level: int) -> Generator[probes.Facts]:
             listening.bind(address)
             listening.listen()
         Path(path).chmod(0o777)
-        yield probes.Facts(
+        yield probes.VictimFacts(
             pid=os.getpid(),
             namespace=str(Path("/proc/self/ns/pid").readlink()),
             file=str(file),
@@ -189,19 +189,19 @@ def _victim(level: int) -> Generator[probes.Facts]:
         )
 
 
-async def _survivors(marker: str, seconds: float) -> bool:
+async def _has_survivors(marker: str, seconds: float) -> bool:
     """Whether a process with this in its command line is left after some seconds; none is afterwards."""
     for _ in range(1 + int(50 * seconds)):
-        if not _running(marker):
+        if not _find_processes(marker):
             return False
         await asyncio.sleep(0.02)
-    for pid in _running(marker):
+    for pid in _find_processes(marker):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     return True
 
 
-def _running(marker: str) -> list[int]:
+def _find_processes(marker: str) -> list[int]:
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -27,7 +27,7 @@ VARIABLES = {
 }
 """What tells the program of it."""
 
-Place = tuple[socket.AddressFamily, Any]
+SocketPlace = tuple[socket.AddressFamily, Any]
 """A family of addresses and an address as that family writes it."""
 
 _STREAM = socket.SOCK_STREAM
@@ -66,21 +66,21 @@ class Address:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError:
-            raise _malformed() from None
+            raise _address_error() from None
         is_plain = parts.scheme == "http" and parts.path in {"", "/"} and not parts.query and not parts.fragment
         if not (is_plain and port and _HOST.fullmatch(host) and "@" not in parts.netloc):
-            raise _malformed()
+            raise _address_error()
         return cls(host, port)
 
 
-def _malformed() -> ValueError:
+def _address_error() -> ValueError:
     return ValueError(
         "write http://HOST:PORT of a proxy or registry; what stands behind it may use TLS, and credentials belong there"
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ProxyBounds:
     """What one program may take.
 
     :param at_once: connections, each of which takes two of Forge's open files; more of them wait.
@@ -96,10 +96,10 @@ class Bounds:
     idle: float = 60.0
 
 
-BOUNDS = Bounds()
+BOUNDS = ProxyBounds()
 
 
-def starting(argv: Sequence[str], descriptor: int) -> list[str]:
+def build_command(argv: Sequence[str], descriptor: int) -> list[str]:
     """The command line that opens the port inside and becomes the program.
 
     :param argv: the program and its arguments. :param descriptor: of what :meth:`Forwarder.open` returned.
@@ -108,9 +108,9 @@ def starting(argv: Sequence[str], descriptor: int) -> list[str]:
 
 
 class Forwarder:
-    """Passes bytes between the port inside of one sandbox and the address, as long as :meth:`serving` lasts."""
+    """Passes bytes between the port inside of one sandbox and the address, as long as :meth:`serve` lasts."""
 
-    def __init__(self, address: Address, bounds: Bounds = BOUNDS) -> None:
+    def __init__(self, address: Address, bounds: ProxyBounds = BOUNDS) -> None:
         self.trouble = ""
         """What went wrong, one sentence for who reads what the program printed."""
         self._address = address
@@ -127,7 +127,7 @@ class Forwarder:
         return inner
 
     @asynccontextmanager
-    async def serving(self) -> AsyncGenerator[None]:
+    async def serve(self) -> AsyncGenerator[None]:
         """Answer at the port from when it is handed out to the end of the context, when all connections are cut."""
         task = asyncio.create_task(self._serve())
         try:
@@ -137,18 +137,18 @@ class Forwarder:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _serve(self) -> None:
-        port = await self._handed_out()
+        port = await self._receive_port()
         if port is None:
             return
         with port:
             try:
                 places = await self._places()
             except OSError as error:
-                self.trouble = f"The registry proxy could not be found ({_why(error)})."
+                self.trouble = f"The registry proxy could not be found ({_explain(error)})."
             else:
                 await self._accept(port, places)
 
-    async def _accept(self, port: socket.socket, places: Sequence[Place]) -> None:
+    async def _accept(self, port: socket.socket, places: Sequence[SocketPlace]) -> None:
         free = asyncio.Semaphore(self._bounds.at_once)
         async with asyncio.TaskGroup() as group:
             try:
@@ -156,19 +156,19 @@ class Forwarder:
                     await free.acquire()
                     connection, _ = await asyncio.get_running_loop().sock_accept(port)
                     task = group.create_task(self._forward(connection, places))
-                    task.add_done_callback(partial(_over, connection, free))
+                    task.add_done_callback(partial(_close, connection, free))
                 self.trouble = f"The network is shut: it was used for {self._bounds.connections:,} connections."
             except OSError as error:
-                self.trouble = f"The network is shut ({_why(error)})."
+                self.trouble = f"The network is shut ({_explain(error)})."
             port.close()
 
-    async def _places(self) -> Sequence[Place]:
+    async def _places(self) -> Sequence[SocketPlace]:
         """What stands behind the name of the address: looked up once, for a flood of look-ups would keep others out."""
         look_up = asyncio.get_running_loop().getaddrinfo(self._address.host, self._address.port, type=_STREAM)
         async with asyncio.timeout(self._bounds.connecting):
             return [(family, place) for family, _, _, _, place in await look_up]
 
-    async def _handed_out(self) -> socket.socket | None:
+    async def _receive_port(self) -> socket.socket | None:
         """The listening socket from inside; None if the program ended without opening one."""
         assert self._outer is not None
         loop = asyncio.get_running_loop()
@@ -185,14 +185,14 @@ class Forwarder:
         port.setblocking(False)
         return port
 
-    async def _forward(self, connection: socket.socket, places: Sequence[Place]) -> None:
+    async def _forward(self, connection: socket.socket, places: Sequence[SocketPlace]) -> None:
         """Serve one connection to its end; what goes wrong with it is the program's to notice."""
         with ExitStack() as stack:
             try:
                 async with asyncio.timeout(self._bounds.connecting):
-                    address = stack.enter_context(await _connected(places))
+                    address = stack.enter_context(await _connect(places))
             except OSError as error:
-                self.trouble = f"The registry proxy could not be reached ({_why(error)})."
+                self.trouble = f"The registry proxy could not be reached ({_explain(error)})."
                 return
             try:
                 async with asyncio.timeout(self._bounds.idle) as patience, asyncio.TaskGroup() as both:
@@ -215,17 +215,17 @@ class Forwarder:
         target.shutdown(socket.SHUT_WR)
 
 
-def _why(error: OSError) -> str:
+def _explain(error: OSError) -> str:
     return error.strerror or "it does not answer"
 
 
-def _over(connection: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]) -> None:
+def _close(connection: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]) -> None:
     """The end of a connection, also of one whose task was cancelled before it began."""
     connection.close()
     free.release()
 
 
-async def _connected(places: Sequence[Place]) -> socket.socket:
+async def _connect(places: Sequence[SocketPlace]) -> socket.socket:
     """A connection to the first place that takes one.
 
     :raises OSError: none does.

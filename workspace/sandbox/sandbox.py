@@ -24,8 +24,8 @@ from pathlib import Path
 
 from domain.errors import ToolError
 from workspace.sandbox import bubblewrap, registry_proxy
-from workspace.sandbox.launcher import BOOT, SYSTEM, left_too_much, too_full
-from workspace.sandbox.output import Capture, Output, ended
+from workspace.sandbox.launcher import BOOT, SYSTEM, describe_overflow, too_full
+from workspace.sandbox.output import Capture, Output, wait_for_end
 from workspace.sandbox.registry_proxy import Address, Forwarder
 from workspace.temporary import temporary_folder
 
@@ -71,7 +71,7 @@ class Account:
     gid: int
 
 
-def unprivileged_account(user: str) -> Account | None:
+def find_account(user: str) -> Account | None:
     """The account to drop to; None when Forge is not root and therefore cannot and need not.
 
     :param user: name of the account, e.g. ``nobody`` (setting ``FORGE_SANDBOX_USER``).
@@ -171,7 +171,7 @@ class Sandbox:
         return None if found.works else found.reason
 
     @staticmethod
-    def seen(folder: Path, level: int) -> Path:
+    def path_inside(folder: Path, level: int) -> Path:
         """Where a program at some level sees its folder."""
         return bubblewrap.INSIDE if level == BUBBLEWRAP else folder
 
@@ -202,10 +202,10 @@ class Sandbox:
             pipes = [await output.open(stack) for output in outputs]
             started = time.monotonic()
             process = await self._spawn(start, command, pipes)
-            watching = asyncio.create_task(_stopped_when_full(process.pid, command))
+            watching = asyncio.create_task(_stop_when_full(process.pid, command))
             try:
-                async with start.forwarder.serving() if start.forwarder else contextlib.nullcontext():
-                    status = await ended(process, outputs, command.seconds)
+                async with start.forwarder.serve() if start.forwarder else contextlib.nullcontext():
+                    status = await wait_for_end(process, outputs, command.seconds)
             finally:
                 was_full = watching.done()
                 watching.cancel()
@@ -213,8 +213,8 @@ class Sandbox:
                 await process.wait()
             done = Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
             if start.forwarder and start.forwarder.trouble:
-                done = _saying(done, start.forwarder.trouble)
-            return _overfull(done, command.quota) if was_full or await _too_full(command) else done
+                done = _append_line(done, start.forwarder.trouble)
+            return _mark_overfull(done, command.quota) if was_full or await _too_full(command) else done
 
     def _start(self, command: Command, level: int, stack: contextlib.ExitStack) -> "_Start":
         if command.writable and level == LIMITS:
@@ -223,13 +223,13 @@ class Sandbox:
             raise ToolError("Only sandbox level 3 has a network of its own in which one address can be reached.")
         argv, program = _program(command, stack)
         if level == LANDLOCK:
-            return self._launched(argv, program, command, stack)
+            return self._start_launcher(argv, program, command, stack)
         descriptors = [] if program is None else [program]
         if program is not None:
             argv[0] = f"/proc/self/fd/{program}"
         if level != BUBBLEWRAP:
             environment = {**_environment(command.folder), **command.environment}
-            return _Start(_limited(argv, command, 0), environment, descriptors, self.account)
+            return _Start(_add_limits(argv, command, 0), environment, descriptors, self.account)
         try:
             rules = bubblewrap.filter_file()
         except OSError as error:
@@ -239,16 +239,16 @@ class Sandbox:
         if command.proxy is not None:
             forwarder = Forwarder(command.proxy)
             descriptors.append(forwarder.open(stack).fileno())
-            argv = registry_proxy.starting(argv, descriptors[-1])
+            argv = registry_proxy.build_command(argv, descriptors[-1])
             environment = {**environment, **registry_proxy.VARIABLES}
-        inside = _limited(argv, command, command.processes)
+        inside = _add_limits(argv, command, command.processes)
         outside = bubblewrap.command_line(
             command.folder, rules, command.reads, command.writable, command.start, environment
         )
         around = _environment(Path("/tmp"))
         return _Start([*outside, "--", *inside], around, [*descriptors, rules], self.account, forwarder)
 
-    def _launched(
+    def _start_launcher(
         self, argv: list[str], program: int | None, command: Command, stack: contextlib.ExitStack
     ) -> "_Start":
         """Level 2. The launcher starts as ourselves and becomes the other account by itself."""
@@ -338,13 +338,13 @@ def _limits(command: Command) -> dict[int, int]:
     }
 
 
-def _limited(argv: list[str], command: Command, processes: int) -> list[str]:
+def _add_limits(argv: list[str], command: Command, processes: int) -> list[str]:
     sizes = (command.memory // 1024, command.file_bytes // 512)
     numbers = (int(command.seconds) + 1, *sizes, command.open_files, processes)
     return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
 
 
-async def _stopped_when_full(group: int, command: Command) -> None:
+async def _stop_when_full(group: int, command: Command) -> None:
     """Kill a group of processes as soon as its folders hold too much. Does not come to an end before."""
     pause = _LOOK
     while True:
@@ -362,11 +362,11 @@ async def _too_full(command: Command) -> bool:
     return await asyncio.to_thread(too_full, folders, command.quota.bytes, command.quota.files)
 
 
-def _overfull(done: Completed, quota: Quota) -> Completed:
-    return replace(_saying(done, f"Stopped: {left_too_much(quota.bytes, quota.files)}."), status=None)
+def _mark_overfull(done: Completed, quota: Quota) -> Completed:
+    return replace(_append_line(done, f"Stopped: {describe_overflow(quota.bytes, quota.files)}."), status=None)
 
 
-def _saying(done: Completed, sentence: str) -> Completed:
+def _append_line(done: Completed, sentence: str) -> Completed:
     """The same, with a sentence of ours as the last line of what it printed."""
     line = f"\n{sentence}\n".encode()
     return replace(done, stderr=replace(done.stderr, tail=done.stderr.tail + line, total=done.stderr.total + len(line)))

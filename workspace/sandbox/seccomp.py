@@ -116,19 +116,19 @@ _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 _FIRST_ARGUMENT = 16
 
 
-def in_namespaces() -> bytes:
+def filter_for_namespaces() -> bytes:
     """For level 3, where namespaces hide the network, the files and the other processes.
 
     :raises OSError: this processor is not known.
     """
-    steps = _refused(_FORBIDDEN)
+    steps = _refuse(_FORBIDDEN)
     steps += [(_EQUAL, 0, len(_FAMILIES) + 3, _SOCKET[_machine()[1]]), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
     steps += [(_EQUAL, len(_FAMILIES) - index, 0, family) for index, family in enumerate(_FAMILIES)]
     steps += [(_GIVE, 0, 0, _REFUSE | errno.EPERM), (_GIVE, 0, 0, _ALLOW)]
     return _program(steps)
 
 
-def beside_others(*, signals: bool, own_account: bool) -> bytes:
+def filter_for_shared(*, signals: bool, own_account: bool) -> bytes:
     """For level 2, where the process shares the machine with all others.
 
     :param signals: whether Landlock keeps signals inside; where it cannot, nothing may be signalled.
@@ -138,18 +138,18 @@ def beside_others(*, signals: bool, own_account: bool) -> bytes:
     refused = _FORBIDDEN | _SHARED
     refused |= {} if signals else _SIGNALS
     refused |= {} if own_account else _BY_PATH
-    steps = _refused(refused)
+    steps = _refuse(refused)
     for numbers in _LEAVING.values():
-        steps += _answered(numbers, _REFUSE)
+        steps += _answer(numbers, _REFUSE)
     for numbers in _ON_OTHERS.values():
         steps += _when(numbers, (_EQUAL, 0, 1, 0), then=_ALLOW, otherwise=_REFUSE | errno.EPERM)
     steps += _when(_CLONE, (_ANY_OF, 0, 1, _NAMESPACES), then=_REFUSE | errno.EPERM, otherwise=_ALLOW)
     return _program(steps)
 
 
-def alone() -> bytes:
+def filter_for_parser() -> bytes:
     """For a parser that needs no other process at all; in addition to another program."""
-    return _program(_refused(_PROCESSES | _SIGNALS))
+    return _program(_refuse(_PROCESSES | _SIGNALS))
 
 
 def install(program: bytes) -> None:
@@ -183,15 +183,15 @@ def _program(steps: list[Step]) -> bytes:
     if column == 0:
         x32 = 0x40000000
         code += [(_AT_LEAST, 0, 1, x32), (_GIVE, 0, 0, _REFUSE | errno.ENOSYS)]
-    code += [*_answered(_CLONE3, _REFUSE | errno.ENOSYS), *steps, (_GIVE, 0, 0, _ALLOW)]
+    code += [*_answer(_CLONE3, _REFUSE | errno.ENOSYS), *steps, (_GIVE, 0, 0, _ALLOW)]
     return b"".join(struct.pack("=HBBI", *step) for step in code)
 
 
-def _refused(calls: Calls) -> list[Step]:
-    return [step for numbers in calls.values() for step in _answered(numbers, _REFUSE | errno.EPERM)]
+def _refuse(calls: Calls) -> list[Step]:
+    return [step for numbers in calls.values() for step in _answer(numbers, _REFUSE | errno.EPERM)]
 
 
-def _answered(numbers: tuple[int, int], answer: int) -> list[Step]:
+def _answer(numbers: tuple[int, int], answer: int) -> list[Step]:
     number = numbers[_machine()[1]]
     return [] if number < 0 else [(_EQUAL, 0, 1, number), (_GIVE, 0, 0, answer)]
 

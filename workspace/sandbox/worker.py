@@ -62,7 +62,7 @@ def serve(settings_text: str) -> None:
     gc.collect()
     gc.freeze()
     _send(answers, {"unconfined": why_not})
-    worker = _Worker(jobs, requests, answers, settings["message"], None if why_not else seccomp.alone())
+    worker = _Worker(jobs, requests, answers, settings["message"], None if why_not else seccomp.filter_for_parser())
     while worker.serve_one():
         pass
 
@@ -83,7 +83,7 @@ def _give_up_rights(settings: dict[str, Any]) -> str | None:
     if ruleset is not None:
         ruleset.enforce()
         # It has to end children that take too long. Those may signal nobody.
-        seccomp.install(seccomp.beside_others(signals=True, own_account=own_account))
+        seccomp.install(seccomp.filter_for_shared(signals=True, own_account=own_account))
         _prove()
     return why_not
 
@@ -94,7 +94,7 @@ def _ruleset() -> tuple[landlock.Ruleset | None, str | None]:
         return None, "the worker has threads, which would stay unconfined"
     try:
         ruleset = landlock.Ruleset()
-        seccomp.alone()
+        seccomp.filter_for_parser()
     except OSError as error:
         return None, error.strerror
     ruleset.allow(sysconfig.get_path("stdlib"), landlock.USE)
@@ -127,14 +127,14 @@ class _Worker:
 
     def serve_one(self) -> bool:
         """Answer the next request; False if there will be none."""
-        header = _exactly(self._requests, REQUEST.size)
+        header = _read_exactly(self._requests, REQUEST.size)
         if not header:
             return False
         length, seconds = REQUEST.unpack(header)
         with mmap.mmap(-1, max(length, 1)) as request, mmap.mmap(-1, ANSWER.size + self._message) as answer:
             if not _receive(self._requests, request, length):
                 return False
-            ended = self._have_answered(request, length, answer, seconds)
+            ended = self._answer_in_child(request, length, answer, seconds)
             if ended is not None:
                 _put(answer, {"ended": ended})
             (size,) = ANSWER.unpack(answer[: ANSWER.size])
@@ -142,7 +142,7 @@ class _Worker:
                 _write(self._answers, frame)
         return True
 
-    def _have_answered(self, request: mmap.mmap, length: int, answer: mmap.mmap, seconds: float) -> str | None:
+    def _answer_in_child(self, request: mmap.mmap, length: int, answer: mmap.mmap, seconds: float) -> str | None:
         """Have a child put the answer where it belongs; how the child ended if not by itself."""
         worker = os.getpid()
         child = os.fork()
@@ -204,7 +204,7 @@ def _write(pipe: int, data: memoryview) -> None:
             done += os.write(pipe, rest)
 
 
-def _exactly(pipe: int, length: int) -> bytes:
+def _read_exactly(pipe: int, length: int) -> bytes:
     """So many bytes; nothing at the end of the pipe."""
     data = b""
     while len(data) < length:

@@ -18,7 +18,7 @@ from typing import Self, cast
 from pydantic import JsonValue
 
 from domain.errors import ToolError
-from workspace.sandbox.sandbox import LANDLOCK, LIMITS, unprivileged_account
+from workspace.sandbox.sandbox import LANDLOCK, LIMITS, find_account
 from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, REQUEST
 from workspace.temporary import temporary_folder
 
@@ -64,7 +64,7 @@ class WorkerPool:
         """Why the workers are at level 1; None if they are at level 2."""
         self._module = module
         self._limits = limits
-        self._account = unprivileged_account(user)
+        self._account = find_account(user)
         self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
         self._alive: set[_Worker] = set()
         self._replacing: set[asyncio.Task[None]] = set()
@@ -115,16 +115,16 @@ class WorkerPool:
                 answer = await worker.ask(message, seconds, self._limits.message)
             healthy = True
         except TimeoutError:
-            raise _stopped(seconds) from None
+            raise _timeout_error(seconds) from None
         except (EOFError, OSError, ValueError):
-            raise _crashed() from None
+            raise _crash_error() from None
         finally:
             if healthy:
                 self._idle.put_nowait(worker)
             else:
                 self._replace(worker)
         if "ended" in answer:
-            raise _stopped(seconds) if answer["ended"] == OUT_OF_TIME else _crashed()
+            raise _timeout_error(seconds) if answer["ended"] == OUT_OF_TIME else _crash_error()
         if "error" in answer:
             raise ToolError(f"It failed: {str(answer['error'])[:200]}.")
         return answer.get("result")
@@ -239,9 +239,9 @@ class _Worker:
         await self._process.wait()
 
 
-def _stopped(seconds: float) -> ToolError:
+def _timeout_error(seconds: float) -> ToolError:
     return ToolError(f"It did not finish within {seconds:g} seconds and was stopped.")
 
 
-def _crashed() -> ToolError:
+def _crash_error() -> ToolError:
     return ToolError("It crashed or ran out of memory.")

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.loop.tools.tool import Mistaken, Tool
-from domain.runs.patches import LIMITS, ChangedFile, Violation, told
-from domain.text.redaction import marker
+from agents.loop.tools.tool import Tool, ToolMistake
+from domain.runs.patches import LIMITS, ChangedFile, Violation, select_reported
+from domain.text.redaction import make_mask
 from workspace.draft import Draft
 
 APPLY_PATCH = "apply_patch"
 _DESCRIPTION = "Applies a unified diff of text files, all of it or nothing, and says what is wrong with it."
-_REDACTED = marker("").removesuffix("]").rstrip()
+_REDACTED = make_mask("").removesuffix("]").rstrip()
 _CREDENTIAL = (
     "Nothing was applied: a line that is added holds what looks like a credential, and was made unreadable. Do "
     "without it, also as an example, or hand in that the task is not done."
@@ -34,7 +34,7 @@ class ApplyPatch(BaseModel):
     )
 
 
-def patching(draft: Draft, *, redact: Redact) -> Tool:
+def make_apply_patch(draft: Draft, *, redact: Redact) -> Tool:
     """``apply_patch`` on a draft. What is called at the same time is applied in the order of the calls.
 
     :param redact: takes secrets out of everything that is answered.
@@ -42,20 +42,20 @@ def patching(draft: Draft, *, redact: Redact) -> Tool:
 
     async def apply(arguments: ApplyPatch) -> str:
         if any(line.startswith("+") and _REDACTED in line for line in arguments.diff.splitlines()):
-            raise Mistaken(_CREDENTIAL)
+            raise ToolMistake(_CREDENTIAL)
         judged = await draft.apply(arguments.diff.encode())
-        said = told(judged.violations)
+        said = select_reported(judged.violations)
         if judged.change is None:
             text = redact("\n".join(["Nothing was applied.", *_violations(said)]))
-            raise Mistaken(text, redact("\n".join(_reasons(said))))
+            raise ToolMistake(text, redact("\n".join(_reasons(said))))
         files = [_file(file) for file in judged.change.files]
         warnings = ["Warnings:", *_violations(said)] if said else []
-        return redact("\n".join(["Applied.", *_first(files, "files"), *warnings]))
+        return redact("\n".join(["Applied.", *_list_first(files, "files"), *warnings]))
 
     return Tool(APPLY_PATCH, _DESCRIPTION, ApplyPatch, apply)
 
 
-def diff_of(arguments: str) -> bytes:
+def parse_diff(arguments: str) -> bytes:
     """The diff in a call that was applied.
 
     :param arguments: the JSON the model wrote.
@@ -71,20 +71,20 @@ def _file(file: ChangedFile) -> str:
 def _violations(found: Iterable[Violation]) -> Iterator[str]:
     """Each with its file, constraint, message and suggestion; the gravest first."""
     ranked = sorted(found, key=lambda each: -each.severity.rank)
-    return _first([f"- {_place(each)}{each.message} {each.suggestion}" for each in ranked], "violations")
+    return _list_first([f"- {_place(each)}{each.message} {each.suggestion}" for each in ranked], "violations")
 
 
 def _reasons(found: Iterable[Violation]) -> Iterator[str]:
     """What is wrong with which file: where in it, and what the lines are, differs from diff to diff."""
     ranked = sorted(found, key=lambda each: -each.severity.rank)
-    return _first([_place(each).removesuffix(": ") for each in ranked], "violations")
+    return _list_first([_place(each).removesuffix(": ") for each in ranked], "violations")
 
 
 def _place(violation: Violation) -> str:
     return f"{violation.file or 'the change'} ({violation.constraint}): "
 
 
-def _first(lines: Sequence[str], what: str) -> Iterator[str]:
+def _list_first(lines: Sequence[str], what: str) -> Iterator[str]:
     yield from lines[:_MOST]
     if len(lines) > _MOST:
         yield f"[{len(lines) - _MOST:,} more {what}]"

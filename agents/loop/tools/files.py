@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.loop.tools.grep_patterns import extended
-from agents.loop.tools.tool import LONGEST_ANSWER, Mistaken, Tool
+from agents.loop.tools.grep_patterns import to_extended
+from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake
 from domain import globs
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 from workspace.patches import path_rules
-from workspace.snapshot import CannotRead, File, Found, Snapshot
+from workspace.snapshot import CannotRead, File, SearchResult, Snapshot
 
 LONGEST_LINE = 500  # characters; generated code has longer ones
 _ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; what is said about them comes on top
@@ -55,7 +55,7 @@ class Grep(_Arguments):
     ignore_case: bool = Field(default=False, description="Take a to z and A to Z for the same.")
 
 
-def reading(snapshot: Snapshot | Current, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
+def make_file_tools(snapshot: Snapshot | Current, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
     """``read_file``, ``glob`` and ``grep`` over one commit. The same call gives the same text again.
 
     :param snapshot: the commit; or what gives it at each call, for an agent that changes files meanwhile.
@@ -71,25 +71,25 @@ def reading(snapshot: Snapshot | Current, *, never_send: Sequence[str], redact: 
         ("glob", "Lists the files whose path matches a pattern.", Glob, _Files.glob),
         ("grep", "Finds lines in text files, by an extended regular expression (grep -E).", Grep, _Files.grep),
     )
-    return tuple(Tool(name, text, takes, _told(files, call, redact)) for name, text, takes, call in offered)
+    return tuple(Tool(name, text, takes, _redact_answers(files, call, redact)) for name, text, takes, call in offered)
 
 
-def _told(
+def _redact_answers(
     files: "Callable[[], Awaitable[_Files]]", call: "Callable[[_Files, Any], Awaitable[str]]", redact: Redact
 ) -> Callable[[Any], Awaitable[str]]:
     """The call with all it says redacted, mistakes too: they name paths and patterns."""
 
-    async def told(arguments: BaseModel) -> str:
+    async def answer_redacted(arguments: BaseModel) -> str:
         try:
             return redact(await call(await files(), arguments))
-        except (Mistaken, CannotRead) as mistake:
-            raise Mistaken(redact(str(mistake))) from None
+        except (ToolMistake, CannotRead) as mistake:
+            raise ToolMistake(redact(str(mistake))) from None
 
-    return told
+    return answer_redacted
 
 
 @dataclass(frozen=True)
-class _Chosen:
+class _MatchedFiles:
     """Files a pattern matches, and how many of them are not shown."""
 
     files: tuple[File, ...]
@@ -99,7 +99,7 @@ class _Chosen:
     def notes(self) -> list[str]:
         if not self.withheld:
             return []
-        return [f"[{_counted(self.withheld)} left out: the repository keeps them from models (review.never_send).]"]
+        return [f"[{_count_files(self.withheld)} left out: the repository keeps them from models (review.never_send).]"]
 
 
 @dataclass(frozen=True)
@@ -111,47 +111,47 @@ class _Files:
     redact: Redact
 
     async def read_file(self, arguments: ReadFile) -> str:
-        path = self._existing(arguments.path)
+        path = self._require_file(arguments.path)
         content = await self.snapshot.read(path)
         lines = await asyncio.to_thread(_lines, content, self.redact)
         if not lines:
             return f"{path} is empty."
         if arguments.first_line > len(lines):
-            raise Mistaken(f"{path} ends with line {len(lines)}. Start at an earlier one.")
-        return _page(path, lines, arguments.first_line, arguments.lines)
+            raise ToolMistake(f"{path} ends with line {len(lines)}. Start at an earlier one.")
+        return _render_page(path, lines, arguments.first_line, arguments.lines)
 
     async def glob(self, arguments: Glob) -> str:
-        chosen = await self._matching(arguments.pattern)
+        chosen = await self._match_glob(arguments.pattern)
         listed = [f"{file.path}{_kind(file)}" for file in chosen.files[:_MOST_PATHS]]
         more = len(chosen.files) - len(listed)
-        notes = [f"[{_counted(more)} more. Use a narrower pattern.]"] if more else []
+        notes = [f"[{_count_files(more)} more. Use a narrower pattern.]"] if more else []
         if not listed:
-            notes.append(_nothing_matches(arguments.pattern))
-        return "\n".join([*_fitting(listed), *notes, *chosen.notes])
+            notes.append(_explain_no_match(arguments.pattern))
+        return "\n".join([*_fit_lines(listed), *notes, *chosen.notes])
 
     async def grep(self, arguments: Grep) -> str:
-        pattern = _searchable(arguments)
-        chosen = await self._matching(arguments.glob or "**")
+        pattern = _check_pattern(arguments)
+        chosen = await self._match_glob(arguments.glob or "**")
         paths = [file.path for file in chosen.files if not file.obstacle]
         if not chosen.files:
-            return "\n".join([_nothing_matches(arguments.glob or "**"), *chosen.notes])
+            return "\n".join([_explain_no_match(arguments.glob or "**"), *chosen.notes])
         found = await self.snapshot.search(pattern, paths, fixed=arguments.fixed, ignore_case=arguments.ignore_case)
-        lines = await asyncio.to_thread(lambda: list(_matches(found, self.redact)))
+        lines = await asyncio.to_thread(lambda: list(_render_matches(found, self.redact)))
         special = len(chosen.files) - len(paths)
-        return "\n".join([*_fitting(lines), *_about(found, len(paths), special), *chosen.notes])
+        return "\n".join([*_fit_lines(lines), *_list_notes(found, len(paths), special), *chosen.notes])
 
-    def _existing(self, path: str) -> str:
+    def _require_file(self, path: str) -> str:
         """The path, if it names a file that may be looked at."""
         path = path.removeprefix("./")
         if globs.matches(path, self.never_send):
-            raise Mistaken(f"{path} is not shown: {_WITHHELD}. Do without it.")
+            raise ToolMistake(f"{path} is not shown: {_WITHHELD}. Do without it.")
         if path in self.snapshot.files:
             return path
-        if mistake := path_rules.mistake(path):
-            raise Mistaken(f"The path {mistake}. Give one that glob lists.")
-        raise Mistaken(f"There is no file {path}. {self._instead(path)}")
+        if mistake := path_rules.find_mistake(path):
+            raise ToolMistake(f"The path {mistake}. Give one that glob lists.")
+        raise ToolMistake(f"There is no file {path}. {self._suggest_path(path)}")
 
-    def _instead(self, path: str) -> str:
+    def _suggest_path(self, path: str) -> str:
         """What somebody who asked for a path that is not there may have meant."""
         folder = f"{path.rstrip('/')}/"
         if any(other.startswith(folder) for other in self.snapshot.files):
@@ -161,37 +161,37 @@ class _Files:
         shown = [other for other in alike if not globs.matches(other, self.never_send)][:_SUGGESTIONS]
         return f"Of the same name there is: {', '.join(shown)}." if shown else "Find it with glob or grep."
 
-    async def _matching(self, pattern: str) -> _Chosen:
-        if mistake := globs.mistake(pattern):
-            raise Mistaken(f"The glob {mistake}.")
-        return await asyncio.to_thread(self._chosen, pattern)
+    async def _match_glob(self, pattern: str) -> _MatchedFiles:
+        if mistake := globs.find_mistake(pattern):
+            raise ToolMistake(f"The glob {mistake}.")
+        return await asyncio.to_thread(self._select_files, pattern)
 
-    def _chosen(self, pattern: str) -> _Chosen:
-        possible = list(_possible(self.snapshot.files, pattern))
-        length = sum(map(len, globs.alternatives(pattern)))
+    def _select_files(self, pattern: str) -> _MatchedFiles:
+        possible = list(_prefilter(self.snapshot.files, pattern))
+        length = sum(map(len, globs.expand_pattern(pattern)))
         if pattern.count("*") > 2 and sum(map(len, possible)) * length > _MOST_STEPS:
-            raise Mistaken("The glob has too many wildcards for so many files. Begin it with a folder.")
+            raise ToolMistake("The glob has too many wildcards for so many files. Begin it with a folder.")
         matching = [path for path in possible if globs.matches(path, [pattern])]
         shown = [path for path in matching if not globs.matches(path, self.never_send)]
-        return _Chosen(tuple(self.snapshot.files[path] for path in shown), len(matching) - len(shown))
+        return _MatchedFiles(tuple(self.snapshot.files[path] for path in shown), len(matching) - len(shown))
 
 
-def _possible(paths: Iterable[str], pattern: str) -> Iterator[str]:
+def _prefilter(paths: Iterable[str], pattern: str) -> Iterator[str]:
     """Paths that begin and end as the pattern does: cheaper to see than whether the rest matches."""
     parts = re.split(r"[*?[{\]}]", pattern)
     return (path for path in paths if path.startswith(parts[0]) and path.endswith(parts[-1].removeprefix("/")))
 
 
-def _searchable(arguments: Grep) -> str:
+def _check_pattern(arguments: Grep) -> str:
     pattern = arguments.pattern
     if any(character in pattern for character in "\n\r\0"):
-        raise Mistaken("The pattern holds a line break or a NUL. A search looks at one line at a time.")
+        raise ToolMistake("The pattern holds a line break or a NUL. A search looks at one line at a time.")
     if any("\ud800" <= character <= "\udfff" for character in pattern):
-        raise Mistaken("The pattern is not UTF-8.")
-    return pattern if arguments.fixed else extended(pattern)
+        raise ToolMistake("The pattern is not UTF-8.")
+    return pattern if arguments.fixed else to_extended(pattern)
 
 
-def _nothing_matches(pattern: str) -> str:
+def _explain_no_match(pattern: str) -> str:
     return f"No path that is shown matches {pattern}. Patterns match whole paths: try **/ in front."
 
 
@@ -201,7 +201,7 @@ def _nothing_matches(pattern: str) -> str:
 def _lines(content: bytes, redact: Redact) -> list[str]:
     """The lines of a file. Secrets are taken out of the whole: of a line by itself one could not tell."""
     lines = content.decode("utf-8", "replace").removesuffix("\n").split("\n") if content else []
-    plain = (visible(line).replace("\n", " ") for line in lines)
+    plain = (strip_invisible(line).replace("\n", " ") for line in lines)
     return redact("\n".join(plain)).split("\n") if lines else []
 
 
@@ -210,7 +210,7 @@ def _cut(line: str) -> str:
     return line if more <= 0 else f"{line[:LONGEST_LINE]}… [{more:,} more characters]"
 
 
-def _fitting(lines: Sequence[str]) -> list[str]:
+def _fit_lines(lines: Sequence[str]) -> list[str]:
     """As many lines as an answer has room for, and a note if that is not all."""
     fitting: list[str] = []
     room = _ROOM
@@ -222,7 +222,7 @@ def _fitting(lines: Sequence[str]) -> list[str]:
     return fitting
 
 
-def _page(path: str, lines: Sequence[str], first: int, most: int) -> str:
+def _render_page(path: str, lines: Sequence[str], first: int, most: int) -> str:
     """Some lines under their numbers, and how to go on."""
     shown: list[str] = []
     room = _ROOM
@@ -240,7 +240,7 @@ def _kind(file: File) -> str:
     return f" ({file.obstacle})" if file.obstacle else ""
 
 
-def _matches(found: Found, redact: Redact) -> Iterator[str]:
+def _render_matches(found: SearchResult, redact: Redact) -> Iterator[str]:
     """Each matching line as ``path:number:text``."""
     for path, numbers in found.lines.items():
         lines = _lines(found.contents[path], redact)
@@ -249,19 +249,19 @@ def _matches(found: Found, redact: Redact) -> Iterator[str]:
             yield f"{path}: {more:,} more matching lines"
 
 
-def _about(found: Found, looked_at: int, special: int) -> Iterator[str]:
+def _list_notes(found: SearchResult, looked_at: int, special: int) -> Iterator[str]:
     """What there is to know beside the lines."""
     if not found.counts:
-        yield f"No line matches in {_counted(looked_at)}."
+        yield f"No line matches in {_count_files(looked_at)}."
     if unnamed := [path for path in found.counts if path not in found.lines]:
         named = [f"{path} ({found.counts[path]:,})" for path in unnamed[:_MOST_FILES]]
-        more = f" and {_counted(len(unnamed) - len(named))} more" if len(unnamed) > len(named) else ""
+        more = f" and {_count_files(len(unnamed) - len(named))} more" if len(unnamed) > len(named) else ""
         yield f"[Too many matches to show. Also in: {', '.join(named)}{more}. Use a narrower pattern or glob.]"
     if found.too_large:
-        yield f"[{_counted(found.too_large)} left out: too large to be searched.]"
+        yield f"[{_count_files(found.too_large)} left out: too large to be searched.]"
     if special:
-        yield f"[{_counted(special)} left out: links, submodules, or odd names.]"
+        yield f"[{_count_files(special)} left out: links, submodules, or odd names.]"
 
 
-def _counted(number: int) -> str:
+def _count_files(number: int) -> str:
     return f"{number:,} file{'' if number == 1 else 's'}"

@@ -6,7 +6,7 @@ know why. A backreference is refused because it is what makes matching take expo
 
 import re
 
-from agents.loop.tools.tool import Mistaken
+from agents.loop.tools.tool import ToolMistake
 
 _TOKEN = re.compile(
     r"""
@@ -27,15 +27,15 @@ _INSIDE = {"d": "0-9", "w": "[:alnum:]_", "s": "[:space:]", "t": "\t", "r": "\r"
 _PLACED = frozenset({"]", "[", r"\]", r"\[", r"\^", r"\-"})  # members that mean something else in the wrong place
 
 
-def extended(pattern: str) -> str:
+def to_extended(pattern: str) -> str:
     """The same expression as ``grep -E`` writes it. A ``$`` also stands before the carriage return of a CRLF.
 
     :raises Mistaken: it holds what cannot be said that way.
     """
-    return "".join(map(_translated, _TOKEN.finditer(pattern)))
+    return "".join(map(_translate, _TOKEN.finditer(pattern)))
 
 
-def _translated(token: re.Match[str]) -> str:
+def _translate(token: re.Match[str]) -> str:
     if token["escape"] is not None:
         return _escape(token["escape"])
     if token["members"] is not None:
@@ -84,8 +84,8 @@ def _member(text: str) -> str:
     return character
 
 
-def _unknown(what: str) -> Mistaken:
-    return Mistaken(
+def _unknown(what: str) -> ToolMistake:
+    return ToolMistake(
         f"The pattern holds {what!r}, which this search does not know: no look-around, backreferences, flags or"
         " character codes. Write a simpler pattern, or search a fixed text with fixed=true."
     )

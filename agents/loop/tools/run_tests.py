@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.loop.tools.tool import Mistaken, Tool
-from agents.testing.failures import Failed, told
-from domain.runs.testing import TestRun, Verdict, verdict
+from agents.loop.tools.tool import Tool, ToolMistake
+from agents.testing.failures import ShownFailures, render_failures
+from domain.runs.testing import TestRun, Verdict, decide_verdict
 from workspace.draft import Draft
 
 RUN_TESTS = "run_tests"
@@ -18,7 +18,7 @@ _DESCRIPTION = (
 _SAME = "Nothing changed since you last asked, so it is the same:"
 _OFTEN = "The tests ran often enough for one task. Hand in what you have; they are run once more afterwards."
 _MOST_KNOWN = 20  # tests that are named
-MOST = 6
+MAX_RUNS = 6
 """Runs that one task may have before it waits for people: nothing else bounds them within a turn."""
 SECONDS = 300.0
 """What one may take, with its set-up and what is repeated."""
@@ -34,7 +34,9 @@ class RunTests(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def running(draft: Draft, test: Test, *, redact: Redact, says_words: bool = True, seconds: float = SECONDS) -> Tool:
+def make_run_tests(
+    draft: Draft, test: Test, *, redact: Redact, says_words: bool = True, seconds: float = SECONDS
+) -> Tool:
     """``run_tests`` on a draft, with every diff applied that was called before it.
 
     :param redact: takes secrets out of everything that is answered.
@@ -49,15 +51,15 @@ def running(draft: Draft, test: Test, *, redact: Redact, says_words: bool = True
         async with one_at_a_time:
             if commit in answers:
                 return f"{_SAME}\n{answers[commit]}"
-            if len(answers) >= MOST:
-                raise Mistaken(_OFTEN)
-            answers[commit] = "\n".join(_told(await _tested(test, commit, seconds), redact, says_words))
+            if len(answers) >= MAX_RUNS:
+                raise ToolMistake(_OFTEN)
+            answers[commit] = "\n".join(_describe_run(await _test_commit(test, commit, seconds), redact, says_words))
             return answers[commit]
 
     return Tool(RUN_TESTS, _DESCRIPTION, RunTests, run)
 
 
-async def _tested(test: Test, commit: str, seconds: float) -> TestRun:
+async def _test_commit(test: Test, commit: str, seconds: float) -> TestRun:
     try:
         async with asyncio.timeout(seconds):
             return await test(commit)
@@ -65,29 +67,29 @@ async def _tested(test: Test, commit: str, seconds: float) -> TestRun:
         return TestRun(not_run=f"Its commands did not end within {seconds:.0f} seconds, which says nothing about it.")
 
 
-def _told(run: TestRun, redact: Redact, says_words: bool) -> Iterator[str]:
+def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[str]:
     """What it came to, why these tests, what failed, and what did before."""
-    yield _came_to(run)
+    yield _describe_verdict(run)
     if run.selection:
         yield redact(run.selection)
     if run.not_run:
         yield redact(run.not_run)
-    failed = Failed.of(run)
-    yield from told(failed, {}, redact) if says_words else _where(failed)
+    failed = ShownFailures.of(run)
+    yield from render_failures(failed, {}, redact) if says_words else _list_places(failed)
     if run.known and says_words:
         yield "These fail without the change, too; leave them:"
         yield from (f"- {redact(name)}" for name in sorted(run.known)[:_MOST_KNOWN])
 
 
-def _where(failed: Failed) -> Iterator[str]:
+def _list_places(failed: ShownFailures) -> Iterator[str]:
     """Where something failed, in none of its own words."""
     yield from (f"#{number} {case.where or 'a command'}" for number, case in enumerate(failed.shown, 1))
     if failed.shown:
         yield "[what they print is not shown, because files of this repository must not leave]"
 
 
-def _came_to(run: TestRun) -> str:
-    match verdict(run):
+def _describe_verdict(run: TestRun) -> str:
+    match decide_verdict(run):
         case Verdict.passed if run.is_unconcerned:
             return "No test concerns what you changed."
         case Verdict.passed:

@@ -13,7 +13,7 @@ _CUT = "\n[Cut here, {more:,} characters are missing. Ask for less at a time: fe
 _MOST_PROBLEMS = 5
 
 
-class Mistaken(Exception):
+class ToolMistake(Exception):
     """What a call asks for cannot be had; the message tells the model what to do instead.
 
     :param reason: the same for every call that is refused for the same; empty: the message is.
@@ -31,7 +31,7 @@ class Tool:
     :param name: by which the model calls it.
     :param description: for the model: what it does, and what it does not.
     :param arguments: what it takes.
-    :param call: does it, given ``arguments``; raises ``Mistaken`` for what the model can do better.
+    :param call: does it, given ``arguments``; raises ``ToolMistake`` for what the model can do better.
     """
 
     name: str
@@ -41,10 +41,10 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """What the model gets to read, and whether that is an answer or says why there is none.
 
-    :param reason: of an error, where the text is not the same for the same mistake; see :class:`Mistaken`.
+    :param reason: of an error, where the text is not the same for the same mistake; see :class:`ToolMistake`.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Outcome:
     reason: str = ""
 
 
-async def answered(tools: Sequence[Tool], name: str, arguments: Mapping[str, object]) -> Outcome:
+async def call_tool(tools: Sequence[Tool], name: str, arguments: Mapping[str, object]) -> ToolOutcome:
     """The outcome of a call, whatever the model made of it.
 
     :param arguments: as the model wrote them.
@@ -61,22 +61,22 @@ async def answered(tools: Sequence[Tool], name: str, arguments: Mapping[str, obj
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         known = ", ".join(tool.name for tool in tools)
-        return _refused(f"There is no tool {name[:100]!r}. There are: {known}.")
+        return _refuse(f"There is no tool {name[:100]!r}. There are: {known}.")
     try:
         given = tool.arguments.model_validate(dict(arguments))
     except ValidationError as error:
-        return _refused(f"{name} was not called, its arguments are not valid. {_problems(error)}")
+        return _refuse(f"{name} was not called, its arguments are not valid. {_list_problems(error)}")
     try:
-        return Outcome(_cut(await tool.call(given)))
-    except Mistaken as mistake:
-        return _refused(str(mistake), mistake.reason)
+        return ToolOutcome(_cut(await tool.call(given)))
+    except ToolMistake as mistake:
+        return _refuse(str(mistake), mistake.reason)
 
 
-def _refused(text: str, reason: str = "") -> Outcome:
-    return Outcome(_cut(text), is_error=True, reason=reason)
+def _refuse(text: str, reason: str = "") -> ToolOutcome:
+    return ToolOutcome(_cut(text), is_error=True, reason=reason)
 
 
-def _problems(error: ValidationError) -> str:
+def _list_problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     told = [f"{'.'.join(map(str, each['loc']))[:100] or 'arguments'}: {each['msg']}." for each in found]
     more = len(told) - _MOST_PROBLEMS

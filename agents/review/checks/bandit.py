@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, Subject, ToolReport
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.paths import is_test_or_document
-from agents.review.checks.rule_texts import message
-from agents.review.checks.worker_pool import Shift, each
+from agents.review.checks.rule_texts import build_message
+from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Layer, RawFinding, Severity
 
 _LARGEST = 1_000_000
@@ -44,20 +44,22 @@ _RATED: Mapping[str, Severity | None] = {
 }
 
 
-async def check(files: Sequence[Subject], shift: Shift, *, heeding: bool) -> ToolReport:
+async def check(files: Sequence[CheckedFile], shift: WorkerBudget, *, heeding: bool) -> ToolReport:
     """Scan both versions of Python files. A file that cannot be scanned does not keep the others from it.
 
     :param heeding: whether comments that silence bandit count.
     """
     small = [file for file in files if len(file.head) <= _LARGEST]
-    answers, problem = await each(small, lambda file: _request(file, heeding), lambda file: file.path, "bandit", shift)
+    answers, problem = await run_each(
+        small, lambda file: _request(file, heeding), lambda file: file.path, "bandit", shift
+    )
     problems = [problem] if problem else []
     if len(small) < len(files):
         problems.append(f"{len(files) - len(small)} files are larger than {_LARGEST:,} bytes.")
     return await asyncio.to_thread(_report, answers, len(small), problems)
 
 
-def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problems: list[str]) -> ToolReport:
+def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problems: list[str]) -> ToolReport:
     head: list[RawFinding] = []
     base: list[RawFinding] = []
     unread: set[str] = set()
@@ -88,7 +90,7 @@ def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problems: 
     )
 
 
-def _request(file: Subject, heeding: bool) -> JsonValue:
+def _request(file: CheckedFile, heeding: bool) -> JsonValue:
     return {
         "head": base64.b64encode(file.head).decode(),
         "base": None if file.base is None or len(file.base) > _LARGEST else base64.b64encode(file.base).decode(),
@@ -113,7 +115,7 @@ def _findings(path: str, issues: list[dict[str, Any]], lines: int) -> list[RawFi
                 path=path,
                 line=first,
                 end_line=min(max(int(issue["end_line"]), first), lines),
-                message=message(rule, issue["text"]),
+                message=build_message(rule, issue["text"]),
                 layer=Layer.security,
                 help_url=issue["url"],
             )

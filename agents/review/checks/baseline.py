@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
 from domain.review.changes import FileChange
-from domain.review.findings import RawFinding, trail
+from domain.review.findings import RawFinding, compute_secondary_fingerprint
 
 Some = TypeVar("Some", bound=RawFinding)
 
 
-def introduced(
+def find_introduced(
     change: FileChange,
     head: Sequence[Some],
     base: Sequence[RawFinding],
@@ -31,18 +31,18 @@ def introduced(
     :param base: findings of the same tools at the merge base, under any path.
     :param head_lines: the file's lines at head; :param base_lines: at the merge base.
     """
-    by_line = _unexplained(
+    by_line = _drop_explained(
         list(head),
         list(base),
         lambda finding: finding.line,
         lambda finding: None if finding.line is None else change.head_line(finding.line) or _GONE,
     )
-    by_text = _unexplained(
+    by_text = _drop_explained(
         *by_line,
         lambda finding: _text(head_lines, finding.line),
         lambda finding: _text(base_lines, finding.line),
     )
-    new, _ = _unexplained(
+    new, _ = _drop_explained(
         *by_text,
         lambda finding: _gist(head_lines, finding) or _NEW,
         lambda finding: _gist(base_lines, finding) or _GONE,
@@ -50,7 +50,7 @@ def introduced(
     return tuple(new)
 
 
-def on_added_lines(change: FileChange, head: Sequence[Some]) -> tuple[Some, ...]:
+def keep_on_added_lines(change: FileChange, head: Sequence[Some]) -> tuple[Some, ...]:
     """The findings that touch a line the change adds: all that can be said if the merge base could not be analysed."""
     return tuple(
         finding
@@ -64,7 +64,7 @@ _GONE = -1
 _NEW = -2
 
 
-def _unexplained(
+def _drop_explained(
     head: list[Some],
     base: list[RawFinding],
     head_place: Callable[[RawFinding], Hashable],
@@ -91,7 +91,7 @@ def _unexplained(
 
 
 def _key(finding: RawFinding, place: Callable[[RawFinding], Hashable]) -> Hashable:
-    return trail(finding.rule, "", finding.message), place(finding)
+    return compute_secondary_fingerprint(finding.rule, "", finding.message), place(finding)
 
 
 def _gist(lines: Sequence[str], finding: RawFinding) -> str | None:

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.review.checks.fingerprints import identified
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, Subject, ToolReport
-from agents.review.checks.worker_pool import Shift, each
+from agents.review.checks.fingerprints import add_fingerprints
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
+from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
 from domain.text.credential_shapes import SHAPES
-from workspace.transient_commits import Passing
+from workspace.transient_commits import TransientFile
 
 
 def _with_article(kind: str) -> str:
@@ -33,18 +33,18 @@ NAMES = {shape.rule: _with_article(shape.kind) for shape in reversed(SHAPES) if 
 }
 """Kind of credential → what people call it."""
 
-MOST_IN_PASSING = 200
+MAX_TRANSIENT = 200
 _PIECE = 200_000
 # Known formats and key material are certain; the others are guesses from a name or a place.
 _GUESSED = {"keyword": (Severity.error, 0.65), "basic-auth": (Severity.error, 0.8), "jwt": (Severity.error, 0.8)}
 _HELP = "https://docs.github.com/code-security/secret-scanning"
 
 
-async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
+async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
     """Scan the added lines of all files."""
     changed = [file for file in files if file.change.added_lines]
-    pieces = list(_pieces(changed))
-    answers, problem = await each(pieces, _request, lambda piece: piece[0].path, "secrets", shift)
+    pieces = list(_group_files(changed))
+    answers, problem = await run_each(pieces, _request, lambda piece: piece[0].path, "secrets", shift)
     hits = [hit for _, answer in answers for hit in cast(list[dict[str, Any]], answer)]
     findings = await asyncio.to_thread(_findings, hits[:MOST_TAKEN_IN])
     problems = [*filter(None, [problem]), *([TOO_MANY] if len(hits) > MOST_TAKEN_IN else [])]
@@ -55,34 +55,36 @@ def _findings(hits: Sequence[dict[str, Any]]) -> tuple[RawFinding, ...]:
     return tuple(_finding(hit["path"], hit["kind"], hit["line"], hit["mark"]) for hit in hits)
 
 
-async def in_passing(files: Sequence[Passing], shift: Shift) -> tuple[tuple[Finding, ...], str | None]:
+async def check_transient_commits(
+    files: Sequence[TransientFile], shift: WorkerBudget
+) -> tuple[tuple[Finding, ...], str | None]:
     """Credentials that a commit added and a later one took away, and what could not be looked at."""
-    answers, problem = await each(files, _request_in_passing, lambda file: file.path, "secrets", shift)
-    return await asyncio.to_thread(_in_passing, answers, problem)
+    answers, problem = await run_each(files, _request_transient, lambda file: file.path, "secrets", shift)
+    return await asyncio.to_thread(_report_transient, answers, problem)
 
 
-def _in_passing(
-    answers: Sequence[tuple[Passing, JsonValue]], problem: str | None
+def _report_transient(
+    answers: Sequence[tuple[TransientFile, JsonValue]], problem: str | None
 ) -> tuple[tuple[Finding, ...], str | None]:
     findings: list[Finding] = []
     for file, answer in answers:
         found = _findings(cast(list[dict[str, Any]], answer)[:MOST_TAKEN_IN])
-        findings += identified(found, {file.path: file.lines})
-    if len(findings) <= MOST_IN_PASSING:
+        findings += add_fingerprints(found, {file.path: file.lines})
+    if len(findings) <= MAX_TRANSIENT:
         return tuple(findings), problem
-    too_many = f"{len(findings):,} credentials came and went; only {MOST_IN_PASSING} of them are named."
-    return tuple(findings[:MOST_IN_PASSING]), " ".join([*filter(None, [problem]), too_many])
+    too_many = f"{len(findings):,} credentials came and went; only {MAX_TRANSIENT} of them are named."
+    return tuple(findings[:MAX_TRANSIENT]), " ".join([*filter(None, [problem]), too_many])
 
 
-def _request_in_passing(file: Passing) -> JsonValue:
+def _request_transient(file: TransientFile) -> JsonValue:
     added: list[JsonValue] = [[line, file.lines[line - 1]] for line in file.added]
-    headers = _key_headers(file.lines, file.added)
+    headers = _find_key_headers(file.lines, file.added)
     return [{"path": file.path, "added": added, "removed": list(file.known), "headers": headers}]
 
 
-def _pieces(files: Sequence[Subject]) -> list[list[Subject]]:
+def _group_files(files: Sequence[CheckedFile]) -> list[list[CheckedFile]]:
     """Files in groups, so that small ones share a request and a large one that fails takes no others with it."""
-    groups: list[list[Subject]] = []
+    groups: list[list[CheckedFile]] = []
     size = 0
     for file in files:
         length = sum(map(len, file.change.added_lines.values()))
@@ -94,21 +96,21 @@ def _pieces(files: Sequence[Subject]) -> list[list[Subject]]:
     return groups
 
 
-def _request(piece: Sequence[Subject]) -> JsonValue:
+def _request(piece: Sequence[CheckedFile]) -> JsonValue:
     return [
         {
             "path": file.path,
             "added": [[line, text] for line, text in file.change.added_lines.items()],
             "removed": [
-                text for hunk in file.change.hunks for old, new, text in hunk.numbered() if old and new is None
+                text for hunk in file.change.hunks for old, new, text in hunk.number_lines() if old and new is None
             ],
-            "headers": _key_headers(file.head_lines, file.change.added_lines),
+            "headers": _find_key_headers(file.head_lines, file.change.added_lines),
         }
         for file in piece
     ]
 
 
-def _key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonValue]:
+def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonValue]:
     """Lines that were there already and under which a private key may have been exchanged."""
     return [[line, text] for line, text in enumerate(lines, 1) if "PRIVATE KEY-----" in text and line not in added]
 

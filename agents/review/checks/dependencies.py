@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from agents.review.checks.rule_texts import bounded
+from agents.review.checks.rule_texts import shorten
 from domain.github.dependencies import DependencyChange, Vulnerability
 from domain.review.changes import Change, FileChange
 from domain.review.findings import Category, Layer, RawFinding, Severity
@@ -16,7 +16,7 @@ _SEVERITY = {
 }
 
 
-def vulnerable(change: Change, dependencies: Sequence[DependencyChange]) -> tuple[RawFinding, ...]:
+def find_vulnerable(change: Change, dependencies: Sequence[DependencyChange]) -> tuple[RawFinding, ...]:
     """One finding per known vulnerability of a dependency that the change adds or moves to a vulnerable version."""
     before = {
         (dependency.ecosystem, dependency.name, vulnerability.advisory)
@@ -34,16 +34,16 @@ def vulnerable(change: Change, dependencies: Sequence[DependencyChange]) -> tupl
 
 
 def _finding(change: Change, dependency: DependencyChange, vulnerability: Vulnerability) -> RawFinding:
-    line = next(_lines_naming(change.file(dependency.manifest), dependency), None)
+    line = next(_find_naming_lines(change.file(dependency.manifest), dependency), None)
     return RawFinding(
-        rule=f"dependency/{bounded(vulnerability.advisory, 60)}",
+        rule=f"dependency/{shorten(vulnerability.advisory, 60)}",
         category=Category.dependencies,
         severity=_SEVERITY[vulnerability.severity],
         confidence=0.95,
         path=dependency.manifest,
         line=line,
         end_line=line,
-        message=bounded(
+        message=shorten(
             f"{dependency.name} {dependency.version} has a known vulnerability ({vulnerability.severity}): "
             f"{vulnerability.summary.rstrip('.')}. Take a version in which it is fixed, see {vulnerability.advisory}."
         ),
@@ -52,7 +52,7 @@ def _finding(change: Change, dependency: DependencyChange, vulnerability: Vulner
     )
 
 
-def _lines_naming(file: FileChange | None, dependency: DependencyChange) -> Iterator[int]:
+def _find_naming_lines(file: FileChange | None, dependency: DependencyChange) -> Iterator[int]:
     """Added lines of the manifest that name the dependency, those with its version first."""
     if file is None:
         return

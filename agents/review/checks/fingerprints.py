@@ -4,11 +4,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from domain.review.anchors import Spot
-from domain.review.findings import Category, Finding, Layer, RawFinding, fingerprint, place_of, trail
+from domain.review.anchors import Anchor
+from domain.review.findings import (
+    Category,
+    Finding,
+    Layer,
+    RawFinding,
+    compute_fingerprint,
+    compute_location_key,
+    compute_secondary_fingerprint,
+)
 
 
-def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
+def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
     """The findings at head with their fingerprints.
 
     :param findings: all at head, also those that were there before: equal ones are numbered from the top of the file,
@@ -19,21 +27,25 @@ def identified(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]
     named: dict[int, Finding] = {}
     for index, finding in sorted(enumerate(findings), key=lambda pair: (pair[1].path, pair[1].line or 0, pair[0])):
         text = lines.get(finding.path, ())
-        first = fingerprint(finding.rule, finding.path, text, finding.line, 0)
-        mark = first if not seen[first] else fingerprint(finding.rule, finding.path, text, finding.line, seen[first])
+        first = compute_fingerprint(finding.rule, finding.path, text, finding.line, 0)
+        mark = (
+            first
+            if not seen[first]
+            else compute_fingerprint(finding.rule, finding.path, text, finding.line, seen[first])
+        )
         seen[first] += 1
         is_said = finding.layer is Layer.model
         named[index] = Finding(
             **dict(finding),
             fingerprint=mark,
-            trail=trail(finding.rule, finding.path, finding.message + finding.mark),
-            place=place_of(finding.category, finding.path, text, finding.line),
-            spot=Spot.of(finding.category, finding.message, text, finding.line) if is_said else None,
+            trail=compute_secondary_fingerprint(finding.rule, finding.path, finding.message + finding.mark),
+            place=compute_location_key(finding.category, finding.path, text, finding.line),
+            spot=Anchor.of(finding.category, finding.message, text, finding.line) if is_said else None,
         )
     return tuple(named[index] for index in range(len(findings)))
 
 
-def without_repetitions(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def drop_repetitions(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, where several about the same thing on the same line are one: the gravest and surest of them."""
     best: dict[tuple[str, int | None, str], Finding] = {}
     for finding in findings:

@@ -21,25 +21,25 @@ class Edit:
     content: str
 
 
-def whole_lines(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix | None:
+def merge_edits(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix | None:
     """One replacement of whole lines that has the effect of all edits; None if there is no such replacement.
 
     :param text: the file at head.
     :param edits: they must touch only one contiguous block of lines, together with the finding's own.
     :param first: first line of the finding; :param last: its last line.
     """
-    laid_out = _laid_out(text)
+    laid_out = _split_lines(text)
     if not edits or laid_out.has_lone_returns:
         return None
     lines = laid_out.lines
     ordered = sorted(edits)
-    touched = [_touched(edit) for edit in ordered]
-    if not _contiguous([*touched, (first, last)]):
+    touched = [_find_line_range(edit) for edit in ordered]
+    if not _is_contiguous([*touched, (first, last)]):
         return None
     start, end = min(line for line, _ in touched), max(line for _, line in touched)
     if not 1 <= start <= end <= len(lines) or end - start >= _MOST_LINES:
         return None
-    result = _applied(text, laid_out, ordered, start, end)
+    result = _apply_edits(text, laid_out, ordered, start, end)
     if result is None:
         return None
     result, end = result
@@ -52,7 +52,7 @@ def whole_lines(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix 
 
 
 @dataclass(frozen=True)
-class _LaidOut:
+class _TextLines:
     """A text by its lines.
 
     :param offsets: where each line begins, and one behind the last.
@@ -64,19 +64,19 @@ class _LaidOut:
 
 
 @lru_cache(maxsize=8)
-def _laid_out(text: str) -> _LaidOut:
+def _split_lines(text: str) -> _TextLines:
     """The lines of a text, found once for all fixes of a file: there may be thousands."""
     lines = text.split("\n")
-    return _LaidOut(lines, [0, *accumulate(len(line) + 1 for line in lines)], "\r" in text.replace("\r\n", ""))
+    return _TextLines(lines, [0, *accumulate(len(line) + 1 for line in lines)], "\r" in text.replace("\r\n", ""))
 
 
-def _touched(edit: Edit) -> tuple[int, int]:
+def _find_line_range(edit: Edit) -> tuple[int, int]:
     """First and last line of an edit; one that ends at the beginning of a line does not touch that line."""
     ends_before = edit.end_column == 1 and edit.end_line > edit.line
     return edit.line, edit.end_line - 1 if ends_before else edit.end_line
 
 
-def _contiguous(blocks: Sequence[tuple[int, int]]) -> bool:
+def _is_contiguous(blocks: Sequence[tuple[int, int]]) -> bool:
     reach: int | None = None
     for start, end in sorted(blocks):
         if reach is not None and start > reach + 1:
@@ -85,7 +85,9 @@ def _contiguous(blocks: Sequence[tuple[int, int]]) -> bool:
     return True
 
 
-def _applied(text: str, laid_out: _LaidOut, edits: Sequence[Edit], start: int, end: int) -> tuple[str, int] | None:
+def _apply_edits(
+    text: str, laid_out: _TextLines, edits: Sequence[Edit], start: int, end: int
+) -> tuple[str, int] | None:
     """The text of lines ``start`` to ``end`` after the edits, and the last line it replaces."""
     lines, offsets = laid_out.lines, laid_out.offsets
 

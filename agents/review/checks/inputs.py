@@ -19,7 +19,7 @@ _PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckedFile:
     """One changed text file with its content at head and, where it existed, at the merge base."""
 
     change: FileChange
@@ -82,10 +82,10 @@ class ToolReport:
     note: str | None = None
 
 
-def subjects(change: Change, versions: Mapping[str, FileVersions]) -> tuple[Subject, ...]:
+def list_checked_files(change: Change, versions: Mapping[str, FileVersions]) -> tuple[CheckedFile, ...]:
     """The changed text files whose content at head is known."""
     return tuple(
-        Subject(file, found.head, found.base)
+        CheckedFile(file, found.head, found.base)
         for file in change.files
         if file.kind is ContentKind.text and file.status is not ChangeStatus.deleted
         if (found := versions.get(file.path)) is not None and found.head is not None
@@ -104,7 +104,7 @@ def can_be_written(path: str) -> bool:
     )
 
 
-def write_versions(folder: Path, files: Iterable[Subject]) -> None:
+def write_versions(folder: Path, files: Iterable[CheckedFile]) -> None:
     """Write both versions of files below ``folder/head`` and ``folder/base``, under their path at head.
 
     A file whose path cannot be written is left out; where a file and a folder clash, the first one stays.

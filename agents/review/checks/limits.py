@@ -10,7 +10,7 @@ PER_TOOL = 400
 PER_REVIEW = 500
 
 
-def most_weighty(
+def limit_findings(
     findings: Sequence[Finding], *, per_file: int = PER_FILE, per_tool: int = PER_TOOL, per_review: int = PER_REVIEW
 ) -> tuple[tuple[Finding, ...], Mapping[Layer, int]]:
     """The findings that are kept, and how many that could ask for something are not, by layer.

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from agents.review.checks import sarif
-from agents.review.checks.inputs import BASE, HEAD, Subject, ToolReport, can_be_written, write_versions
-from agents.review.checks.rule_texts import bounded
+from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written, write_versions
+from agents.review.checks.rule_texts import shorten
 from domain.config.configuration import Linter
 from domain.errors import ToolError
 from domain.globs import matches, matches_by_name
-from domain.paths import may_steer
+from domain.paths import may_configure_linter
 from workspace.sandbox.sandbox import Command, Sandbox
 
 _NOT_FOUND = 127  # what a shell answers, and with it the sandbox
 _MOST_PRINTED = 8 << 20  # bytes; that takes a twentieth of a second to parse, in which nothing else runs
 
 
-def matching(linter: Linter, files: Sequence[Subject]) -> list[Subject]:
+def match_files(linter: Linter, files: Sequence[CheckedFile]) -> list[CheckedFile]:
     """The files a linter is for."""
     return [file for file in files if can_be_written(file.path) and matches(file.path, linter.paths)]
 
 
 async def check(
-    linter: Linter, files: Sequence[Subject], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+    linter: Linter, files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
 ) -> ToolReport:
     """Run a linter on both versions of its files.
 
@@ -41,39 +41,41 @@ async def check(
             _run(linter, HEAD, folder, files, sandbox, level, heeding, seconds),
             _run(linter, BASE, folder, old, sandbox, level, heeding, seconds),
         )
-    why = _no_reader(linter, files, head)
+    why = _explain_no_reader(linter, files, head)
     read = frozenset(file.path for file in files if why is None and matches_by_name(file.path, linter.paths))
     return ToolReport(head.findings, base.findings, files=len(files), read=read, note=why)
 
 
-def _no_reader(linter: Linter, files: Sequence[Subject], head: sarif.Said) -> str | None:
+def _explain_no_reader(linter: Linter, files: Sequence[CheckedFile], head: sarif.SarifReport) -> str | None:
     """Why its silence about a file means nothing."""
     if not head.is_all:
         return f"{linter.name} counts as no reader here: it says that it could not do all of its work."
-    if steering := _steering(linter, files):
+    if steering := _find_steering(linter, files):
         return (
             f"{linter.name} counts as no reader here: the change brings {steering[0]}, which may be its configuration."
         )
     return None
 
 
-def _steering(linter: Linter, files: Sequence[Subject]) -> list[str]:
+def _find_steering(linter: Linter, files: Sequence[CheckedFile]) -> list[str]:
     """What it is given and may obey: settings in the places where linters look, and what its command names."""
-    return [file.path for file in files if may_steer(file.path) or PurePosixPath(file.path).name in linter.run]
+    return [
+        file.path for file in files if may_configure_linter(file.path) or PurePosixPath(file.path).name in linter.run
+    ]
 
 
 async def _run(
     linter: Linter,
     side: str,
     folder: Path,
-    files: Sequence[Subject],
+    files: Sequence[CheckedFile],
     sandbox: Sandbox,
     level: int,
     heeding: bool,
     seconds: float,
-) -> sarif.Said:
+) -> sarif.SarifReport:
     if not files:
-        return sarif.Said()
+        return sarif.SarifReport()
     root = folder / side
     wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
     done = await sandbox.run(Command(wanted, root, seconds=seconds, output=_MOST_PRINTED), level)
@@ -82,14 +84,14 @@ async def _run(
     if done.status is None:
         raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
     if done.status == _NOT_FOUND and not done.stdout.data:
-        program = bounded(wanted[0], 100)
+        program = shorten(wanted[0], 100)
         advice = "Install it there, or take it out of `review.linters`."
         raise ToolError(f"its program {program} is not installed where Forge runs.", advice)
     lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
     try:
-        seen = str(sandbox.seen(root, level))
+        seen = str(sandbox.path_inside(root, level))
         return await asyncio.to_thread(sarif.read, done.stdout.data, linter.name, lines, seen, heeding=heeding)
     except ToolError as error:
-        said = bounded(done.stderr.data.decode(errors="replace"), 200)
+        said = shorten(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")
         raise ToolError(error.message + ended) from None

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from agents.review.checks.rule_texts import bounded
-from domain.review.findings import Finding, Fix, fingerprint_of_all, trail
+from agents.review.checks.rule_texts import shorten
+from domain.review.findings import Finding, Fix, combine_fingerprints, compute_secondary_fingerprint
 
 _MOST_NAMES = 10
 _NAME = re.compile(r"(`[^`]*`)")
 
 
-def together(findings: Sequence[Finding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
+def merge_findings(findings: Sequence[Finding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
     """The findings, where those that share rule, path and the lines of their fix are one.
 
     Findings whose fixes change the same place in different ways stay apart.
@@ -21,7 +21,7 @@ def together(findings: Sequence[Finding], lines: Mapping[str, Sequence[str]]) ->
     for finding in findings:
         if finding.fix is not None:
             groups.setdefault(_key(finding, finding.fix), []).append(finding)
-    merged = {key: _merged(group, lines.get(key[1], ())) for key, group in groups.items() if len(group) > 1}
+    merged = {key: _merge_group(group, lines.get(key[1], ())) for key, group in groups.items() if len(group) > 1}
     kept: list[Finding] = []
     for finding in findings:
         key = None if finding.fix is None else _key(finding, finding.fix)
@@ -37,31 +37,31 @@ def _key(finding: Finding, fix: Fix) -> tuple[str, str, int, int]:
     return finding.rule, finding.path, fix.start_line, fix.end_line
 
 
-def _merged(group: Sequence[Finding], lines: Sequence[str]) -> Finding | None:
+def _merge_group(group: Sequence[Finding], lines: Sequence[str]) -> Finding | None:
     """One finding for all; None if their fixes exclude each other."""
     first = group[0]
     fixes = [finding.fix for finding in group if finding.fix is not None]
     start, end = fixes[0].start_line, fixes[0].end_line
     block = "\n".join(line.removesuffix("\r") for line in lines[start - 1 : end])
-    replacement = _all_of(block, list(dict.fromkeys(fix.replacement for fix in fixes)))
+    replacement = _apply_all(block, list(dict.fromkeys(fix.replacement for fix in fixes)))
     if replacement is None:
         return None
     places = [finding.line for finding in group if finding.line is not None]
     ends = [finding.end_line or finding.line for finding in group if finding.line is not None]
-    message = _message([finding.message for finding in group])
+    message = _merge_messages([finding.message for finding in group])
     return first.model_copy(
         update={
             "line": min(places, default=None),
             "end_line": max(ends, default=None),
             "message": message,
             "fix": Fix(start_line=start, end_line=end, replacement=replacement),
-            "fingerprint": fingerprint_of_all([finding.fingerprint for finding in group]),
-            "trail": trail(first.rule, first.path, message),
+            "fingerprint": combine_fingerprints([finding.fingerprint for finding in group]),
+            "trail": compute_secondary_fingerprint(first.rule, first.path, message),
         }
     )
 
 
-def _all_of(block: str, replacements: Sequence[str]) -> str | None:
+def _apply_all(block: str, replacements: Sequence[str]) -> str | None:
     """The block after all replacements; None if two of them change the same place."""
     if len(replacements) == 1:
         return replacements[0]
@@ -69,7 +69,7 @@ def _all_of(block: str, replacements: Sequence[str]) -> str | None:
         return None
     result: list[str] = []
     position = 0
-    for start, end, text in sorted(_difference(block, replacement) for replacement in replacements):
+    for start, end, text in sorted(_find_difference(block, replacement) for replacement in replacements):
         if start < position or (result and start == position):
             return None
         result += [block[position:start], text]
@@ -77,7 +77,7 @@ def _all_of(block: str, replacements: Sequence[str]) -> str | None:
     return "".join([*result, block[position:]]) or None
 
 
-def _difference(old: str, new: str) -> tuple[int, int, str]:
+def _find_difference(old: str, new: str) -> tuple[int, int, str]:
     """The one range of ``old`` that differs, and what stands there in ``new``."""
     shorter = min(len(old), len(new))
     start = next((at for at in range(shorter) if old[at] != new[at]), shorter)
@@ -85,7 +85,7 @@ def _difference(old: str, new: str) -> tuple[int, int, str]:
     return start, len(old) - tail, new[start : len(new) - tail]
 
 
-def _message(messages: Sequence[str]) -> str:
+def _merge_messages(messages: Sequence[str]) -> str:
     """All names in one sentence, where the messages differ in one name only."""
     different = list(dict.fromkeys(messages))
     split = [_NAME.split(message) for message in different]
@@ -94,12 +94,12 @@ def _message(messages: Sequence[str]) -> str:
     if len(different) == 1:
         return different[0]
     if len({len(parts) for parts in split}) > 1 or len(varying) != 1 or varying[0] % 2 == 0:
-        return bounded(" ".join(different))
+        return shorten(" ".join(different))
     [at] = varying
-    return bounded("".join([*split[0][:at], _listed(columns[at]), *split[0][at + 1 :]]))
+    return shorten("".join([*split[0][:at], _join_names(columns[at]), *split[0][at + 1 :]]))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     if len(names) > _MOST_NAMES:
         return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
     return f"{', '.join(names[:-1])} and {names[-1]}"

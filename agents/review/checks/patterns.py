@@ -15,7 +15,7 @@ _LONGEST_LINE = 4000
 
 
 @dataclass(frozen=True)
-class Hit:
+class PatternHit:
     """A match: rule id and 1-based line."""
 
     rule: str
@@ -23,7 +23,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Logical:
+class LogicalLine:
     """One line as the shell or Docker reads it, and the number of its first physical line."""
 
     line: int
@@ -35,7 +35,7 @@ class Logical:
         return self.line + sum(start <= offset for start in self.starts[1:])
 
 
-Predicate = Callable[[Sequence[Logical]], Iterator[tuple[Logical, int]]]
+Predicate = Callable[[Sequence[LogicalLine]], Iterator[tuple[LogicalLine, int]]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _regex(expression: str, *, unless: str | None = None) -> Predicate:
     compiled = re.compile(expression)
     exception = re.compile(unless) if unless else None
 
-    def find(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+    def find(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
         for logical in lines:
             if _only_prints(logical.text):
                 continue
@@ -79,7 +79,7 @@ def _only_prints(text: str) -> bool:
     return re.match(r"\s*(echo|printf)\b[^|;&>`(]*$", unquoted) is not None
 
 
-def _empty_variable_removed(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+def _empty_variable_removed(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
     """``rm -rf "$X"/`` where the script does not stop at an unset variable."""
     if any(re.match(r"\s*set\s+-\w*u|\s*set\s+(-\S+\s+)*-?o\s+nounset|#!.*\s-\w*u", logical.text) for logical in lines):
         return
@@ -94,14 +94,14 @@ def _empty_variable_removed(lines: Sequence[Logical]) -> Iterator[tuple[Logical,
 _SECRET_NAME = r"(?:\w*_)?(?:PASSWORD|PASSWD|SECRET|SECRET_KEY|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS)"
 
 
-def _instruction(name: str, lines: Sequence[Logical]) -> Iterator[tuple[Logical, str]]:
+def _instruction(name: str, lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, str]]:
     for logical in lines:
         match = re.match(rf"\s*(?:ONBUILD\s+)?{name}\s+(.*)", logical.text, re.IGNORECASE | re.DOTALL)
         if match:
             yield logical, match.group(1).strip()
 
 
-def _secret_in_image(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+def _secret_in_image(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
     for logical, rest in _instruction("ENV", lines):
         pairs = re.findall(r"(\w+)=(\"[^\"]*\"|'[^']*'|\S*)", rest) or re.findall(r"^(\w+)\s+(.+)$", rest)
         for name, value in pairs:
@@ -112,7 +112,7 @@ def _secret_in_image(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
             yield logical, 0
 
 
-def _image_without_version(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+def _image_without_version(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
     stages = {"scratch"}
     for logical, rest in _instruction("FROM", lines):
         words = [word for word in rest.split() if not word.startswith("--")]
@@ -126,9 +126,9 @@ def _image_without_version(lines: Sequence[Logical]) -> Iterator[tuple[Logical, 
             stages.add(words[2].lower())
 
 
-def _root_at_the_end(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+def _root_at_the_end(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
     """Only an explicit switch back to root: without ``USER`` the image below decides, which we cannot see."""
-    last: tuple[Logical, str] | None = None
+    last: tuple[LogicalLine, str] | None = None
     for logical in lines:
         if re.match(r"\s*FROM\s", logical.text, re.IGNORECASE):
             last = None
@@ -137,7 +137,7 @@ def _root_at_the_end(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
         yield last[0], 0
 
 
-def _remote_add(lines: Sequence[Logical]) -> Iterator[tuple[Logical, int]]:
+def _remote_add(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
     for logical, rest in _instruction("ADD", lines):
         if re.search(r"(?:^|\s|\")https?://", rest) and "--checksum" not in rest and ".git" not in rest:
             yield logical, 0
@@ -370,7 +370,7 @@ TABLE: tuple[Pattern, ...] = (
 BY_RULE = {pattern.rule: pattern for pattern in TABLE}
 
 
-def kind_of(path: str, head: bytes) -> Kind | None:
+def detect_kind(path: str, head: bytes) -> Kind | None:
     """What a file is for this table, by its name or its first line."""
     name = path.rsplit("/", 1)[-1].lower()
     if re.fullmatch(r"(dockerfile|containerfile)(\..+)?|.+\.(dockerfile|containerfile)", name):
@@ -380,11 +380,11 @@ def kind_of(path: str, head: bytes) -> Kind | None:
     return None
 
 
-def scan(kind: Kind, text: str) -> list[Hit]:
+def scan(kind: Kind, text: str) -> list[PatternHit]:
     """All matches in one file, from the top, at most one of each rule per line."""
-    lines = list(_logical_lines(text))
+    lines = list(_join_continuations(text))
     hits = {
-        Hit(pattern.rule, logical.line_at(offset)): None
+        PatternHit(pattern.rule, logical.line_at(offset)): None
         for pattern in TABLE
         if kind in pattern.kinds
         for logical, offset in pattern.find(lines)
@@ -392,7 +392,7 @@ def scan(kind: Kind, text: str) -> list[Hit]:
     return sorted(hits, key=lambda hit: (hit.line, hit.rule))
 
 
-def _logical_lines(text: str) -> Iterator[Logical]:
+def _join_continuations(text: str) -> Iterator[LogicalLine]:
     number, parts, starts = 0, "", [0]
     first = 1
     for number, raw in enumerate(text.split("\n"), start=1):
@@ -409,7 +409,7 @@ def _logical_lines(text: str) -> Iterator[Logical]:
         if line.endswith("\\") and len(parts) < _LONGEST_LINE:
             parts += line[:-1] + " "
             continue
-        yield Logical(first, parts + line, tuple(starts))
+        yield LogicalLine(first, parts + line, tuple(starts))
         parts = ""
     if parts:
-        yield Logical(first, parts, tuple(starts))
+        yield LogicalLine(first, parts, tuple(starts))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from agents.review.checks.fixes import Edit, whole_lines
-from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, Subject, ToolReport, can_be_written
-from agents.review.checks.ruff_settings import RuffSettings, settings_for, without_configuration
-from agents.review.checks.rule_texts import bounded, message
+from agents.review.checks.fixes import Edit, merge_edits
+from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, CheckedFile, ToolReport, can_be_written
+from agents.review.checks.ruff_settings import RuffSettings, find_settings, reset_settings
+from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.suppressions import PYLINT
 from domain.errors import ToolError
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
@@ -47,7 +47,7 @@ _NOTHING = frozenset[str]()
 
 
 async def check(
-    files: Sequence[Subject],
+    files: Sequence[CheckedFile],
     folder: Path,
     sandbox: Sandbox,
     level: int,
@@ -63,14 +63,14 @@ async def check(
     :raises ToolError: ruff could not do its work.
     """
     usable = [file for file in files if can_be_written(file.path)]
-    groups: dict[RuffSettings, list[Subject]] = {}
+    groups: dict[RuffSettings, list[CheckedFile]] = {}
     for file in usable:
-        groups.setdefault(settings_for(file.path, project, first_party), []).append(file)
+        groups.setdefault(find_settings(file.path, project, first_party), []).append(file)
     runs = [_Run(sandbox, level, folder, settings, members, heeding, seconds) for settings, members in groups.items()]
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
     unwritten = [f"{skipped} files have names that cannot be written to disk."] if skipped else []
-    notes = dict.fromkeys(filter(None, [*(report.note for report in reports), _in_other_encodings(usable)]))
+    notes = dict.fromkeys(filter(None, [*(report.note for report in reports), _note_encodings(usable)]))
     return ToolReport(
         head=tuple(finding for report in reports for finding in report.head),
         base=tuple(finding for report in reports for finding in report.base),
@@ -92,7 +92,7 @@ class _Run:
         level: int,
         folder: Path,
         settings: RuffSettings,
-        files: Sequence[Subject],
+        files: Sequence[CheckedFile],
         heeding: bool,
         seconds: float,
     ) -> None:
@@ -106,17 +106,17 @@ class _Run:
 
     async def report(self) -> ToolReport:
         try:
-            (head, base), unformatted = await asyncio.gather(self._both_sides(), self._unformatted())
-        except _NotAccepted as error:
-            self._settings = without_configuration(
+            (head, base), unformatted = await asyncio.gather(self._lint_both(), self._find_unformatted())
+        except _SettingsRefused as error:
+            self._settings = reset_settings(
                 self._settings, f"ruff did not accept the repository's settings and ran with its default rules: {error}"
             )
-            (head, base), unformatted = await self._both_sides(), ()
+            (head, base), unformatted = await self._lint_both(), ()
         if base.is_all:
             unread = frozenset(finding.path for finding in base.findings if finding.rule == SYNTAX)
         else:
             unread = frozenset(self._files)
-        findings = (*_one_syntax_error(head.findings), *unformatted)
+        findings = (*_keep_first_syntax_error(head.findings), *unformatted)
         if head.is_all:
             broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
             read, problem = frozenset(path for path, file in self._files.items() if _can_read(file)) - broken, None
@@ -124,36 +124,36 @@ class _Run:
             read, problem = _NOTHING, "It reported more than can be taken in: only the first findings were read."
         return ToolReport(findings, base.findings, unread, read=read, problem=problem, note=self._settings.note)
 
-    async def _both_sides(self) -> "tuple[_Listed, _Listed]":
+    async def _lint_both(self) -> "tuple[_SideFindings, _SideFindings]":
         old = [path for path, file in self._files.items() if file.base is not None]
         head, base = await asyncio.gather(self._lint(HEAD, list(self._files)), self._lint(BASE, old))
         return head, base
 
-    async def _lint(self, side: str, paths: Sequence[str]) -> "_Listed":
+    async def _lint(self, side: str, paths: Sequence[str]) -> "_SideFindings":
         if not paths:
-            return _Listed((), is_all=True)
+            return _SideFindings((), is_all=True)
         silenced = () if self._heeding else ("--ignore-noqa",)
         done = await self._ruff(
             side, paths, "check", "--output-format=json-lines", "--exit-zero", "--no-fix", *silenced
         )
-        return await asyncio.to_thread(self._listed, side, done)
+        return await asyncio.to_thread(self._read_findings, side, done)
 
-    def _listed(self, side: str, done: Completed) -> "_Listed":
+    def _read_findings(self, side: str, done: Completed) -> "_SideFindings":
         """What ruff printed line by line, so that nothing else stands still while much of it is read."""
         is_all = done.stdout.is_complete
         lines = io.BytesIO(done.stdout.data if is_all else done.stdout.head[: done.stdout.head.rfind(b"\n") + 1])
-        found = (self._finding(side, entry) for line in lines for entry in _entries(b"[%b]" % line))
+        found = (self._finding(side, entry) for line in lines for entry in _parse_entries(b"[%b]" % line))
         kept = tuple(itertools.islice((finding for finding in found if finding is not None), MOST_TAKEN_IN + 1))
-        return _Listed(kept[:MOST_TAKEN_IN], is_all and len(kept) <= MOST_TAKEN_IN)
+        return _SideFindings(kept[:MOST_TAKEN_IN], is_all and len(kept) <= MOST_TAKEN_IN)
 
-    async def _unformatted(self) -> tuple[RawFinding, ...]:
+    async def _find_unformatted(self) -> tuple[RawFinding, ...]:
         """Files that were formatted before and no longer are, where the repository uses ruff."""
         candidates = [path for path, file in self._files.items() if file.base is not None]
         if not self._settings.configured or not candidates:
             return ()
-        now = [path for path, code in await self._judged(HEAD, candidates) if code == "unformatted"]
+        now = [path for path, code in await self._check_format(HEAD, candidates) if code == "unformatted"]
         # A file that could not be read before proves nothing either.
-        before = {path for path, _ in await self._judged(BASE, now)} if now else set[str]()
+        before = {path for path, _ in await self._check_format(BASE, now)} if now else set[str]()
         return tuple(
             RawFinding(
                 rule=FORMAT,
@@ -169,12 +169,12 @@ class _Run:
             if path not in before
         )
 
-    async def _judged(self, side: str, paths: Sequence[str]) -> list[tuple[str, str]]:
+    async def _check_format(self, side: str, paths: Sequence[str]) -> list[tuple[str, str]]:
         """(path, code) of what the formatter has to say."""
         done = await self._ruff(side, paths, "format", "--check", "--output-format=json")
         if not done.stdout.is_complete:
             raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
-        return [(self._path(side, entry), str(entry["code"])) for entry in _entries(done.stdout.data)]
+        return [(self._path(side, entry), str(entry["code"])) for entry in _parse_entries(done.stdout.data)]
 
     async def _ruff(self, side: str, paths: Sequence[str], command: str, *options: str) -> Completed:
         root = self._root(side)
@@ -189,14 +189,14 @@ class _Run:
         if done.status is None:
             raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
         if done.status == 2 and command == "check":
-            said = bounded(done.stderr.data.decode(errors="replace"), 300)
-            raise _NotAccepted(said) if self._settings.configured else ToolError(f"ruff failed: {said}")
+            said = shorten(done.stderr.data.decode(errors="replace"), 300)
+            raise _SettingsRefused(said) if self._settings.configured else ToolError(f"ruff failed: {said}")
         if done.status not in (0, 1, 2):
             raise ToolError(f"ruff ended with status {done.status}.")
         return done
 
     def _path(self, side: str, entry: dict[str, Any]) -> str:
-        shown = Path(entry["filename"]).relative_to(self._sandbox.seen(self._root(side), self._level))
+        shown = Path(entry["filename"]).relative_to(self._sandbox.path_inside(self._root(side), self._level))
         return (Path(self._settings.folder) / shown).as_posix()
 
     def _root(self, side: str) -> Path:
@@ -226,7 +226,7 @@ class _Run:
             path=path,
             line=first,
             end_line=last,
-            message=message(f"ruff/{code}", entry["message"]),
+            message=build_message(f"ruff/{code}", entry["message"]),
             fix=_fix(file, entry["fix"], first, last) if side == HEAD and entry["fix"] else None,
             layer=Layer.static,
             help_url=entry["url"],
@@ -234,21 +234,21 @@ class _Run:
 
 
 @dataclass(frozen=True)
-class _Listed:
+class _SideFindings:
     """The findings of one side, and whether these are all."""
 
     findings: tuple[RawFinding, ...]
     is_all: bool
 
 
-def _entries(printed: bytes) -> list[dict[str, Any]]:
+def _parse_entries(printed: bytes) -> list[dict[str, Any]]:
     try:
         return cast(list[dict[str, Any]], json.loads(printed))
     except ValueError:
         raise ToolError("ruff's answer could not be read.") from None
 
 
-def _can_read(file: Subject) -> bool:
+def _can_read(file: CheckedFile) -> bool:
     """Whether ruff reads what Python does: a file that is not UTF-8 it passes over, whatever that says of itself."""
     try:
         file.head.decode()
@@ -257,7 +257,7 @@ def _can_read(file: Subject) -> bool:
     return file.is_as_python_reads_it
 
 
-def _in_other_encodings(files: Sequence[Subject]) -> str | None:
+def _note_encodings(files: Sequence[CheckedFile]) -> str | None:
     odd = [file.path for file in files if not _can_read(file)]
     if not odd:
         return None
@@ -265,11 +265,11 @@ def _in_other_encodings(files: Sequence[Subject]) -> str | None:
     return f"Not read by ruff, being in another encoding than UTF-8, or saying so: {named}."
 
 
-class _NotAccepted(Exception):
+class _SettingsRefused(Exception):
     """ruff refused the settings; its text says why."""
 
 
-def _fix(file: Subject, fix: dict[str, Any], first: int, last: int) -> Fix | None:
+def _fix(file: CheckedFile, fix: dict[str, Any], first: int, last: int) -> Fix | None:
     if fix["applicability"] != "safe" or file.head.startswith(codecs.BOM_UTF8):
         return None
     edits = [
@@ -282,20 +282,22 @@ def _fix(file: Subject, fix: dict[str, Any], first: int, last: int) -> Fix | Non
         )
         for edit in fix["edits"]
     ]
-    return whole_lines(file.head_text, edits, first, last)
+    return merge_edits(file.head_text, edits, first, last)
 
 
 def _category(code: str) -> Category:
-    return next((category for category, prefixes in _BY_CATEGORY.items() if _is(code, prefixes)), Category.style)
+    return next(
+        (category for category, prefixes in _BY_CATEGORY.items() if _is_in_family(code, prefixes)), Category.style
+    )
 
 
 def _severity(code: str, category: Category) -> Severity:
-    if _is(code, _ERRORS) and not _is(code, _NOT_ERRORS):
+    if _is_in_family(code, _ERRORS) and not _is_in_family(code, _NOT_ERRORS):
         return Severity.error
     return Severity.info if category is Category.style else Severity.warning
 
 
-def _is(code: str, prefixes: Sequence[str]) -> bool:
+def _is_in_family(code: str, prefixes: Sequence[str]) -> bool:
     """Whether a rule belongs to one of these families: ``S`` holds S602 but not SIM102."""
     return any(
         code.startswith(prefix) and (prefix[-1].isdigit() or not code[len(prefix) :][:1].isalpha())
@@ -303,7 +305,7 @@ def _is(code: str, prefixes: Sequence[str]) -> bool:
     )
 
 
-def _one_syntax_error(findings: Sequence[RawFinding]) -> list[RawFinding]:
+def _keep_first_syntax_error(findings: Sequence[RawFinding]) -> list[RawFinding]:
     """The first syntax error of each file: those behind it mostly follow from it."""
     first: dict[str, RawFinding] = {}
     for finding in findings:

@@ -126,7 +126,7 @@ class RuffSettings:
     note: str | None = None
 
 
-def settings_for(path: str, project: Mapping[str, bytes], first_party: Sequence[str] = ()) -> RuffSettings:
+def find_settings(path: str, project: Mapping[str, bytes], first_party: Sequence[str] = ()) -> RuffSettings:
     """The settings that hold for a file: those of the nearest folder with a configuration, as ruff itself has it.
 
     :param path: path of the file at head.
@@ -139,22 +139,22 @@ def settings_for(path: str, project: Mapping[str, bytes], first_party: Sequence[
             where = name if str(folder) == "." else f"{folder}/{name}"
             if where not in project:
                 continue
-            section, problem = _section(where, project[where])
+            section, problem = _read_section(where, project[where])
             note = note or problem
             if section is not None:
-                return _configured(str(folder), where, section, _oldest_python(project), tuple(first_party))
-    return RuffSettings("", _defaults(_oldest_python(project) or _NEWEST), note=note)
+                return _build_settings(str(folder), where, section, _find_oldest_python(project), tuple(first_party))
+    return RuffSettings("", _build_defaults(_find_oldest_python(project) or _NEWEST), note=note)
 
 
-def without_configuration(settings: RuffSettings, problem: str) -> RuffSettings:
+def reset_settings(settings: RuffSettings, problem: str) -> RuffSettings:
     """The default settings, when ruff did not accept the repository's."""
-    return RuffSettings(settings.folder, _defaults(_NEWEST), note=problem)
+    return RuffSettings(settings.folder, _build_defaults(_NEWEST), note=problem)
 
 
-def _defaults(target: str) -> tuple[str, ...]:
+def _build_defaults(target: str) -> tuple[str, ...]:
     return (
-        _set("target-version", target),
-        _set(
+        _format_option("target-version", target),
+        _format_option(
             "lint",
             {
                 "select": list(DEFAULT_RULES),
@@ -165,7 +165,7 @@ def _defaults(target: str) -> tuple[str, ...]:
     )
 
 
-def _section(where: str, content: bytes) -> tuple[dict[str, Any] | None, str | None]:
+def _read_section(where: str, content: bytes) -> tuple[dict[str, Any] | None, str | None]:
     """The ruff part of a configuration file; None if it has none or cannot be used, with the reason."""
     if len(content) > _LARGEST:
         return None, f"{where} is too large to read."
@@ -182,32 +182,32 @@ def _section(where: str, content: bytes) -> tuple[dict[str, Any] | None, str | N
     return document, None
 
 
-def _configured(
+def _build_settings(
     folder: str, where: str, section: dict[str, Any], oldest: str | None, first_party: tuple[str, ...]
 ) -> RuffSettings:
     # Options of the linter may also stand at the top, as they did in older versions.
     lint = {key: value for key, value in section.items() if key not in ("lint", "format")} | _table(section, "lint")
-    selected, extended = _texts(lint.get("select")), _texts(lint.get("extend-select"))
+    selected, extended = _list_texts(lint.get("select")), _list_texts(lint.get("extend-select"))
     chosen = (selected if "select" in lint else _RUFF_CLASSIC) + extended
-    ignored = _texts(lint.get("ignore")) + _texts(lint.get("extend-ignore"))
+    ignored = _list_texts(lint.get("ignore")) + _list_texts(lint.get("extend-ignore"))
     # Where a family is ignored, our more specific code would win over it.
     ours = [] if "ALL" in ignored else [rule for rule in DEFAULT_RULES if not rule.startswith(ignored)]
     unavailable = [*NEEDS_THE_TREE, *(() if first_party else (IMPORT_ORDER,))]
     target = section.get("target-version")
-    isort = _plain(_table(lint, "isort"))
-    isort["known-first-party"] = [*_texts(isort.get("known-first-party"), r".+"), *first_party]
-    plugins = {plugin: _plain(_table(lint, plugin)) for plugin in _PLUGINS if plugin in lint}
-    options = _plain(lint, _LINT) | plugins | {"isort": isort}
+    isort = _keep_plain(_table(lint, "isort"))
+    isort["known-first-party"] = [*_list_texts(isort.get("known-first-party"), r".+"), *first_party]
+    plugins = {plugin: _keep_plain(_table(lint, plugin)) for plugin in _PLUGINS if plugin in lint}
+    options = _keep_plain(lint, _LINT) | plugins | {"isort": isort}
     # One value: what is selected and what is ignored must not become settings of different precedence.
     options |= {"select": [*chosen, *ours], "ignore": [*ignored, *unavailable]}
-    top = _plain(section, _TOP) | {"target-version": target if _is_python_version(target) else oldest or _NEWEST}
-    arguments = [_set(key, value) for key, value in top.items()] + [_set("lint", options)]
-    formatting = _plain(_table(section, "format"), _FORMAT)
-    arguments += [_set("format", formatting)] if formatting else []
+    top = _keep_plain(section, _TOP) | {"target-version": target if _is_python_version(target) else oldest or _NEWEST}
+    arguments = [_format_option(key, value) for key, value in top.items()] + [_format_option("lint", options)]
+    formatting = _keep_plain(_table(section, "format"), _FORMAT)
+    arguments += [_format_option("format", formatting)] if formatting else []
     return RuffSettings("" if folder == "." else folder, tuple(arguments), configured=True, chosen=chosen)
 
 
-def _plain(table: Mapping[str, Any], keys: Sequence[str] | None = None) -> dict[str, Any]:
+def _keep_plain(table: Mapping[str, Any], keys: Sequence[str] | None = None) -> dict[str, Any]:
     """The entries of a table that are plain data, of ``keys`` if they are given."""
     return {
         key: value
@@ -239,16 +239,16 @@ def _leads_outside(text: str) -> bool:
     return text.startswith(("/", "~")) or ".." in text.split("/")
 
 
-def _set(key: str, value: object) -> str:
-    return f"{key}={_toml(value)}"
+def _format_option(key: str, value: object) -> str:
+    return f"{key}={_to_toml(value)}"
 
 
-def _toml(value: object) -> str:
+def _to_toml(value: object) -> str:
     if isinstance(value, dict):
         table = cast(dict[str, object], value)
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in table.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(key)} = {_to_toml(item)}" for key, item in table.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(_toml(item) for item in cast(list[object], value)) + "]"
+        return "[" + ", ".join(_to_toml(item) for item in cast(list[object], value)) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -257,7 +257,7 @@ def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-def _texts(value: object, shape: str = r"[A-Z]+\d*") -> tuple[str, ...]:
+def _list_texts(value: object, shape: str = r"[A-Z]+\d*") -> tuple[str, ...]:
     """The texts of a list that have a shape, by default that of a rule or a family of rules."""
     items = cast(list[object], value) if isinstance(value, list) else []
     return tuple(item for item in items if isinstance(item, str) and re.fullmatch(shape, item))
@@ -267,7 +267,7 @@ def _is_python_version(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"py3\d{1,2}", value) is not None
 
 
-def _oldest_python(project: Mapping[str, bytes]) -> str | None:
+def _find_oldest_python(project: Mapping[str, bytes]) -> str | None:
     """The oldest Python the project says it supports, as ruff names it."""
     try:
         required = tomllib.loads(project.get("pyproject.toml", b"").decode())["project"]["requires-python"]

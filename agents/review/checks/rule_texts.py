@@ -1,6 +1,6 @@
 """The words of findings: for the most frequent rules, why it matters and what to do, for the author of the change."""
 
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 
 _LONGEST = 500
 
@@ -59,7 +59,7 @@ ADVICE = {
 }
 
 # Replaces the tool's own sentence.
-INSTEAD = {
+REPLACEMENTS = {
     "bandit/B102": (
         "exec() runs any text as code: if a user can influence it, so can they the program. Find a way without it."
     ),
@@ -119,24 +119,24 @@ INSTEAD = {
 }
 
 
-def message(rule: str, said: str) -> str:
+def build_message(rule: str, said: str) -> str:
     """The message of a finding: bounded, without invisible characters.
 
     :param rule: full rule id.
     :param said: the tool's own sentence.
     """
-    if rule in INSTEAD:
-        return INSTEAD[rule]
-    flat = bounded(said).rstrip(" .")
-    return bounded(f"{flat}. {ADVICE[rule]}") if rule in ADVICE else flat + "."
+    if rule in REPLACEMENTS:
+        return REPLACEMENTS[rule]
+    flat = shorten(said).rstrip(" .")
+    return shorten(f"{flat}. {ADVICE[rule]}") if rule in ADVICE else flat + "."
 
 
-def of_rule(rule: str) -> str:
+def describe_rule(rule: str) -> str:
     """What is said of every finding of a rule; empty where there are no words for it."""
-    return INSTEAD.get(rule) or ADVICE.get(rule, "")
+    return REPLACEMENTS.get(rule) or ADVICE.get(rule, "")
 
 
-def bounded(text: str, limit: int = _LONGEST) -> str:
+def shorten(text: str, limit: int = _LONGEST) -> str:
     """One line of at most ``limit`` characters."""
-    flat = " ".join(visible(text[: 4 * limit]).split())
+    flat = " ".join(strip_invisible(text[: 4 * limit]).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"

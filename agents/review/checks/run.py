@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agents.review.checks import bandit, credentials, linters, ruff, scripts, suppressions, workflows
-from agents.review.checks.baseline import Some, introduced, on_added_lines
-from agents.review.checks.dependencies import vulnerable
-from agents.review.checks.fingerprints import identified, without_repetitions
-from agents.review.checks.inputs import Subject, ToolReport, subjects, write_versions
-from agents.review.checks.limits import most_weighty
-from agents.review.checks.merging import together
-from agents.review.checks.worker_pool import Shift
+from agents.review.checks.baseline import Some, find_introduced, keep_on_added_lines
+from agents.review.checks.dependencies import find_vulnerable
+from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions
+from agents.review.checks.inputs import CheckedFile, ToolReport, list_checked_files, write_versions
+from agents.review.checks.limits import limit_findings
+from agents.review.checks.merging import merge_findings
+from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.configuration import Linter
 from domain.errors import ToolError
@@ -22,9 +22,9 @@ from domain.paths import is_lock, is_manifest
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Layer, RawFinding
 from domain.review.review import LayerReport, ToolRun
-from domain.text.redaction import unquoted
+from domain.text.redaction import redact_finding
 from safety.containment import PARSERS, Containment, Origin
-from workspace.transient_commits import Passing
+from workspace.transient_commits import TransientFile
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,19 @@ async def run_checks(
     :param origin: whose code it is; a tool that may not look at it here is named in its layer as missing.
     :returns: the findings the change introduced. A tool that failed is named in its layer, with the reason.
     """
-    files = subjects(change, versions)
+    files = list_checked_files(change, versions)
     with toolbox.sandbox.folder() as folder:
-        tools = _tools(files, folder, toolbox, project, first_party, linters, origin)
+        tools = _list_tools(files, folder, toolbox, project, first_party, linters, origin)
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
-        outcomes = list(await asyncio.gather(*(_attempt(tool) for tool in tools)))
+        outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools)))
     if dependencies is not None:
-        outcomes.append(_compared_dependencies(change, dependencies))
-    return await asyncio.to_thread(_drawn, files, outcomes, _not_compared(change, dependencies), origin)
+        outcomes.append(_compare_dependencies(change, dependencies))
+    return await asyncio.to_thread(_build_result, files, outcomes, _explain_not_compared(change, dependencies), origin)
 
 
 async def search_commits(
-    files: Sequence[Passing], toolbox: Toolbox, origin: Origin
+    files: Sequence[TransientFile], toolbox: Toolbox, origin: Origin
 ) -> tuple[tuple[Finding, ...], str | None]:
     """Credentials that came and went between the ends of a pull request, and what could not be looked at.
 
@@ -81,7 +81,7 @@ async def search_commits(
     """
     if toolbox.for_worker("detect-secrets", origin=origin).level is None:
         return (), None
-    return await credentials.in_passing(files, Shift(toolbox.pool, toolbox.seconds))
+    return await credentials.check_transient_commits(files, WorkerBudget(toolbox.pool, toolbox.seconds))
 
 
 @dataclass(frozen=True)
@@ -101,22 +101,22 @@ class _Outcome:
     missing: str | None = None
 
 
-def _drawn(
-    files: Sequence[Subject], outcomes: Sequence[_Outcome], not_compared: str | None, origin: Origin
+def _build_result(
+    files: Sequence[CheckedFile], outcomes: Sequence[_Outcome], not_compared: str | None, origin: Origin
 ) -> CheckResult:
     """What all tools said, drawn together; for a thread of its own, because there may be much of it."""
-    every = _kept(files, outcomes)
-    outcomes = _with_unparsed(outcomes, {finding.path for finding in every if finding.rule == ruff.SYNTAX})
-    silenced = suppressions.added(files)
-    kept, cut = most_weighty(every)
-    layers = _with_silenced(_layers(outcomes, not_compared), silenced, origin)
+    every = _keep_introduced(files, outcomes)
+    outcomes = _add_unparsed(outcomes, {finding.path for finding in every if finding.rule == ruff.SYNTAX})
+    silenced = suppressions.find_added(files)
+    kept, cut = limit_findings(every)
+    layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
-    lines = suppressions.lines(silenced) if suppressions.counts(origin) else 0
-    return CheckResult(kept, layers, lines, _read_by(outcomes))
+    lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
+    return CheckResult(kept, layers, lines, _map_readers(outcomes))
 
 
-def _tools(
-    files: Sequence[Subject],
+def _list_tools(
+    files: Sequence[CheckedFile],
     folder: Path,
     toolbox: Toolbox,
     project: Mapping[str, bytes],
@@ -125,8 +125,8 @@ def _tools(
     origin: Origin,
 ) -> list[_Tool]:
     """Every tool that has something to look at."""
-    sandbox, seconds, heeding = toolbox.sandbox, toolbox.seconds, suppressions.counts(origin)
-    shift = Shift(toolbox.pool, seconds)
+    sandbox, seconds, heeding = toolbox.sandbox, toolbox.seconds, suppressions.is_honoured(origin)
+    shift = WorkerBudget(toolbox.pool, seconds)
     python = [file for file in files if file.is_python]
     automation = [file for file in files if workflows.is_workflow(file.path)]
     shell = [file for file in files if scripts.is_script(file)]
@@ -163,13 +163,13 @@ def _tools(
         tools.append(program("zizmor", Layer.security, audit))
     if shell:
         tools.append(worker("patterns", lambda: scripts.check(shell, shift)))
-    return tools + [_linter(linter, files, toolbox, origin) for linter in configured]
+    return tools + [_build_linter(linter, files, toolbox, origin) for linter in configured]
 
 
-def _linter(linter: Linter, files: Sequence[Subject], toolbox: Toolbox, origin: Origin) -> _Tool:
-    matching = linters.matching(linter, files)
+def _build_linter(linter: Linter, files: Sequence[CheckedFile], toolbox: Toolbox, origin: Origin) -> _Tool:
+    matching = linters.match_files(linter, files)
     where = toolbox.for_program(linter.name, origin=origin, executes=True)
-    heeding, seconds = suppressions.counts(origin), toolbox.seconds
+    heeding, seconds = suppressions.is_honoured(origin), toolbox.seconds
     return _Tool(
         linter.name,
         Layer.static,
@@ -178,7 +178,7 @@ def _linter(linter: Linter, files: Sequence[Subject], toolbox: Toolbox, origin: 
     )
 
 
-async def _attempt(tool: _Tool) -> _Outcome:
+async def _run_tool(tool: _Tool) -> _Outcome:
     """What a tool did; whatever goes wrong with it is its own problem and not that of the others."""
     started = time.monotonic()
     if tool.where.level is None:
@@ -193,17 +193,18 @@ async def _attempt(tool: _Tool) -> _Outcome:
     return _Outcome(tool.name, tool.layer, report, time.monotonic() - started)
 
 
-def _with_unparsed(outcomes: Sequence[_Outcome], broken: Collection[str]) -> list[_Outcome]:
+def _add_unparsed(outcomes: Sequence[_Outcome], broken: Collection[str]) -> list[_Outcome]:
     """The outcomes, with files a tool could not parse as its problem.
 
     :param broken: paths of which a finding says so already. An error of syntax that was there before is no finding.
     """
     return [
-        _unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken]) for outcome in outcomes
+        _note_unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken])
+        for outcome in outcomes
     ]
 
 
-def _unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
+def _note_unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
     if not paths:
         return outcome
     why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (
@@ -213,7 +214,7 @@ def _unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
     return replace(outcome, report=replace(outcome.report, problem=problem))
 
 
-def _read_by(outcomes: Sequence[_Outcome]) -> dict[str, tuple[str, ...]]:
+def _map_readers(outcomes: Sequence[_Outcome]) -> dict[str, tuple[str, ...]]:
     read: dict[str, tuple[str, ...]] = {}
     for outcome in outcomes:
         for path in sorted(outcome.report.read):
@@ -221,12 +222,12 @@ def _read_by(outcomes: Sequence[_Outcome]) -> dict[str, tuple[str, ...]]:
     return read
 
 
-def _compared_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> _Outcome:
-    found = vulnerable(change, dependencies)
+def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> _Outcome:
+    found = find_vulnerable(change, dependencies)
     return _Outcome("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)
 
 
-def _not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:
+def _explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:
     """What to say where there is no comparison; nothing if there was nothing to compare."""
     listing = (each for each in change.touched if is_manifest(each.path) or is_lock(each.path))
     if dependencies is not None or not any(each.has_new_content for each in listing):
@@ -234,66 +235,68 @@ def _not_compared(change: Change, dependencies: Sequence[DependencyChange] | Non
     return "Dependencies were not compared: the repository has no dependency graph."
 
 
-def _kept(files: Sequence[Subject], outcomes: Sequence[_Outcome]) -> tuple[Finding, ...]:
+def _keep_introduced(files: Sequence[CheckedFile], outcomes: Sequence[_Outcome]) -> tuple[Finding, ...]:
     """The findings the change introduced, each said once, gravest first."""
     by_path = {file.path: file for file in files}
     lines = {file.path: file.head_lines for file in files}
     kept: list[Finding] = []
     for outcome in outcomes:
         report = outcome.report
-        base = _by_path(report.base)
-        for path, head in _by_path(identified(report.head, lines)).items():
+        base = _group_by_path(report.base)
+        for path, head in _group_by_path(add_fingerprints(report.head, lines)).items():
             file = by_path.get(path)
-            kept += head if file is None else _new(file, head, base.get(path, []), path in report.unread)
-    return tuple(sorted(without_repetitions(together(_unquoted(kept), lines)), key=_order))
+            kept += head if file is None else _find_new(file, head, base.get(path, []), path in report.unread)
+    return tuple(sorted(drop_repetitions(merge_findings(_remove_quotes(kept), lines)), key=_sort_key))
 
 
-def _by_path(findings: Sequence[Some]) -> dict[str, list[Some]]:
+def _group_by_path(findings: Sequence[Some]) -> dict[str, list[Some]]:
     grouped: dict[str, list[Some]] = {}
     for finding in findings:
         grouped.setdefault(finding.path, []).append(finding)
     return grouped
 
 
-def _new(file: Subject, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool) -> Sequence[Finding]:
+def _find_new(
+    file: CheckedFile, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool
+) -> Sequence[Finding]:
     if unread and not any(finding.rule == ruff.SYNTAX for finding in head):
-        return on_added_lines(file.change, head)
-    return introduced(file.change, head, base, head_lines=file.head_lines, base_lines=file.base_lines)
+        return keep_on_added_lines(file.change, head)
+    return find_introduced(file.change, head, base, head_lines=file.head_lines, base_lines=file.base_lines)
 
 
-def _unquoted(findings: Sequence[Finding]) -> list[Finding]:
+def _remove_quotes(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, without fixes and messages that would quote a credential."""
     secret = {(finding.path, finding.line) for finding in findings if finding.rule.startswith("secret/")}
     return [
-        unquoted(finding.model_copy(update={"fix": None}))
+        redact_finding(finding.model_copy(update={"fix": None}))
         if finding.fix is not None
         and any((finding.path, line) in secret for line in range(finding.fix.start_line, finding.fix.end_line + 1))
-        else unquoted(finding)
+        else redact_finding(finding)
         for finding in findings
     ]
 
 
-def _order(finding: Finding) -> tuple[int, str, int, str]:
+def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
     return -finding.severity.rank, finding.path, finding.line or 0, finding.rule
 
 
-def _layers(outcomes: Sequence[_Outcome], on_security: str | None) -> tuple[LayerReport, ...]:
-    return _layer(Layer.static, outcomes), _layer(Layer.security, outcomes, on_security)
+def _build_layers(outcomes: Sequence[_Outcome], on_security: str | None) -> tuple[LayerReport, ...]:
+    return _build_layer(Layer.static, outcomes), _build_layer(Layer.security, outcomes, on_security)
 
 
-def _with_silenced(
-    layers: Sequence[LayerReport], silenced: Sequence[suppressions.Silenced], origin: Origin
+def _add_suppressions(
+    layers: Sequence[LayerReport], silenced: Sequence[suppressions.Suppression], origin: Origin
 ) -> tuple[LayerReport, ...]:
     """The layers, each with what silences its tools: never without a word."""
     return tuple(
         layer.model_copy(update={"note": " ".join(filter(None, [layer.note, said]))})
-        if (said := suppressions.note(silenced, layer.layer, origin))
+        if (said := suppressions.build_note(silenced, layer.layer, origin))
         else layer
         for layer in layers
     )
 
 
-def _layer(layer: Layer, outcomes: Sequence[_Outcome], said: str | None = None) -> LayerReport:
+def _build_layer(layer: Layer, outcomes: Sequence[_Outcome], said: str | None = None) -> LayerReport:
     mine = [outcome for outcome in outcomes if outcome.layer is layer]
     notes = [note for note in (*(outcome.report.note for outcome in mine), said) if note]
     missing = dict.fromkeys(outcome.missing for outcome in mine if outcome.missing)

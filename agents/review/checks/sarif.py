@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
-from agents.review.checks.rule_texts import bounded
+from agents.review.checks.rule_texts import shorten
 from domain.errors import ToolError
 from domain.review.findings import Category, Layer, RawFinding, Severity
 
@@ -18,7 +18,7 @@ _SCORES = ((9.0, Severity.critical), (7.0, Severity.error), (4.0, Severity.warni
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning, "note": Severity.info, "none": Severity.info}
 
 
-class Said(NamedTuple):
+class SarifReport(NamedTuple):
     """What a tool reported.
 
     :param is_all: it ran and speaks of nothing it could not do, such as a file that it could not parse.
@@ -28,7 +28,7 @@ class Said(NamedTuple):
     is_all: bool = True
 
 
-def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True) -> Said:
+def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True) -> SarifReport:
     """The findings of a SARIF document that lie in the files that were given to the tool.
 
     :param document: standard output of the tool.
@@ -49,10 +49,12 @@ def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, hee
     if len(results) > _MOST_RESULTS:
         raise ToolError(f"{tool} reported {len(results):,} findings; more than {_MOST_RESULTS:,} are not taken in.")
     found = (_finding(run, result, tool, lines, root) for run, result in results if not _is_suppressed(result, heeding))
-    return Said(tuple(finding for finding in found if finding is not None), bool(runs) and all(map(_went_well, runs)))
+    return SarifReport(
+        tuple(finding for finding in found if finding is not None), bool(runs) and all(map(_is_successful, runs))
+    )
 
 
-def _went_well(run: Table) -> bool:
+def _is_successful(run: Table) -> bool:
     """SARIF 2.1.0, 3.20: ESLint, for one, reports a file that it cannot parse there, and nothing about its lines."""
     for invocation in _tables(run, "invocations"):
         told = (
@@ -76,7 +78,7 @@ def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], roo
     if result.get("kind", "fail") not in ("fail", "open", "review"):
         return None
     physical = _table(next(iter(_tables(result, "locations")), dict[str, object]()), "physicalLocation")
-    path = _inside(_text(_table(physical, "artifactLocation"), "uri"), root)
+    path = _to_path(_text(_table(physical, "artifactLocation"), "uri"), root)
     if path not in lines:
         return None
     rule = _rule(run, result)
@@ -91,7 +93,7 @@ def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], roo
         path=path,
         line=first,
         end_line=last,
-        message=bounded(_message(result, rule)) or identifier,
+        message=shorten(_message(result, rule)) or identifier,
         layer=Layer.static,
         help_url=_web_address(_text(rule, "helpUri")),
     )
@@ -146,7 +148,7 @@ def _region(region: Table, count: int) -> tuple[int | None, int | None]:
     return start, min(max(last if isinstance(last, int) else start, start), count)
 
 
-def _inside(uri: str, root: str) -> str:
+def _to_path(uri: str, root: str) -> str:
     """The path a URI names, relative to ``root``. Whether it is one of ours is for the caller to look up."""
     try:
         parts = urlsplit(uri)

@@ -6,26 +6,26 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, Subject, ToolReport
-from agents.review.checks.patterns import BY_RULE, kind_of
-from agents.review.checks.worker_pool import Shift, each
+from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
+from agents.review.checks.patterns import BY_RULE, detect_kind
+from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Layer, RawFinding
 
 _LARGEST = 500_000
 
 
-def is_script(file: Subject) -> bool:
+def is_script(file: CheckedFile) -> bool:
     """Whether the table has something to say about a file."""
-    return len(file.head) <= _LARGEST and kind_of(file.path, file.head[:100]) is not None
+    return len(file.head) <= _LARGEST and detect_kind(file.path, file.head[:100]) is not None
 
 
-async def check(files: Sequence[Subject], shift: Shift) -> ToolReport:
+async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
     """Match both versions of all files."""
-    answers, problem = await each(files, _request, lambda file: file.path, "patterns", shift)
+    answers, problem = await run_each(files, _request, lambda file: file.path, "patterns", shift)
     return await asyncio.to_thread(_report, answers, len(files), problem)
 
 
-def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problem: str | None) -> ToolReport:
+def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:
     sides: dict[str, list[RawFinding]] = {HEAD: [], BASE: []}
     for file, answer in answers:
         for side, hits in cast(dict[str, list[dict[str, Any]]], answer).items():
@@ -37,9 +37,9 @@ def _report(answers: Sequence[tuple[Subject, JsonValue]], files: int, problem: s
     return ToolReport(head, base, files=files, problem=problem)
 
 
-def _request(file: Subject) -> JsonValue:
+def _request(file: CheckedFile) -> JsonValue:
     return {
-        "kind": kind_of(file.path, file.head[:100]),
+        "kind": detect_kind(file.path, file.head[:100]),
         HEAD: file.head_text,
         BASE: None if file.base is None or len(file.base) > _LARGEST else "\n".join(file.base_lines),
     }

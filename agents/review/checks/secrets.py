@@ -24,16 +24,16 @@ from agents.review.checks.paths import is_configuration, is_machine_made, is_tes
 from domain.text.credential_shapes import (
     NAMED_HINTS,
     SHAPES,
-    Shape,
-    credential_name,
-    is_about,
+    CredentialShape,
+    find_credential_name,
     is_credential,
+    is_metadata_name,
     is_placeholder,
 )
 
 
 @dataclass(frozen=True)
-class Hit:
+class SecretHit:
     """Where something was found: its kind, e.g. ``github-token``, and the 1-based line at head.
 
     ``mark`` is the same where the same credential is: sixteen bits of its digest, too few to find it by.
@@ -60,7 +60,7 @@ _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
 
 def scan(
     path: str, added: Sequence[tuple[int, str]], removed: Sequence[str], headers: Sequence[tuple[int, str]] = ()
-) -> list[Hit]:
+) -> list[SecretHit]:
     """Credentials in the added lines of one file, at most one of each kind per line.
 
     A comment that allows them (``pragma: allowlist secret``, ``gitleaks:allow``) means nothing here: whoever adds the
@@ -73,10 +73,10 @@ def scan(
     """
     known = "\n".join(removed)
     found: dict[tuple[str, int], list[str]] = {}
-    for kind, line, value in (*_found(path, added), *_private_keys(added, headers, known)):
+    for kind, line, value in (*_find_values(path, added), *_find_private_keys(added, headers, known)):
         if not value or value not in known:
             found.setdefault((kind, line), []).append(value)
-    hits = [Hit(kind, line, _mark(values)) for (kind, line), values in found.items()]
+    hits = [SecretHit(kind, line, _mark(values)) for (kind, line), values in found.items()]
     lines_with_format = {hit.line for hit in hits if hit.kind not in ("keyword", "basic-auth", "aws-secret-key")}
     return [hit for hit in hits if hit.kind != "keyword" or hit.line not in lines_with_format]
 
@@ -87,10 +87,10 @@ def _mark(values: Iterable[str]) -> str:
     return "".join("abcdefghijklmnop"[half] for byte in digest[:2] for half in (byte >> 4, byte & 15))
 
 
-def _found(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
+def _find_values(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
     """(kind, line, value) of everything that may be a credential."""
     mild = is_test_or_document(path)
-    pieces = [(line, piece) for line, text in added for piece in _windows(text)]
+    pieces = [(line, piece) for line, text in added for piece in _split_windows(text)]
     lowered = [piece.lower() for _, piece in pieces]
     everything = "\n".join(lowered)
     for entry in FORMATS:
@@ -103,14 +103,14 @@ def _found(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, i
     if mild:
         return
     if "://" in everything:
-        yield from (("basic-auth", line, value) for line, piece in pieces for value in _url_passwords(piece))
+        yield from (("basic-auth", line, value) for line, piece in pieces for value in _find_url_passwords(piece))
     if not is_machine_made(path) and any(word in everything for word in NAMED_HINTS):
         for line, text in added:
             if len(text) <= _KEYWORD_LINE:
-                yield from (("keyword", line, value) for value in _assigned(path, text))
+                yield from (("keyword", line, value) for value in _find_assigned(path, text))
 
 
-def _windows(text: str) -> Iterator[str]:
+def _split_windows(text: str) -> Iterator[str]:
     """A line in overlapping pieces, so that no expression meets a very long one."""
     if len(text) <= _WINDOW:
         yield text
@@ -119,9 +119,9 @@ def _windows(text: str) -> Iterator[str]:
         yield text[start : start + _WINDOW]
 
 
-def _matches(shape: Shape, piece: str) -> Iterator[str]:
+def _matches(shape: CredentialShape, piece: str) -> Iterator[str]:
     for match in shape.expression.finditer(piece):
-        value = shape.of(match)
+        value = shape.extract(match)
         if not value or (shape.exact is not None and not shape.exact.match(value)):
             continue
         if shape.rule == "jwt" and (value.count(".") < 2 or not JwtTokenDetector.is_formally_valid(value)):
@@ -137,7 +137,7 @@ def _looks_random(value: str) -> bool:
     return len(set(value[4:])) >= 8
 
 
-def _private_keys(
+def _find_private_keys(
     added: Sequence[tuple[int, str]], headers: Sequence[tuple[int, str]], known: str
 ) -> Iterator[tuple[str, int, str]]:
     """A header counts only with new key material behind it: code that looks for headers is not a key."""
@@ -149,13 +149,15 @@ def _private_keys(
         is_new = line in texts
         behind = [(line, text[begin.end() :])] if is_new else []
         behind += [(number, texts[number]) for number in range(line + 1, line + 5) if number in texts]
-        for number, run in ((number, run) for number, other in behind for run in _key_runs(other, alone=not is_new)):
+        for number, run in (
+            (number, run) for number, other in behind for run in _find_key_runs(other, alone=not is_new)
+        ):
             if len(set(run)) >= 16 and run not in known:
                 yield "private-key", line if is_new else number, run
                 break
 
 
-def _key_runs(text: str, *, alone: bool) -> list[str]:
+def _find_key_runs(text: str, *, alone: bool) -> list[str]:
     """What may be material of a key in a line; ``alone``: only if there is nothing beside it but how it is quoted."""
     if not alone:
         return _KEY_BODY.findall(text)
@@ -163,7 +165,7 @@ def _key_runs(text: str, *, alone: bool) -> list[str]:
     return [bare] if _KEY_BODY.fullmatch(bare) else []
 
 
-def _url_passwords(piece: str) -> Iterator[str]:
+def _find_url_passwords(piece: str) -> Iterator[str]:
     for match in _BASIC.finditer(piece):
         user, password, host = match.groups()
         if len(password) < 6 or password.lower() == user.lower() or _LOCAL.match(host.lower()):
@@ -172,9 +174,9 @@ def _url_passwords(piece: str) -> Iterator[str]:
             yield password
 
 
-def _assigned(path: str, text: str) -> Iterator[str]:
+def _find_assigned(path: str, text: str) -> Iterator[str]:
     """Values given to a variable whose name says that it is a credential."""
-    if not credential_name(text) or heuristic.is_indirect_reference(text):
+    if not find_credential_name(text) or heuristic.is_indirect_reference(text):
         return
     expressions = (
         CONFIG_DENYLIST_REGEX_TO_GROUP if is_configuration(path) else REGEX_BY_FILETYPE.get(determine_file_type(path))
@@ -192,8 +194,8 @@ def _is_of_another(match: re.Match[str], group: int) -> bool:
     beside = (
         text[start : match.start(group)] if start < match.start(group) - 1 else text[match.end(group) : match.end()]
     )
-    name = credential_name(beside)
-    return not name or is_about(name)
+    name = find_credential_name(beside)
+    return not name or is_metadata_name(name)
 
 
 def _is_made_up(value: str) -> bool:

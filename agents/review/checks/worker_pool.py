@@ -15,7 +15,7 @@ Piece = TypeVar("Piece")
 
 
 @dataclass(frozen=True)
-class Shift:
+class WorkerBudget:
     """Workers and time for one tool.
 
     :param seconds: what all its pieces together may take, time spent waiting for a worker excluded.
@@ -27,12 +27,12 @@ class Shift:
     piece: float = 10.0
 
 
-async def each(
+async def run_each(
     pieces: Sequence[Piece],
     request: Callable[[Piece], JsonValue],
     name: Callable[[Piece], str],
     job: str,
-    shift: Shift,
+    shift: WorkerBudget,
 ) -> tuple[list[tuple[Piece, JsonValue]], str | None]:
     """Do a job on every piece.
 
@@ -58,10 +58,10 @@ async def each(
                 return None
 
     answers = await asyncio.gather(*map(one, pieces))
-    problem = " ".join(f"{why} ({_some(names)})." for why, names in failed.items())
+    problem = " ".join(f"{why} ({_name_some(names)})." for why, names in failed.items())
     return [answer for answer in answers if answer is not None], problem or None
 
 
-def _some(names: Sequence[str]) -> str:
+def _name_some(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more

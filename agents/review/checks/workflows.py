@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.review.checks.inputs import BASE, HEAD, Subject, ToolReport, can_be_written
-from agents.review.checks.rule_texts import bounded, message
+from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written
+from agents.review.checks.rule_texts import build_message, shorten
 from domain.errors import ToolError
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from workspace.sandbox.sandbox import Command, Sandbox, tool_path
@@ -29,7 +29,7 @@ def is_workflow(path: str) -> bool:
 
 
 async def check(
-    files: Sequence[Subject], folder: Path, sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+    files: Sequence[CheckedFile], folder: Path, sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
 ) -> ToolReport:
     """Audit both versions of the files that are written below ``folder``, at a sandbox level.
 
@@ -49,9 +49,9 @@ async def check(
     if done.status is None:
         raise ToolError(f"zizmor did not finish within {seconds:g} seconds and was stopped.")
     if done.status != 0:
-        raise ToolError(f"zizmor failed: {bounded(done.stderr.data.decode(errors='replace'), 200)}")
+        raise ToolError(f"zizmor failed: {shorten(done.stderr.data.decode(errors='replace'), 200)}")
     try:
-        found = await asyncio.to_thread(_read, done.stdout.data, known, heeding)
+        found = await asyncio.to_thread(_parse_findings, done.stdout.data, known, heeding)
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise ToolError("zizmor's answer could not be read.") from error
     sides = [pair for pair in found if pair is not None]
@@ -59,20 +59,22 @@ async def check(
         head=tuple(finding for side, finding in sides if side == HEAD),
         base=tuple(finding for side, finding in sides if side == BASE),
         files=len(known),
-        read=_audited(done.stderr.data.decode(errors="replace")) & known.keys(),
+        read=_parse_audited(done.stderr.data.decode(errors="replace")) & known.keys(),
     )
 
 
-def _audited(said: str) -> frozenset[str]:
+def _parse_audited(said: str) -> frozenset[str]:
     """The paths at head that zizmor says it has audited: it passes over a file that it cannot parse."""
     return frozenset(found[1] for line in said.splitlines() if (found := _COMPLETED.match(line)))
 
 
-def _read(printed: bytes, known: dict[str, Subject], heeding: bool) -> list[tuple[str, RawFinding] | None]:
+def _parse_findings(
+    printed: bytes, known: dict[str, CheckedFile], heeding: bool
+) -> list[tuple[str, RawFinding] | None]:
     return [_finding(entry, known) for entry in json.loads(printed) if not (heeding and entry["ignored"])]
 
 
-def _finding(entry: dict[str, Any], known: dict[str, Subject]) -> tuple[str, RawFinding] | None:
+def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str, RawFinding] | None:
     determined = entry["determinations"]
     primary = next(place for place in entry["locations"] if place["symbolic"]["kind"] == "Primary")
     side, _, path = primary["symbolic"]["key"]["Local"]["verbatim_path"].removeprefix("./").partition("/")
@@ -94,7 +96,7 @@ def _finding(entry: dict[str, Any], known: dict[str, Subject]) -> tuple[str, Raw
         path=path,
         line=first,
         end_line=min(max(last, first), lines),
-        message=message(rule, said),
+        message=build_message(rule, said),
         layer=Layer.security,
         help_url=entry["url"],
     )

@@ -1,23 +1,23 @@
 """Layer 3 of a review: what a model is asked about a change, and what of its answers people get to see."""
 
-from agents.review.model.answers import Report, findings_of, rechecked
-from agents.review.model.file_selection import Size, narrowed, now_at
-from agents.review.model.questions import Earlier, Intent, Plan, ReviewQuestion, questions
-from agents.review.model.second_look import Verdicts, confirmed, second_look
+from agents.review.model.answers import Report, extract_findings, read_earlier_verdicts
+from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
+from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, ReviewQuestion, build_questions
+from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 
 __all__ = [
-    "Earlier",
+    "EarlierFinding",
     "Intent",
-    "Plan",
+    "QuestionPlan",
+    "ReadingLimits",
     "Report",
     "ReviewQuestion",
-    "Size",
     "Verdicts",
-    "confirmed",
-    "findings_of",
-    "narrowed",
-    "now_at",
-    "questions",
-    "rechecked",
-    "second_look",
+    "build_questions",
+    "build_second_look",
+    "extract_findings",
+    "find_current_line",
+    "keep_confirmed",
+    "narrow_change",
+    "read_earlier_verdicts",
 ]

@@ -7,14 +7,14 @@ from typing import Annotated, Any, cast
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from agents.llm.ask import Answer
-from agents.review.model.questions import Earlier, ReviewQuestion, without_hidden
-from agents.review.model.rendering import LONGEST_LINE, Redact, legible
-from agents.review.model.rules import RULES, RuleName, severity
+from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
+from agents.review.model.rendering import LONGEST_LINE, Redact, make_legible
+from agents.review.model.rules import RULES, RuleName, cap_severity
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Fix, Layer, RawFinding, Severity
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 
-MOST = 5  # findings of one answer that are kept
+MAX_FINDINGS = 5  # findings of one answer that are kept
 LEAST_SURE = 0.6
 _NEAR = 30  # lines within which a quoted line is looked for
 _LONGEST_RANGE = 20
@@ -47,7 +47,7 @@ class EarlierVerdict(BaseModel):
 _CLAIM = TypeAdapter(Claim)
 
 
-def _readable(value: Any) -> Any:
+def _keep_valid(value: Any) -> Any:
     """The claims that follow the rules; a list in which none does is a mistake of the model."""
     if not isinstance(value, list):
         return value
@@ -67,11 +67,11 @@ def _is_claim(item: Any) -> bool:
 class Report(BaseModel):
     """What the model hands in."""
 
-    findings: Annotated[list[Claim], BeforeValidator(_readable)]
+    findings: Annotated[list[Claim], BeforeValidator(_keep_valid)]
     earlier: list[EarlierVerdict] = []
 
 
-def findings_of(
+def extract_findings(
     answer: Answer,
     question: ReviewQuestion,
     change: Change,
@@ -88,15 +88,15 @@ def findings_of(
         return ()
     claims = Report.model_validate(answer.value).findings
     placed = [_finding(claim, question, change, versions, redact) for claim in claims]
-    known = [*found, *map(_as_finding, question.earlier)]
+    known = [*found, *map(_earlier_to_finding, question.earlier)]
     kept: list[RawFinding] = []
-    for finding in sorted((finding for finding in placed if finding is not None), key=lambda each: each.weight):
+    for finding in sorted((finding for finding in placed if finding is not None), key=lambda each: each.sort_key):
         if not any(_repeats(finding, other) for other in (*known, *kept)):
             kept.append(finding)
-    return tuple(kept[:MOST])
+    return tuple(kept[:MAX_FINDINGS])
 
 
-def rechecked(answer: Answer, question: ReviewQuestion) -> dict[str, bool]:
+def read_earlier_verdicts(answer: Answer, question: ReviewQuestion) -> dict[str, bool]:
     """Id of each earlier finding the question asked about → whether it is gone; without a clear word it is not."""
     said = {} if answer.value is None else {item.id: item.gone for item in Report.model_validate(answer.value).earlier}
     return {item.id: said.get(item.id, False) for item in question.earlier}
@@ -107,18 +107,18 @@ def _finding(
 ) -> RawFinding | None:
     """The claim as a finding; None if it does not hold."""
     file, version = change.file(claim.path), versions.get(claim.path)
-    message = redact(_said(claim.message))
+    message = redact(_clean_message(claim.message))
     if file is None or version is None or version.head is None or claim.confidence < LEAST_SURE or not message:
         return None
     head = version.head.decode(errors="replace").split("\n")
-    line = anchor(claim, head, question.lines.get(claim.path, ()))
+    line = find_anchor(claim, head, question.lines.get(claim.path, ()))
     if line is None:
         return None
     end = _end(file, line, line + max(0, claim.end_line - claim.line))
     return RawFinding(
         rule=claim.rule,
         category=RULES[claim.rule].category,
-        severity=severity(claim.rule, claim.severity, claim.confidence),
+        severity=cap_severity(claim.rule, claim.severity, claim.confidence),
         confidence=claim.confidence,
         path=claim.path,
         line=line,
@@ -129,21 +129,19 @@ def _finding(
     )
 
 
-def anchor(claim: Claim, head: Sequence[str], lines: Sequence[int]) -> int | None:
+def find_anchor(claim: Claim, head: Sequence[str], lines: Sequence[int]) -> int | None:
     """The head line a claim is about: where it says if the quote is there, else the only place nearby that has it.
 
     :param lines: those the model was shown as part of the diff.
     """
-    quote = _squashed(next((line for line in claim.quote.split("\n") if line.strip()), ""))
+    quote = _squash(next((line for line in claim.quote.split("\n") if line.strip()), ""))
     bare = _NUMBERED.sub("", quote)
     wanted = {text for text in (quote, bare, bare.removeprefix("+").strip()) if text}
     if not wanted:
         return None
     if claim.line in lines and _holds(head, claim.line, wanted):
         return claim.line
-    near = [
-        n for n in lines if abs(n - claim.line) <= _NEAR and 0 < n <= len(head) and _squashed(head[n - 1]) in wanted
-    ]
+    near = [n for n in lines if abs(n - claim.line) <= _NEAR and 0 < n <= len(head) and _squash(head[n - 1]) in wanted]
     return near[0] if len(near) == 1 else None
 
 
@@ -151,7 +149,7 @@ def _holds(head: Sequence[str], number: int, wanted: set[str]) -> bool:
     """Whether a line is the quoted one, or the quote is a good part of it."""
     if not 0 < number <= len(head):
         return False
-    text = _squashed(head[number - 1])
+    text = _squash(head[number - 1])
     return text in wanted or any(len(part) >= 12 and part in text for part in wanted)
 
 
@@ -171,14 +169,14 @@ def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int, redact:
     if not new.strip() or new == old or new.count("\n") >= _LONGEST_FIX or not file.can_be_commented(line, end):
         return None
     foreign = set(_ADDRESS.findall(new)) - set(_ADDRESS.findall(old))
-    if foreign or visible(new) != new or redact(new) != new or _indentation(new) != _indentation(old):
+    if foreign or strip_invisible(new) != new or redact(new) != new or _indentation(new) != _indentation(old):
         return None
     return Fix(start_line=line, end_line=end, replacement=new)
 
 
-def _said(message: str) -> str:
+def _clean_message(message: str) -> str:
     """The message as plain prose: no markup, no addresses a reader might follow, a few sentences."""
-    text = _ADDRESS.sub("(address left out)", without_hidden(message[:4000]))
+    text = _ADDRESS.sub("(address left out)", strip_hidden(message[:4000]))
     return text if len(text) <= 500 else text[:499].rsplit(" ", 1)[0] + "…"
 
 
@@ -193,7 +191,7 @@ def _repeats(finding: RawFinding, other: RawFinding) -> bool:
     return same_place and (finding.category is other.category or finding.rule == other.rule)
 
 
-def _as_finding(earlier: Earlier) -> RawFinding:
+def _earlier_to_finding(earlier: EarlierFinding) -> RawFinding:
     rule = RULES.get(earlier.rule)
     return RawFinding(
         rule=earlier.rule,
@@ -207,8 +205,8 @@ def _as_finding(earlier: Earlier) -> RawFinding:
     )
 
 
-def _squashed(text: str) -> str:
-    return " ".join(legible(text).split())[:LONGEST_LINE].removesuffix("…").strip()
+def _squash(text: str) -> str:
+    return " ".join(make_legible(text).split())[:LONGEST_LINE].removesuffix("…").strip()
 
 
 def _indentation(text: str) -> str:

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from agents.llm.tokens import estimate
-from agents.review.model.rendering import LONGEST_LINE, Redact, Shown, render
+from agents.review.model.rendering import LONGEST_LINE, Redact, RenderedFile, render
 from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock, is_test
-from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, NotLookedAt
-from domain.text.credential_shapes import key_lines
+from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, SkippedFile
+from domain.text.credential_shapes import find_key_lines
 
 
 @dataclass(frozen=True)
-class Size:
+class ReadingLimits:
     """How much a model is given to read, in tokens as `agents.llm.tokens.estimate` counts them.
 
     :param question: of one question; several small files share one, a larger file is split between its hunks.
@@ -29,77 +29,77 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileSelection:
     """What will be read, in groups of one question each, and what will not."""
 
-    groups: tuple[tuple[Shown, ...], ...]
-    not_read: tuple[NotLookedAt, ...]
+    groups: tuple[tuple[RenderedFile, ...], ...]
+    not_read: tuple[SkippedFile, ...]
 
 
-def plan(
+def select_files(
     change: Change,
     versions: Mapping[str, FileVersions],
     *,
     withheld: Mapping[str, Collection[int]],
     never_send: Sequence[str],
     redact: Redact,
-    size: Size,
-) -> Reading:
+    size: ReadingLimits,
+) -> FileSelection:
     """Choose what is read. Files that matter more come first; neighbours share a question.
 
     :param withheld: path → head lines that hold credentials.
     :param never_send: glob patterns of files whose content must not leave.
     """
     left_out = [
-        NotLookedAt(path=file.path, reason=reason)
+        SkippedFile(path=file.path, reason=reason)
         for file in change.files
-        if (reason := _skipped(file, never_send, runs=file.path in change.running))
+        if (reason := _explain_skip(file, never_send, runs=file.path in change.runnable_paths))
     ]
     skipped = {entry.path for entry in left_out}
     files = sorted((file for file in change.files if file.path not in skipped), key=_priority)
 
-    def parts_of(file: FileChange, brief: bool) -> list[Shown]:
+    def parts_of(file: FileChange, brief: bool) -> list[RenderedFile]:
         allowance = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
         most = size.question - allowance - 100
         hidden = withheld.get(file.path, ())
-        return list(_parts(file, versions.get(file.path), hidden, redact, allowance, most, brief))
+        return list(_split_file(file, versions.get(file.path), hidden, redact, allowance, most, brief))
 
-    groups, too_large = _filled(files, partial(parts_of, brief=False), size)
+    groups, too_large = _fill_groups(files, partial(parts_of, brief=False), size)
     if too_large:
-        groups, too_large = _filled(files, partial(parts_of, brief=True), size)
-    return Reading(tuple(tuple(group) for group in groups), (*left_out, *too_large))
+        groups, too_large = _fill_groups(files, partial(parts_of, brief=True), size)
+    return FileSelection(tuple(tuple(group) for group in groups), (*left_out, *too_large))
 
 
-def _filled(
-    files: Sequence[FileChange], parts_of: Callable[[FileChange], list[Shown]], size: Size
-) -> tuple[list[list[Shown]], list[NotLookedAt]]:
+def _fill_groups(
+    files: Sequence[FileChange], parts_of: Callable[[FileChange], list[RenderedFile]], size: ReadingLimits
+) -> tuple[list[list[RenderedFile]], list[SkippedFile]]:
     """As many files as fit, in groups of one question each, and those that do not."""
     room = size.question * size.questions
-    groups: list[list[Shown]] = []
-    left_out: list[NotLookedAt] = []
+    groups: list[list[RenderedFile]] = []
+    left_out: list[SkippedFile] = []
     for file in files:
         parts = parts_of(file)
         wanted = sum(part.tokens for part in parts)
-        tried = _packed(groups, parts, size.question)
+        tried = _pack(groups, parts, size.question)
         if wanted > room or len(tried) > size.questions:
             reason = "too large for the model's budget of this review"
-            left_out.append(NotLookedAt(path=file.path, reason=reason, matters=True))
+            left_out.append(SkippedFile(path=file.path, reason=reason, matters=True))
             continue
         groups, room = tried, room - wanted
     return groups, left_out
 
 
-def narrowed(change: Change, since: Change, read: Collection[str]) -> Change:
+def narrow_change(change: Change, since: Change, read: Collection[str]) -> Change:
     """The change without hunks that were the same at the last reviewed head, as far as they were read there.
 
     :param since: the difference between the last reviewed head and this one.
     :param read: paths of which everything was read by then; of the others nothing is left out.
     """
-    kept = (_touched(file, since.file(file.path)) if file.path in read else file for file in change.files)
+    kept = (_keep_touched(file, since.file(file.path)) if file.path in read else file for file in change.files)
     return change.model_copy(update={"files": tuple(file for file in kept if file is not None)})
 
 
-def now_at(since: FileChange, line: int) -> int:
+def find_current_line(since: FileChange, line: int) -> int:
     """About where a line of the last reviewed head stands now: the first line of what replaced it, if it was changed.
 
     :param since: how its file changed between that head and this one.
@@ -109,7 +109,7 @@ def now_at(since: FileChange, line: int) -> int:
         return unchanged
     for hunk in since.hunks:
         at = hunk.new_start
-        for old, new, _ in hunk.numbered():
+        for old, new, _ in hunk.number_lines():
             if old is not None and new is not None:
                 at = new + 1
             if old == line:
@@ -117,23 +117,23 @@ def now_at(since: FileChange, line: int) -> int:
     return line
 
 
-def _touched(file: FileChange, since: FileChange | None) -> FileChange | None:
+def _keep_touched(file: FileChange, since: FileChange | None) -> FileChange | None:
     if since is None:
         return None
-    spans = [span for hunk in since.hunks for span in _spans(hunk)]
+    spans = [span for hunk in since.hunks for span in _list_spans(hunk)]
     hunks = tuple(hunk for hunk in file.hunks if any(_meet(hunk, span) for span in spans))
     return file.model_copy(update={"hunks": hunks}) if hunks else None
 
 
-def _spans(hunk: Hunk) -> Iterator[tuple[int, int]]:
+def _list_spans(hunk: Hunk) -> Iterator[tuple[int, int]]:
     """Head lines at which a hunk changes something; for removed lines the ones on either side."""
     at = hunk.new_start
-    for _, new, _ in hunk.numbered():
+    for _, new, _ in hunk.number_lines():
         if new is None:
             yield at - 1, at
         else:
             at = new + 1
-    for old, new, _ in hunk.numbered():
+    for old, new, _ in hunk.number_lines():
         if old is None and new is not None:
             yield new, new
 
@@ -142,7 +142,7 @@ def _meet(hunk: Hunk, span: tuple[int, int]) -> bool:
     return span[0] < hunk.new_start + max(hunk.new_length, 1) and hunk.new_start <= span[1]
 
 
-def _skipped(file: FileChange, never_send: Sequence[str], *, runs: bool) -> str | None:
+def _explain_skip(file: FileChange, never_send: Sequence[str], *, runs: bool) -> str | None:
     """Why the model does not get a file to read.
 
     :param runs: it brings something that may run, whatever its name says.
@@ -164,7 +164,9 @@ def _priority(file: FileChange) -> tuple[bool, str]:
     return is_test(file.path), file.path
 
 
-def _packed(groups: Sequence[Sequence[Shown]], parts: Sequence[Shown], most: int) -> list[list[Shown]]:
+def _pack(
+    groups: Sequence[Sequence[RenderedFile]], parts: Sequence[RenderedFile], most: int
+) -> list[list[RenderedFile]]:
     """The groups with more parts: in the last group as long as they fit, in new ones after that."""
     packed = [list(group) for group in groups]
     for part in parts:
@@ -175,7 +177,7 @@ def _packed(groups: Sequence[Sequence[Shown]], parts: Sequence[Shown], most: int
     return packed
 
 
-def _parts(
+def _split_file(
     file: FileChange,
     found: FileVersions | None,
     withheld: Collection[int],
@@ -183,7 +185,7 @@ def _parts(
     allowance: int,
     most: int,
     brief: bool,
-) -> Iterator[Shown]:
+) -> Iterator[RenderedFile]:
     """A file as one part, or as several that fit into a question each.
 
     :param allowance: tokens of context for the whole file.
@@ -191,14 +193,14 @@ def _parts(
     :param brief: of a long run of removed lines only the beginning is shown.
     """
     head = None if found is None or found.head is None else found.head.decode(errors="replace").split("\n")
-    hidden = {*withheld, *key_lines(head or ())}
+    hidden = {*withheld, *find_key_lines(head or ())}
     own = sum(map(_weight, file.hunks))
-    for hunks in _bundles([piece for hunk in file.hunks for piece in _pieces(hunk, most)], most):
+    for hunks in _bundle([piece for hunk in file.hunks for piece in _split_hunk(hunk, most)], most):
         share = allowance * sum(map(_weight, hunks)) // max(own, 1)
         yield render(file, hunks, head, withheld=hidden, redact=redact, allowance=share, brief=brief)
 
 
-def _bundles(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:
+def _bundle(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:
     """Hunks in runs that together stay below so many tokens."""
     run: list[Hunk] = []
     for hunk in hunks:
@@ -210,7 +212,7 @@ def _bundles(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:
         yield run
 
 
-def _pieces(hunk: Hunk, most: int) -> Iterator[Hunk]:
+def _split_hunk(hunk: Hunk, most: int) -> Iterator[Hunk]:
     """A hunk, cut where it is too long for one question."""
     old, new, start = hunk.old_start, hunk.new_start, 0
     weight = 0

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from agents.llm.ask import Question
-from agents.prompts import prompt
-from agents.review.model.file_selection import Reading, Size, plan
-from agents.review.model.rendering import Redact, Shown, clean, excerpt, safe
+from agents.prompts import load_prompt
+from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
+from agents.review.model.rendering import Redact, RenderedFile, clean_name, excerpt, render_safely
 from domain.globs import matches
-from domain.review.changes import Change, FileVersions, NotLookedAt
+from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.findings import RawFinding
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that they are not said again
 _AROUND = 5  # lines around an earlier finding
@@ -33,10 +33,10 @@ class Intent(BaseModel):
 
 
 NO_INTENT = Intent()
-USUAL = Size()
+USUAL = ReadingLimits()
 
 
-class Earlier(BaseModel):
+class EarlierFinding(BaseModel):
     """A finding of layer 3 that an earlier review posted and that may be gone.
 
     :param line: where it stands at this head; None if its line is gone.
@@ -63,29 +63,29 @@ class ReviewQuestion(Question):
 
     lines: dict[str, tuple[int, ...]]
     cut: tuple[str, ...] = ()
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierFinding, ...] = ()
 
 
-class Plan(BaseModel):
+class QuestionPlan(BaseModel):
     """All questions about a change, and what no question is about. JSON-able, and the same for the same change."""
 
     model_config = ConfigDict(frozen=True)
 
     questions: tuple[ReviewQuestion, ...]
-    not_read: tuple[NotLookedAt, ...]
+    not_read: tuple[SkippedFile, ...]
 
 
-def questions(
+def build_questions(
     change: Change,
     versions: Mapping[str, FileVersions],
     found: Sequence[RawFinding] = (),
     *,
     intent: Intent = NO_INTENT,
-    earlier: Sequence[Earlier] = (),
+    earlier: Sequence[EarlierFinding] = (),
     never_send: Sequence[str] = (),
     redact: Redact,
-    size: Size = USUAL,
-) -> Plan:
+    size: ReadingLimits = USUAL,
+) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
     :param change: what is looked at; on a push only what is new (see `reading.narrowed`).
@@ -95,38 +95,38 @@ def questions(
     :param never_send: glob patterns of files whose content must not leave.
     :param redact: takes credentials out of a text.
     """
-    withheld = withheld_lines(found)
-    reading = plan(change, versions, withheld=withheld, never_send=never_send, redact=redact, size=size)
-    again = _assigned(reading, [item for item in earlier if not matches(item.path, never_send)])
+    withheld = find_withheld_lines(found)
+    reading = select_files(change, versions, withheld=withheld, never_send=never_send, redact=redact, size=size)
+    again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
     asked = tuple(
-        _question(index, len(groups), group, again[index], change, versions, found, withheld, intent, redact)
+        _build_question(index, len(groups), group, again[index], change, versions, found, withheld, intent, redact)
         for index, group in enumerate(groups)
     )
-    return Plan(questions=asked, not_read=reading.not_read)
+    return QuestionPlan(questions=asked, not_read=reading.not_read)
 
 
-def framed(content: str) -> str:
+def frame_data(content: str) -> str:
     """Content as data: between two marks that nobody could know when writing it."""
     mark = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"BEGIN {mark}\n{content}\nEND {mark}"
 
 
-def plain(text: str, limit: int) -> str:
+def flatten_markdown(text: str, limit: int) -> str:
     """A stranger's Markdown as one line: no comments, no tags, no images with their texts, nothing hidden."""
-    return without_hidden(_TAG.sub(" ", _COMMENT.sub(" ", text)))[:limit]
+    return strip_hidden(_TAG.sub(" ", _COMMENT.sub(" ", text)))[:limit]
 
 
-def without_hidden(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """The text as one line, without what a page would not show: comments, texts of images, invisible characters."""
-    return " ".join(_IMAGE.sub(" ", _COMMENT.sub(" ", visible(text))).split())
+    return " ".join(_IMAGE.sub(" ", _COMMENT.sub(" ", strip_invisible(text))).split())
 
 
-def _question(
+def _build_question(
     index: int,
     count: int,
-    group: Sequence[Shown],
-    earlier: Sequence[Earlier],
+    group: Sequence[RenderedFile],
+    earlier: Sequence[EarlierFinding],
     change: Change,
     versions: Mapping[str, FileVersions],
     found: Sequence[RawFinding],
@@ -136,36 +136,36 @@ def _question(
 ) -> ReviewQuestion:
     paths = {shown.path for shown in group}
     parts = [
-        *_about(intent, redact),
+        *_render_intent(intent, redact),
         *(shown.text for shown in group),
-        *_reported([finding for finding in found if finding.path in paths], redact),
-        *(_again(item, change, versions, withheld, redact) for item in earlier),
+        *_list_reported([finding for finding in found if finding.path in paths], redact),
+        *(_render_earlier(item, change, versions, withheld, redact) for item in earlier),
     ]
     lines: dict[str, tuple[int, ...]] = {}
     for shown in group:
         lines[shown.path] = (*lines.get(shown.path, ()), *shown.lines)
     return ReviewQuestion(
         key=f"model review {index + 1} of {count}",
-        instructions=prompt("review"),
-        content=framed("\n".join(parts)),
+        instructions=load_prompt("review"),
+        content=frame_data("\n".join(parts)),
         lines=lines,
         cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
         earlier=tuple(earlier),
     )
 
 
-def _about(intent: Intent, redact: Redact) -> list[str]:
-    said = [redact(plain(text, limit)) for text, limit in ((intent.title, 200), (intent.body, 400))]
+def _render_intent(intent: Intent, redact: Redact) -> list[str]:
+    said = [redact(flatten_markdown(text, limit)) for text, limit in ((intent.title, 200), (intent.body, 400))]
     return [f"The author says: {' — '.join(filter(None, said))}"] if any(said) else []
 
 
-def _reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
-    listed = [f"{clean(finding.where)} {finding.rule}" for finding in found[:_MOST_REPORTED]]
+def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
+    listed = [f"{clean_name(finding.where)} {finding.rule}" for finding in found[:_MOST_REPORTED]]
     return ["== already reported", *map(redact, listed)] if listed else []
 
 
-def _again(
-    item: Earlier,
+def _render_earlier(
+    item: EarlierFinding,
     change: Change,
     versions: Mapping[str, FileVersions],
     withheld: Mapping[str, Collection[int]],
@@ -177,16 +177,23 @@ def _again(
         head = version.head.decode(errors="replace").split("\n")
         around = range(item.line - _AROUND, item.line + _AROUND + 1)
         lines = excerpt(head, around, file)
-        now = "\n".join(safe(lines, withheld.get(item.path, ()), redact))
-    before = "\n".join(redact(visible(line)) for line in item.before.split("\n")[:20])
+        now = "\n".join(render_safely(lines, withheld.get(item.path, ()), redact))
+    before = "\n".join(redact(strip_invisible(line)) for line in item.before.split("\n")[:20])
     return "\n".join(
-        [f"== earlier finding {item.id}", redact(item.message), "Code then:", before, f"Now {clean(item.path)}:", now]
+        [
+            f"== earlier finding {item.id}",
+            redact(item.message),
+            "Code then:",
+            before,
+            f"Now {clean_name(item.path)}:",
+            now,
+        ]
     )
 
 
-def _assigned(reading: Reading, earlier: Sequence[Earlier]) -> list[list[Earlier]]:
+def _assign_earlier(reading: FileSelection, earlier: Sequence[EarlierFinding]) -> list[list[EarlierFinding]]:
     """Earlier findings for each group: the one that shows their file, else the first, or one of their own."""
-    assigned: list[list[Earlier]] = [[] for _ in reading.groups]
+    assigned: list[list[EarlierFinding]] = [[] for _ in reading.groups]
     for item in earlier:
         index = next(
             (index for index, group in enumerate(reading.groups) if any(shown.path == item.path for shown in group)), 0
@@ -197,7 +204,7 @@ def _assigned(reading: Reading, earlier: Sequence[Earlier]) -> list[list[Earlier
     return assigned
 
 
-def withheld_lines(found: Sequence[RawFinding]) -> dict[str, set[int]]:
+def find_withheld_lines(found: Sequence[RawFinding]) -> dict[str, set[int]]:
     """Path → lines with credentials."""
     lines: dict[str, set[int]] = {}
     for finding in found:

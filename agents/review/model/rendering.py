@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from agents.llm.tokens import estimate
 from domain.review.changes import ChangeStatus, FileChange, Hunk
-from domain.text.credential_shapes import key_lines
-from domain.text.escaping import visible
+from domain.text.credential_shapes import find_key_lines
+from domain.text.escaping import strip_invisible
 
 WITHHELD = "[withheld: holds a credential]"
 LONGEST_LINE = 1000  # characters; generated code has longer ones
@@ -38,7 +38,7 @@ ELISION = Line(None, "", "…")
 
 
 @dataclass(frozen=True)
-class Shown:
+class RenderedFile:
     """A file, or a part of one, as a model sees it.
 
     :param lines: numbers at head of the diff's own lines in it; findings must stand on them.
@@ -61,7 +61,7 @@ def render(
     redact: Redact,
     allowance: int,
     brief: bool = False,
-) -> Shown:
+) -> RenderedFile:
     """Show some hunks of a file.
 
     :param head: the file's lines at head; None if they are not known, so that there is no context.
@@ -69,24 +69,24 @@ def render(
     :param allowance: tokens that context beyond the diff may cost.
     :param brief: of a long run of removed lines only the beginning is shown.
     """
-    hunks, is_all = _shortened(hunks) if brief else (hunks, True)
-    chosen = _laid_out(hunks, head, 0, ())
+    hunks, is_all = _shorten_hunks(hunks) if brief else (hunks, True)
+    chosen = _lay_out(hunks, head, 0, ())
     if head is not None and file.status is not ChangeStatus.added:
         most = _cost(chosen) + allowance
-        headers = tuple(number for hunk in hunks for number in enclosing(head, hunk.new_start))
-        wider = (_laid_out(hunks, head, around, headers) for around in range(_AROUND, -1, -1))
+        headers = tuple(number for hunk in hunks for number in find_enclosing(head, hunk.new_start))
+        wider = (_lay_out(hunks, head, around, headers) for around in range(_AROUND, -1, -1))
         chosen = next((lines for lines in wider if _cost(lines) <= most), chosen)
-    written = list(_written(chosen, withheld, redact))
-    text = "\n".join([title(file), *(each for each, _ in written)])
+    written = list(_render_lines(chosen, withheld, redact))
+    text = "\n".join([render_title(file), *(each for each, _ in written)])
     is_whole = is_all and all(whole for line, (_, whole) in zip(chosen, written, strict=True) if line.sign in _OWN)
-    lines = tuple(new for hunk in hunks for _, new, _ in hunk.numbered() if new is not None)
-    return Shown(file.path, text, estimate(text), lines, is_whole)
+    lines = tuple(new for hunk in hunks for _, new, _ in hunk.number_lines() if new is not None)
+    return RenderedFile(file.path, text, estimate(text), lines, is_whole)
 
 
 def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None) -> list[Line]:
     """Some lines of a file at head, marked where the change added them, with those it removed in front of them."""
     added = {} if file is None else file.added_lines
-    removed = {} if file is None else _removed(file.hunks)
+    removed = {} if file is None else _map_removed(file.hunks)
     shown: list[Line] = []
     last = 0
     for number in sorted(number for number in lines if 0 < number <= len(head)):
@@ -98,12 +98,12 @@ def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None
     return shown
 
 
-def _removed(hunks: Sequence[Hunk]) -> dict[int, list[str]]:
+def _map_removed(hunks: Sequence[Hunk]) -> dict[int, list[str]]:
     """Head line → lines that were removed right in front of it."""
     removed: dict[int, list[str]] = {}
     for hunk in hunks:
         at = hunk.new_start + (hunk.new_length == 0)
-        for _, new, text in hunk.numbered():
+        for _, new, text in hunk.number_lines():
             if new is None:
                 removed.setdefault(at, []).append(text)
             else:
@@ -111,7 +111,7 @@ def _removed(hunks: Sequence[Hunk]) -> dict[int, list[str]]:
     return removed
 
 
-def enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
+def find_enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
     """Numbers of the lines that open the blocks in which a line stands, the outermost first, a few at most."""
     text = next((line for line in head[start - 1 :] if line.strip()), "")
     depth = _indentation(text)
@@ -127,56 +127,56 @@ def enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def safe(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[str]:
+def render_safely(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[str]:
     """The lines as text: nothing hidden, no credentials, none too long."""
-    return (text for text, _ in _written(lines, withheld, redact))
+    return (text for text, _ in _render_lines(lines, withheld, redact))
 
 
-def _written(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[tuple[str, bool]]:
+def _render_lines(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[tuple[str, bool]]:
     """The lines as text, each with whether that is all of it."""
-    keys = _in_keys(lines)
+    keys = _find_key_lines(lines)
     for index, line in enumerate(lines):
-        own = legible(line.text)
+        own = make_legible(line.text)
         text = WITHHELD if index in keys or line.number in withheld else redact(own)
         shown = text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + "…"
         yield str(Line(line.number, line.sign, shown)), shown == own
 
 
-def _in_keys(lines: Sequence[Line]) -> set[int]:
+def _find_key_lines(lines: Sequence[Line]) -> set[int]:
     """The places of lines that hold a part of a private key, as the file is or as it was."""
     found: set[int] = set()
     for other in "+-":
         side = [index for index, line in enumerate(lines) if line.sign != other]
         texts = ["" if lines[index] is ELISION else lines[index].text for index in side]
-        found.update(side[place - 1] for place in key_lines(texts))
+        found.update(side[place - 1] for place in find_key_lines(texts))
     return found
 
 
-def legible(text: str) -> str:
+def make_legible(text: str) -> str:
     """One line with the name of each character that would not show: what a program obeys must not be hidden."""
     text = text.removesuffix("\r")
-    if visible(text) == text:
+    if strip_invisible(text) == text:
         return text
-    return "".join(each if visible(each) == each else f"<U+{ord(each):04X}>" for each in text)
+    return "".join(each if strip_invisible(each) == each else f"<U+{ord(each):04X}>" for each in text)
 
 
-def title(file: FileChange) -> str:
+def render_title(file: FileChange) -> str:
     """How a file is announced."""
     told = f" ({file.status.value})" if file.status is not ChangeStatus.modified else ""
-    moved = f", was {clean(file.old_path)}" if file.old_path not in {None, file.path} else ""
-    return f"== {clean(file.path)}{told}{moved}"
+    moved = f", was {clean_name(file.old_path)}" if file.old_path not in {None, file.path} else ""
+    return f"== {clean_name(file.path)}{told}{moved}"
 
 
-def clean(name: str | None) -> str:
+def clean_name(name: str | None) -> str:
     """A name of a stranger's making, on one line."""
-    return " ".join(visible(name or "").split())[:300]
+    return " ".join(strip_invisible(name or "").split())[:300]
 
 
 def _cost(lines: Sequence[Line]) -> int:
     return sum(estimate(str(line)[:LONGEST_LINE]) + 1 for line in lines)
 
 
-def _laid_out(hunks: Sequence[Hunk], head: Sequence[str] | None, around: int, headers: Collection[int]) -> list[Line]:
+def _lay_out(hunks: Sequence[Hunk], head: Sequence[str] | None, around: int, headers: Collection[int]) -> list[Line]:
     """The lines of the hunks, with context of the file between them, in order."""
     lines: list[Line] = []
     last = 0  # the last head line shown
@@ -187,7 +187,7 @@ def _laid_out(hunks: Sequence[Hunk], head: Sequence[str] | None, around: int, he
         opening = [number for number in headers if last < number < before.start]
         for number in sorted({*opening, *before}):
             last = _add(lines, last, Line(number, " ", head[number - 1] if head else ""))
-        for line in _own(hunk):
+        for line in _list_lines(hunk):
             last = _add(lines, last, line)
         end = start + hunk.new_length
         for number in range(end, min(end + around, following)):
@@ -206,22 +206,22 @@ def _add(lines: list[Line], last: int, line: Line) -> int:
     return line.number
 
 
-def _own(hunk: Hunk) -> Iterator[Line]:
+def _list_lines(hunk: Hunk) -> Iterator[Line]:
     """The lines of a hunk."""
-    for old, new, text in hunk.numbered():
+    for old, new, text in hunk.number_lines():
         if new is None:
             yield Line(None, "-", text)
         else:
             yield Line(new, " " if old is not None else "+", text)
 
 
-def _shortened(hunks: Sequence[Hunk]) -> tuple[list[Hunk], bool]:
+def _shorten_hunks(hunks: Sequence[Hunk]) -> tuple[list[Hunk], bool]:
     """The hunks with only the beginning of each long run of removed lines, and whether that is all of them."""
-    kept = [hunk.model_copy(update={"lines": tuple(_beginnings(hunk.lines))}) for hunk in hunks]
+    kept = [hunk.model_copy(update={"lines": tuple(_keep_beginnings(hunk.lines))}) for hunk in hunks]
     return kept, all(short.lines == hunk.lines for short, hunk in zip(kept, hunks, strict=True))
 
 
-def _beginnings(lines: Sequence[str]) -> Iterator[str]:
+def _keep_beginnings(lines: Sequence[str]) -> Iterator[str]:
     run = 0
     for line in lines:
         run = run + 1 if line.startswith("-") else 0

@@ -48,7 +48,7 @@ assert set(RULES) == set(get_args(RuleName))
 SURE = 0.8  # an error asks for changes, so a model must be surer of it than of a remark
 
 
-def severity(rule: str, claimed: Severity, confidence: float) -> Severity:
+def cap_severity(rule: str, claimed: Severity, confidence: float) -> Severity:
     """How grave a model's finding is: what it claims, within the rule's bound and its own confidence."""
     grave = min(claimed, RULES[rule].highest, key=lambda grade: grade.rank)
     return Severity.warning if grave.rank >= Severity.error.rank and confidence < SURE else grave

@@ -6,11 +6,11 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from agents.llm.ask import Answer, Question
-from agents.prompts import prompt
+from agents.prompts import load_prompt
 from agents.review.model.answers import LEAST_SURE
-from agents.review.model.questions import framed, withheld_lines
-from agents.review.model.rendering import Redact, clean, enclosing, excerpt, safe
-from agents.review.model.rules import severity
+from agents.review.model.questions import find_withheld_lines, frame_data
+from agents.review.model.rendering import Redact, clean_name, excerpt, find_enclosing, render_safely
+from agents.review.model.rules import cap_severity
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 
@@ -35,7 +35,7 @@ class Verdicts(BaseModel):
     verdicts: list[Verdict]
 
 
-def second_look(
+def build_second_look(
     candidates: Sequence[RawFinding],
     change: Change,
     versions: Mapping[str, FileVersions],
@@ -49,21 +49,21 @@ def second_look(
     """
     if not candidates:
         return None
-    shown = [_code(path, candidates, change, versions, found, redact) for path in _paths(candidates)]
+    shown = [_render_code(path, candidates, change, versions, found, redact) for path in _list_paths(candidates)]
     asked = [
-        f"#{number} {clean(finding.where)} {finding.rule}: {finding.message}"
+        f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}"
         for number, finding in enumerate(candidates, 1)
     ]
     content = "\n".join([*shown, "== candidates", *asked])
     return Question(
         key="model second look",
-        instructions=prompt("second_look"),
-        content=framed(content),
+        instructions=load_prompt("second_look"),
+        content=frame_data(content),
         max_output_tokens=500 + 100 * len(candidates),
     )
 
 
-def confirmed(candidates: Sequence[F], answer: Answer) -> tuple[F, ...]:
+def keep_confirmed(candidates: Sequence[F], answer: Answer) -> tuple[F, ...]:
     """The candidates that the second look bears out, as sure as the more doubtful of the two readers.
 
     Without an answer only those the first reader was very sure of.
@@ -72,23 +72,23 @@ def confirmed(candidates: Sequence[F], answer: Answer) -> tuple[F, ...]:
         return tuple(finding for finding in candidates if finding.confidence >= SURE_ENOUGH)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
     return tuple(
-        _doubted(finding, verdict.confidence)
+        _lower_confidence(finding, verdict.confidence)
         for number, finding in enumerate(candidates, 1)
         if (verdict := said.get(number)) is not None and verdict.confirmed and verdict.confidence >= LEAST_SURE
     )
 
 
-def _doubted(finding: F, confidence: float) -> F:
+def _lower_confidence(finding: F, confidence: float) -> F:
     lower = min(finding.confidence, confidence)
-    graded = severity(finding.rule, finding.severity, lower)
+    graded = cap_severity(finding.rule, finding.severity, lower)
     return finding.model_copy(update={"confidence": lower, "severity": graded})
 
 
-def _paths(candidates: Sequence[RawFinding]) -> list[str]:
+def _list_paths(candidates: Sequence[RawFinding]) -> list[str]:
     return list(dict.fromkeys(finding.path for finding in candidates))
 
 
-def _code(
+def _render_code(
     path: str,
     candidates: Sequence[RawFinding],
     change: Change,
@@ -102,7 +102,7 @@ def _code(
     wanted: set[int] = set()
     for finding in candidates:
         if finding.path == path and finding.line is not None:
-            wanted.update(enclosing(head, finding.line))
+            wanted.update(find_enclosing(head, finding.line))
             wanted.update(range(finding.line - _AROUND, (finding.end_line or finding.line) + _AROUND + 1))
-    lines = safe(excerpt(head, wanted, file), withheld_lines(found).get(path, ()), redact)
-    return "\n".join([f"== {clean(path)}", *lines])
+    lines = render_safely(excerpt(head, wanted, file), find_withheld_lines(found).get(path, ()), redact)
+    return "\n".join([f"== {clean_name(path)}", *lines])

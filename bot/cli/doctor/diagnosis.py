@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Condition(Enum):
+class PartState(Enum):
     """How it is with a part."""
 
     well = "well"
@@ -13,7 +13,7 @@ class Condition(Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What was found out about one part.
 
     :param state: what is so, for a person.
@@ -21,21 +21,21 @@ class Finding:
     """
 
     part: str
-    condition: Condition
+    condition: PartState
     state: str
     advice: str = ""
 
 
-def well(part: str, state: str) -> Finding:
+def ok(part: str, state: str) -> Diagnosis:
     """Nothing is to be done."""
-    return Finding(part, Condition.well, state)
+    return Diagnosis(part, PartState.well, state)
 
 
-def note(part: str, state: str, advice: str) -> Finding:
+def warn(part: str, state: str, advice: str) -> Diagnosis:
     """Forge can work, but somebody should know of it."""
-    return Finding(part, Condition.note, state, advice)
+    return Diagnosis(part, PartState.note, state, advice)
 
 
-def broken(part: str, state: str, advice: str) -> Finding:
+def fail(part: str, state: str, advice: str) -> Diagnosis:
     """Forge cannot do its work until it is mended."""
-    return Finding(part, Condition.broken, state, advice)
+    return Diagnosis(part, PartState.broken, state, advice)

@@ -3,16 +3,16 @@
 from collections.abc import AsyncGenerator
 
 from agents.llm.models import LanguageModel, Task, Unusable
-from agents.llm.prices import Dearest
-from agents.llm.probe import tried
-from bot.cli.doctor.diagnosis import Finding, broken, note, well
+from agents.llm.prices import FallbackPrice
+from agents.llm.probe import try_model
+from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.settings import Settings
 from domain.money import FREE, MICRO, Usage
 
-_SOME = 100_000  # tokens; dearer prices of very long questions begin above
+_SAMPLE_TOKENS = 100_000  # tokens; dearer prices of very long questions begin above
 
 
-async def models(settings: Settings, *, ask: bool) -> AsyncGenerator[Finding]:
+async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagnosis]:
     """Each model that is set, once.
 
     :param ask: spend a few tokens to see whether it answers.
@@ -23,34 +23,34 @@ async def models(settings: Settings, *, ask: bool) -> AsyncGenerator[Finding]:
         if named.pop(chosen.names[task], None) is None:
             continue  # one model for both tasks
         is_wanted = bool(settings.model_fields_set & {"strong_model", "fast_model"})
-        yield await _model(chosen.choose(task), is_wanted=is_wanted, ask=ask)
+        yield await _check_model(chosen.choose(task), is_wanted=is_wanted, ask=ask)
     embedding = chosen.embedding
     if isinstance(embedding, Unusable):
-        yield broken("model", embedding.reason, f"{embedding.advice} Or unset FORGE_EMBEDDING_MODEL.")
+        yield fail("model", embedding.reason, f"{embedding.advice} Or unset FORGE_EMBEDDING_MODEL.")
     elif embedding is not None:
-        yield well("model", f"{embedding.name} makes vectors")
+        yield ok("model", f"{embedding.name} makes vectors")
 
 
-async def _model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Finding:
+async def _check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Diagnosis:
     if isinstance(model, Unusable):
         advice = f"{model.advice} Without a model layers 1 and 2 are all there is."
-        return broken("model", model.reason, advice) if is_wanted else note("model", model.reason, advice)
-    state = f"{model.name}, {_price(model)}"
+        return fail("model", model.reason, advice) if is_wanted else warn("model", model.reason, advice)
+    state = f"{model.name}, {_describe_price(model)}"
     if not ask:
-        return well("model", f"{state} (not asked: --ask spends a few tokens)")
-    is_well, said = await tried(model)
+        return ok("model", f"{state} (not asked: --ask spends a few tokens)")
+    is_well, said = await try_model(model)
     if is_well:
-        return well("model", f"{state}, {said}")
-    return broken("model", f"{model.name} cannot be used: {said}", "Check its name and its provider's key.")
+        return ok("model", f"{state}, {said}")
+    return fail("model", f"{model.name} cannot be used: {said}", "Check its name and its provider's key.")
 
 
-def _price(model: LanguageModel) -> str:
-    if isinstance(model.price, Dearest):
+def _describe_price(model: LanguageModel) -> str:
+    if isinstance(model.price, FallbackPrice):
         return (
             "whose price is not known, so it counts as the dearest model of Anthropic (FORGE_MODEL_PRICES says others)"
         )
     if model.price == FREE:
         return "which counts as 0.00 USD"
-    sides = (Usage(input_tokens=_SOME), Usage(output_tokens=_SOME))
-    given, made = (model.price.cost(usage) * 1_000_000 / _SOME / MICRO for usage in sides)
+    sides = (Usage(input_tokens=_SAMPLE_TOKENS), Usage(output_tokens=_SAMPLE_TOKENS))
+    given, made = (model.price.cost(usage) * 1_000_000 / _SAMPLE_TOKENS / MICRO for usage in sides)
     return f"{given:g} USD for a million tokens read, {made:g} written"

@@ -11,20 +11,20 @@ from typing import Any
 
 from domain import globs
 from domain.config.conditions import syntax, types
-from domain.config.conditions.names import ASKED, NAMES, TEXT, Context, Kind, Type, Value, found
+from domain.config.conditions.names import ASKED, NAMES, TEXT, Context, Value, ValueKind, ValueType, find_value
 from domain.config.conditions.syntax import (
     LONGEST,
+    BooleanOperation,
     Comparison,
     ConditionError,
+    ListLiteral,
     Literal,
     Matches,
     Name,
     Node,
     Not,
-    Together,
-    Values,
-    plain,
-    written,
+    unparse,
+    unparse_value,
 )
 from domain.runs.run import Phase
 from domain.verdicts import Reason
@@ -57,10 +57,10 @@ class Condition:
 
         :param context: what is known, by name. A value of another type than the name's counts as not known.
         """
-        judged = _judged(self.tree, context)
+        judged = _evaluate(self.tree, context)
         if judged.held is not None:
             return judged.held, judged.reason
-        missing = sorted(name for name in self.names if found(name, context) is None)
+        missing = sorted(name for name in self.names if find_value(name, context) is None)
         text = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not known yet, so a person is asked"
         return True, Reason(code="condition.unknown", text=text, children=(judged.reason,))
 
@@ -70,7 +70,7 @@ def parse(text: str) -> Condition:
 
     :raises ConditionError: if it is not of the language, names what there is not, or compares what does not compare.
     """
-    tree = syntax.tree(text)
+    tree = syntax.parse(text)
     types.check(tree)
     return Condition(text, tree)
 
@@ -79,12 +79,12 @@ def _names(node: Node) -> Iterator[str]:
     match node:
         case Name(name) | Matches(Name(name)):
             yield name
-        case Comparison(parts) | Together(_, parts):
+        case Comparison(parts) | BooleanOperation(_, parts):
             for part in parts:
                 yield from _names(part)
         case Not(inner):
             yield from _names(inner)
-        case Literal() | Values():
+        case Literal() | ListLiteral():
             pass
 
 
@@ -101,12 +101,12 @@ _ENDINGS = {True: "", False: ": does not hold", None: ": cannot be known yet"}
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Evaluation:
     """What became of a part; ``held`` is None where that cannot be known yet, ``shown`` has the values found."""
 
     held: bool | None
     shown: str
-    parts: "tuple[_Judged, ...]" = ()
+    parts: "tuple[_Evaluation, ...]" = ()
     value: float | None = None
     threshold: float | None = None
 
@@ -121,27 +121,27 @@ class _Judged:
         )
 
 
-def _judged(node: Node, context: Context) -> _Judged:
+def _evaluate(node: Node, context: Context) -> _Evaluation:
     match node:
         case Comparison():
-            return _judged_comparison(node, context)
+            return _evaluate_comparison(node, context)
         case Matches():
-            return _judged_matches(node, context)
+            return _evaluate_matches(node, context)
         case Not(inner):
-            part = _judged(inner, context)
-            shown = f"({part.shown})" if isinstance(inner, Comparison | Together) else part.shown
-            return _Judged(_opposite(part.held), f"not {shown}", (part,))
-        case Together(word, inner):
-            parts = tuple(_judged(part, context) for part in inner)
-            return _Judged(_joined(word, parts), f" {word} ".join(map(_bracketed, parts)), parts)
+            part = _evaluate(inner, context)
+            shown = f"({part.shown})" if isinstance(inner, Comparison | BooleanOperation) else part.shown
+            return _Evaluation(_negate(part.held), f"not {shown}", (part,))
+        case BooleanOperation(word, inner):
+            parts = tuple(_evaluate(part, context) for part in inner)
+            return _Evaluation(_combine(word, parts), f" {word} ".join(map(_parenthesize, parts)), parts)
         case _:
-            value, shown = _operand(node, context)
-            return _Judged(None if value is None else bool(value), shown)
+            value, shown = _evaluate_operand(node, context)
+            return _Evaluation(None if value is None else bool(value), shown)
 
 
-def _joined(word: str, parts: Iterable[_Judged]) -> bool | None:
+def _combine(word: str, parts: Iterable[_Evaluation]) -> bool | None:
     held = [part.held for part in parts]
-    return _all(held) if word == "and" else _opposite(_all(map(_opposite, held)))
+    return _all(held) if word == "and" else _negate(_all(map(_negate, held)))
 
 
 def _all(held: Iterable[bool | None]) -> bool | None:
@@ -150,71 +150,71 @@ def _all(held: Iterable[bool | None]) -> bool | None:
     return False if False in seen else None if None in seen else True
 
 
-def _opposite(held: bool | None) -> bool | None:
+def _negate(held: bool | None) -> bool | None:
     return None if held is None else not held
 
 
-def _bracketed(part: _Judged) -> str:
+def _parenthesize(part: _Evaluation) -> str:
     return f"({part.shown})" if len(part.parts) > 1 else part.shown
 
 
-def _judged_comparison(node: Comparison, context: Context) -> _Judged:
-    values, shown = zip(*(_operand(part, context) for part in node.operands), strict=True)
+def _evaluate_comparison(node: Comparison, context: Context) -> _Evaluation:
+    values, shown = zip(*(_evaluate_operand(part, context) for part in node.operands), strict=True)
     steps = zip(types.pairs(node), values, values[1:], strict=False)
-    held = _all([_compared(pair, one, other) for pair, one, other in steps])
+    held = _all([_compare(pair, one, other) for pair, one, other in steps])
     said = shown[0] + "".join(f" {sign} {part}" for sign, part in zip(node.operators, shown[1:], strict=True))
     measured = map(_as_float, values) if len(values) == 2 else (None, None)
-    return _Judged(held, said, (), *measured)
+    return _Evaluation(held, said, (), *measured)
 
 
-def _compared(pair: tuple[Node, str, Node], one: Value | None, other: Value | None) -> bool | None:
+def _compare(pair: tuple[Node, str, Node], one: Value | None, other: Value | None) -> bool | None:
     left, sign, right = pair
     if one is None or other is None:
         return None
     if isinstance(other, tuple):
-        wanted = types.type_of(left) if isinstance(right, Values) else TEXT
-        inside = _key(one, wanted) in [_key(item, wanted) for item in other]
+        wanted = types.type_of(left) if isinstance(right, ListLiteral) else TEXT
+        inside = _comparison_key(one, wanted) in [_comparison_key(item, wanted) for item in other]
         return inside is (sign == "in")
-    wanted = types.common(left, right)
-    return _ORDER[sign](_key(one, wanted), _key(other, wanted))
+    wanted = types.common_type(left, right)
+    return _ORDER[sign](_comparison_key(one, wanted), _comparison_key(other, wanted))
 
 
-def _operand(node: Node, context: Context) -> tuple[Value | None, str]:
+def _evaluate_operand(node: Node, context: Context) -> tuple[Value | None, str]:
     """The value of a part of a comparison, and the part with it."""
     match node:
         case Literal(value):
-            return value, plain(value)
-        case Values(items):
-            return tuple(item.value for item in items), written(node)
+            return value, unparse_value(value)
+        case ListLiteral(items):
+            return tuple(item.value for item in items), unparse(node)
         case Name(name):
-            value = found(name, context)
-            return value, f"{name} ({_found(value)})"
+            value = find_value(name, context)
+            return value, f"{name} ({_show_value(value)})"
         case _:
-            judged = _judged(node, context)
+            judged = _evaluate(node, context)
             return judged.held, f"({judged.shown})"
 
 
-def _key(value: object, wanted: Type) -> object:
+def _comparison_key(value: object, wanted: ValueType) -> object:
     """What is compared: the rank of a level, a login without its case."""
     if wanted.ordered:
         return wanted.choices.index(str(value))
-    return str(value).removeprefix("@").casefold() if wanted.kind is Kind.login else value
+    return str(value).removeprefix("@").casefold() if wanted.kind is ValueKind.login else value
 
 
-def _judged_matches(node: Matches, context: Context) -> _Judged:
-    paths = found(node.name.name, context)
+def _evaluate_matches(node: Matches, context: Context) -> _Evaluation:
+    paths = find_value(node.name.name, context)
     if not isinstance(paths, tuple):
-        return _Judged(None, f"{written(node)} ({_found(None)})")
+        return _Evaluation(None, f"{unparse(node)} ({_show_value(None)})")
     hits = [path for path in paths if globs.matches(str(path), node.patterns)]
     more = f" and {len(hits) - 1} more" if len(hits) > 1 else ""
-    return _Judged(bool(hits), f"{written(node)} ({plain(hits[0]) + more if hits else 'none'})")
+    return _Evaluation(bool(hits), f"{unparse(node)} ({unparse_value(hits[0]) + more if hits else 'none'})")
 
 
-def _found(value: Value | None) -> str:
+def _show_value(value: Value | None) -> str:
     """A value as it is shown beside its name."""
     if isinstance(value, tuple):
         return f"{len(value)} of them"
-    return "not known yet" if value is None else plain(value)
+    return "not known yet" if value is None else unparse_value(value)
 
 
 def _as_float(value: Value | None) -> float | None:

@@ -15,7 +15,7 @@ Context = Mapping[str, object]
 """What is known at a moment, by name; a name that is missing, or None, is not known yet."""
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """What sort of value something is; the text is for people."""
 
     number = "a number"
@@ -26,20 +26,20 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Type:
+class ValueType:
     """The type of a value.
 
     :param choices: the only values of a text; none: any.
     :param ordered: the choices rise from first to last.
     """
 
-    kind: Kind
+    kind: ValueKind
     choices: tuple[str, ...] = ()
     ordered: bool = False
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownName:
     """A name that a condition may use.
 
     :param about: what it stands for, one sentence.
@@ -47,7 +47,7 @@ class Known:
     """
 
     name: str
-    type: Type
+    type: ValueType
     about: str
     is_measured: bool = True
 
@@ -69,57 +69,57 @@ _KNOWN_IN: Mapping[str, frozenset[Phase]] = {
 }
 """By the part of a name before the dot."""
 
-NUMBER, TEXT, LOGIN, FLAG, TEXTS = (Type(kind) for kind in Kind)
-LEVEL = Type(Kind.text, tuple(RiskLevel), ordered=True)
-DECISION = Type(Kind.text, tuple(Decision))
-TRIGGER = Type(Kind.text, tuple(Trigger))
+NUMBER, TEXT, LOGIN, FLAG, TEXTS = (ValueType(kind) for kind in ValueKind)
+LEVEL = ValueType(ValueKind.text, tuple(RiskLevel), ordered=True)
+DECISION = ValueType(ValueKind.text, tuple(Decision))
+TRIGGER = ValueType(ValueKind.text, tuple(Trigger))
 
 _KNOWN = (
-    Known("review.lines_changed", NUMBER, "Added and deleted lines of the files that are looked at."),
-    Known("review.files_changed", NUMBER, "Changed files."),
-    Known("review.paths", TEXTS, "The paths of the changed files; of a renamed file both."),
-    Known("review.risk", NUMBER, "The risk score, from 0 to 100."),
-    Known("review.risk_level", LEVEL, "The risk level."),
-    Known("review.findings", NUMBER, "Findings of any severity."),
-    Known("review.critical", NUMBER, "Findings of severity critical."),
-    Known("review.errors", NUMBER, "Findings of severity error."),
-    Known("review.warnings", NUMBER, "Findings of severity warning."),
-    Known("review.not_looked_at", NUMBER, "Changed files that matter and were not looked at."),
-    Known("review.rules", TEXTS, "The rules of the findings, such as `ruff/F821`, each once."),
-    Known("review.categories", TEXTS, "The categories of the findings, such as `security`, each once."),
-    Known("review.decision", DECISION, "What the review decided."),
-    Known("review.from_fork", FLAG, "Whether the head is in a fork."),
-    Known("review.first_time", FLAG, "Whether it is the author's first contribution here."),
-    Known("review.author", LOGIN, "Who opened the pull request."),
-    Known("review.base", TEXT, "The branch it is to be merged into."),
-    Known("plan.risk_level", LEVEL, "The risk level of the plan."),
-    Known("plan.tasks", NUMBER, "Tasks of the plan."),
-    Known("testing.failed", NUMBER, "Tests that failed."),
-    Known(
+    KnownName("review.lines_changed", NUMBER, "Added and deleted lines of the files that are looked at."),
+    KnownName("review.files_changed", NUMBER, "Changed files."),
+    KnownName("review.paths", TEXTS, "The paths of the changed files; of a renamed file both."),
+    KnownName("review.risk", NUMBER, "The risk score, from 0 to 100."),
+    KnownName("review.risk_level", LEVEL, "The risk level."),
+    KnownName("review.findings", NUMBER, "Findings of any severity."),
+    KnownName("review.critical", NUMBER, "Findings of severity critical."),
+    KnownName("review.errors", NUMBER, "Findings of severity error."),
+    KnownName("review.warnings", NUMBER, "Findings of severity warning."),
+    KnownName("review.not_looked_at", NUMBER, "Changed files that matter and were not looked at."),
+    KnownName("review.rules", TEXTS, "The rules of the findings, such as `ruff/F821`, each once."),
+    KnownName("review.categories", TEXTS, "The categories of the findings, such as `security`, each once."),
+    KnownName("review.decision", DECISION, "What the review decided."),
+    KnownName("review.from_fork", FLAG, "Whether the head is in a fork."),
+    KnownName("review.first_time", FLAG, "Whether it is the author's first contribution here."),
+    KnownName("review.author", LOGIN, "Who opened the pull request."),
+    KnownName("review.base", TEXT, "The branch it is to be merged into."),
+    KnownName("plan.risk_level", LEVEL, "The risk level of the plan."),
+    KnownName("plan.tasks", NUMBER, "Tasks of the plan."),
+    KnownName("testing.failed", NUMBER, "Tests that failed."),
+    KnownName(
         "testing.coverage_delta",
         NUMBER,
         "Change of the coverage, in percentage points. Not measured yet, so no condition can name it.",
         is_measured=False,
     ),
-    Known("deployment.environment", TEXT, "The environment that is deployed to."),
-    Known("run.cost", NUMBER, "What the run has cost so far, in USD."),
-    Known("run.trigger", TRIGGER, "What asked for the run."),
+    KnownName("deployment.environment", TEXT, "The environment that is deployed to."),
+    KnownName("run.cost", NUMBER, "What the run has cost so far, in USD."),
+    KnownName("run.trigger", TRIGGER, "What asked for the run."),
 )
-NAMES: Mapping[str, Known] = {known.name: known for known in _KNOWN}
+NAMES: Mapping[str, KnownName] = {known.name: known for known in _KNOWN}
 """The whole vocabulary."""
 
 
-def found(name: str, context: Context) -> Value | None:
+def find_value(name: str, context: Context) -> Value | None:
     """What a name stands for at this moment; None if that is not known, or is no value of its type."""
     value = context.get(name)
     match NAMES[name].type.kind:
-        case Kind.flag:
+        case ValueKind.flag:
             return value if isinstance(value, bool) else None
-        case Kind.number:
+        case ValueKind.number:
             return _number(value)
-        case Kind.texts:
+        case ValueKind.texts:
             return _texts(value)
-        case Kind.text | Kind.login:
+        case ValueKind.text | ValueKind.login:
             return _text(value, NAMES[name].type.choices)
 
 

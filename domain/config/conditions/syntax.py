@@ -23,9 +23,9 @@ from domain.config.conditions.names import Scalar
 
 LONGEST = 300
 """Characters of a condition."""
-DEEPEST = 10
+MAX_DEPTH = 10
 """Parentheses and ``not`` within each other."""
-MOST_STARS = 20
+MAX_WILDCARDS = 20
 """Wildcards ``*`` and ``**`` in all patterns together: matching takes time in proportion to them."""
 
 LANGUAGE = (
@@ -59,7 +59,7 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Values:
+class ListLiteral:
     """A list of literals, at least one."""
 
     items: tuple[Literal, ...]
@@ -94,72 +94,72 @@ class Not:
 
 
 @dataclass(frozen=True)
-class Together:
+class BooleanOperation:
     """Parts that ``and`` or ``or`` joins, at least two."""
 
     word: str
     parts: "tuple[Node, ...]"
 
 
-Node = Literal | Values | Name | Matches | Comparison | Not | Together
+Node = Literal | ListLiteral | Name | Matches | Comparison | Not | BooleanOperation
 
 
-def tree(text: str) -> Node:
+def parse(text: str) -> Node:
     """The tree of a condition.
 
     :raises ConditionError: if the text is not of the grammar, is empty, too long or too deep.
     """
-    _bounded(text)
-    reader = _Reader(text)
+    _check_size(text)
+    reader = _TokenParser(text)
     if reader.next.text == "":
         raise ConditionError("is empty")
     node = reader.condition()
     return node if reader.next.text == "" else reader.refuse()
 
 
-def _bounded(text: str) -> None:
+def _check_size(text: str) -> None:
     if len(text) > LONGEST:
         raise ConditionError(f"has {len(text)} characters", f"at most {LONGEST}")
     stars = text.replace("**", "*").count("*")
-    if stars > MOST_STARS:
-        raise ConditionError(f"has {stars} wildcards", f"at most {MOST_STARS} `*` and `**` in all patterns together")
+    if stars > MAX_WILDCARDS:
+        raise ConditionError(f"has {stars} wildcards", f"at most {MAX_WILDCARDS} `*` and `**` in all patterns together")
 
 
-def written(node: Node) -> str:
+def unparse(node: Node) -> str:
     """A part of a condition as it can be written."""
     match node:
         case Literal(value):
-            return plain(value)
-        case Values(items):
-            return f"[{', '.join(plain(item.value) for item in items)}]"
+            return unparse_value(value)
+        case ListLiteral(items):
+            return f"[{', '.join(unparse_value(item.value) for item in items)}]"
         case Name(name):
             return name
         case Matches(name, patterns):
-            return f"matches({', '.join([name.name, *map(plain, patterns)])})"
+            return f"matches({', '.join([name.name, *map(unparse_value, patterns)])})"
         case Comparison(operands, operators):
-            first, *rest = map(_bracketed, operands)
+            first, *rest = map(_parenthesize, operands)
             return first + "".join(f" {sign} {part}" for sign, part in zip(operators, rest, strict=True))
         case Not(inner):
-            return f"not {_bracketed(inner)}"
-        case Together(word, parts):
-            return f" {word} ".join(map(_bracketed, parts))
+            return f"not {_parenthesize(inner)}"
+        case BooleanOperation(word, parts):
+            return f" {word} ".join(map(_parenthesize, parts))
 
 
-def plain(value: Scalar) -> str:
+def unparse_value(value: Scalar) -> str:
     """A value as it can be written, on one line and short."""
     if isinstance(value, str):
         return json.dumps(value if len(value) <= 60 else value[:59] + "…", ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else f"{value:.15g}"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Text of a condition as inline code, on one line and short."""
     flat = " ".join(text.split()).replace("`", "'")
     return f"`{flat[:40]}{'…' if len(flat) > 40 else ''}`"
 
 
-def _bracketed(node: Node) -> str:
-    return f"({written(node)})" if isinstance(node, Together | Comparison | Not) else written(node)
+def _parenthesize(node: Node) -> str:
+    return f"({unparse(node)})" if isinstance(node, BooleanOperation | Comparison | Not) else unparse(node)
 
 
 class _Token(NamedTuple):
@@ -178,7 +178,7 @@ _TOKEN = re.compile(
 )
 _COMPARE = {"<", "<=", ">", ">=", "==", "!=", "in"}
 _WORDS = {"and", "or", "not", "in", "matches"}
-_CUSTOMARY = {"&&": "and", "||": "or", "!": "not", "=": "==", "<>": "!="} | {
+_FOREIGN_SPELLINGS = {"&&": "and", "||": "or", "!": "not", "=": "==", "<>": "!="} | {
     written: word for word in ("and", "or", "not", "in", "true", "false") for written in (word.upper(), word.title())
 }
 """What other languages write, with what is written here."""
@@ -189,7 +189,7 @@ def _tokens(text: str) -> list[_Token]:
     return [*found, _Token(None, "", len(text))]
 
 
-class _Reader:
+class _TokenParser:
     """Reads tokens from left to right; each method takes those of the rule it is named after."""
 
     def __init__(self, text: str) -> None:
@@ -201,24 +201,24 @@ class _Reader:
         return self._tokens[0]
 
     def condition(self) -> Node:
-        return self._joined("or", lambda: self._joined("and", self._negation))
+        return self._operation("or", lambda: self._operation("and", self._negation))
 
     def refuse(self, allowed: str = LANGUAGE) -> NoReturn:
         """Says where it cannot be read."""
         token = self.next
         if token.text == "":
             raise ConditionError("ends too early", allowed)
-        what = f"cannot be read at character {token.start + 1}, {quoted(token.text)}"
-        raise ConditionError(what, allowed, _CUSTOMARY.get(token.text, ""))
+        what = f"cannot be read at character {token.start + 1}, {quote(token.text)}"
+        raise ConditionError(what, allowed, _FOREIGN_SPELLINGS.get(token.text, ""))
 
-    def _joined(self, word: str, part: Callable[[], Node]) -> Node:
+    def _operation(self, word: str, part: Callable[[], Node]) -> Node:
         parts = [part()]
-        while self._took(word):
+        while self._accept(word):
             parts.append(part())
-        return parts[0] if len(parts) == 1 else Together(word, tuple(parts))
+        return parts[0] if len(parts) == 1 else BooleanOperation(word, tuple(parts))
 
     def _negation(self) -> Node:
-        return Not(self._deeper(self._negation)) if self._took("not") else self._comparison()
+        return Not(self._nest(self._negation)) if self._accept("not") else self._comparison()
 
     def _comparison(self) -> Node:
         operands, operators = [self._operand()], list[str]()
@@ -235,28 +235,28 @@ class _Reader:
         return self._take().text if self.next.text in _COMPARE else None
 
     def _operand(self) -> Node:
-        if self._took("("):
-            inner = self._deeper(self.condition)
+        if self._accept("("):
+            inner = self._nest(self.condition)
             self._expect(")", "a closing parenthesis")
             return inner
-        if self._took("["):
+        if self._accept("["):
             return self._list()
-        if self._took("matches"):
+        if self._accept("matches"):
             return self._matches()
         return self._name() if self._is_name() else self._literal()
 
-    def _list(self) -> Values:
+    def _list(self) -> ListLiteral:
         items = [self._literal()]
-        while self._took(","):
+        while self._accept(","):
             items.append(self._literal())
         self._expect("]", "a comma, or a closing bracket")
-        return Values(tuple(items))
+        return ListLiteral(tuple(items))
 
     def _matches(self) -> Matches:
         self._expect("(", usage := '`matches(review.paths, "db/**", "*.sql")`')
         name = self._name() if self._is_name() else self.refuse(usage)
         patterns: list[str] = []
-        while self._took(","):
+        while self._accept(","):
             patterns.append(self._take().text[1:-1] if self.next.kind == "text" else self.refuse(usage))
         self._expect(")", usage)
         return Matches(name, tuple(patterns)) if patterns else self._lacks_patterns(usage)
@@ -278,24 +278,24 @@ class _Reader:
         return Name(self._take().text)
 
     def _is_name(self) -> bool:
-        return self.next.kind == "name" and self.next.text not in _WORDS | {"true", "false"} | set(_CUSTOMARY)
+        return self.next.kind == "name" and self.next.text not in _WORDS | {"true", "false"} | set(_FOREIGN_SPELLINGS)
 
-    def _deeper(self, read: Callable[[], Node]) -> Node:
+    def _nest(self, read: Callable[[], Node]) -> Node:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise ConditionError("is nested too deep", f"at most {DEEPEST} parentheses and `not` within each other")
+        if self._depth > MAX_DEPTH:
+            raise ConditionError("is nested too deep", f"at most {MAX_DEPTH} parentheses and `not` within each other")
         node = read()
         self._depth -= 1
         return node
 
-    def _took(self, text: str) -> bool:
+    def _accept(self, text: str) -> bool:
         is_next = self.next.text == text
         if is_next:
             self._take()
         return is_next
 
     def _expect(self, text: str, allowed: str) -> None:
-        if not self._took(text):
+        if not self._accept(text):
             self.refuse(allowed)
 
     def _take(self) -> _Token:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from simulator.state import PullRequest, ReviewComment
 from tests.bench.learning.replay import SEQUENCES, Change
-from tests.databases import drop, fresh
-from tests.stories.driver import Story, story
+from tests.databases import create_database, drop_database
+from tests.stories.driver import Story, open_story
 
 ON, OFF = "memory: {enabled: true}\n", "memory: {enabled: false}\n"
 
@@ -30,7 +30,7 @@ async def test_replay(tmp_path: Path) -> None:
     print(f"\n\n{'':34}{'false positives':>28}{'true positives':>17}")
     for name, changes in SEQUENCES.items():
         found = {
-            word: await _replayed(tmp_path / f"{name.split('/')[1]}-{word}", name, changes, text)
+            word: await _replay(tmp_path / f"{name.split('/')[1]}-{word}", name, changes, text)
             for word, text in (("off", OFF), ("on", ON))
         }
         for word, raised in found.items():
@@ -43,32 +43,32 @@ async def test_replay(tmp_path: Path) -> None:
         assert on.true == off.true
 
 
-async def _replayed(folder: Path, name: str, changes: Sequence[Change], settings: str) -> Raised:
+async def _replay(folder: Path, name: str, changes: Sequence[Change], settings: str) -> Raised:
     folder.mkdir()
-    url = fresh("sqlite", folder)
+    url = create_database("sqlite", folder)
     raised = Raised([], [], sum(len(change.right) for change in changes))
-    async with story(url, folder) as told:
+    async with open_story(url, folder) as told:
         repository, alice = told.repository({"README.md": "# Here\n", ".github/forge.yml": settings}, name)
         carol = told.github.user("carol")
         told.github.grant(repository, carol, "write")
         for number, change in enumerate(changes):
             await alice.push(repository, f"change-{number}", dict(change.files), base="main")
             pull = await alice.open_pull_request(repository, f"change-{number}")
-            await told.rest()
-            wrong, right = _judged(told, pull, change)
+            await told.settle()
+            wrong, right = _judge(told, pull, change)
             raised.false.append(len(wrong))
             raised.true.append(len(right))
             for comment in wrong:
                 await carol.reply(comment, "/forge dismiss that is how we do it in this folder")
-                await told.rest()
+                await told.settle()
                 told.thread_answers(pull, comment)
             told.questions(pull)
             told.clock.move(hours=2)
-    drop(url)
+    drop_database(url)
     return raised
 
 
-def _judged(told: Story, pull: PullRequest, change: Change) -> tuple[list[ReviewComment], list[ReviewComment]]:
+def _judge(told: Story, pull: PullRequest, change: Change) -> tuple[list[ReviewComment], list[ReviewComment]]:
     """The comments on findings that are wrong here, and those on findings that are right."""
     wrong: list[ReviewComment] = []
     right: list[ReviewComment] = []

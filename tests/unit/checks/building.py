@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Mapping
 
-from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, Hunk, Touched
+from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, Hunk, TouchedFile
 
 Versions = Mapping[str, tuple[str | bytes | None, str | bytes | None]]
 
@@ -47,7 +47,7 @@ def change_of(files: Versions) -> tuple[Change, dict[str, FileVersions]]:
         total_files=len(changes),
         additions=0,
         deletions=0,
-        touched=tuple(Touched(path=path, is_gone=head is None) for path, (_, head) in files.items()),
+        touched=tuple(TouchedFile(path=path, is_gone=head is None) for path, (_, head) in files.items()),
     )
     contents = {path: FileVersions(base=_bytes(base), head=_bytes(head)) for path, (base, head) in files.items()}
     return change, contents

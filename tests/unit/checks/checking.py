@@ -8,7 +8,7 @@ from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
 
 
-async def checked(toolbox: Toolbox, files: Versions, **given: object) -> CheckResult:
+async def check_files(toolbox: Toolbox, files: Versions, **given: object) -> CheckResult:
     change, versions = change_of(files)
     settings: dict[str, Any] = {"project": {}, "linters": (), "dependencies": None, **given}
     return await run_checks(change, versions, toolbox=toolbox, **settings)

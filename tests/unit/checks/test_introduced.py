@@ -4,14 +4,14 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.review.checks.baseline import introduced
+from agents.review.checks.baseline import find_introduced
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import file_change
 
 LINES = st.lists(st.sampled_from(["bad()", "  bad()", "worse()", "fine()", "", "other"]), max_size=25)
 
 
-def linted(lines: list[str]) -> list[RawFinding]:
+def run_linter(lines: list[str]) -> list[RawFinding]:
     """A linter that reports every line with "bad" or "worse"."""
     return [finding(line, text.strip()) for line, text in enumerate(lines, 1) if text.strip() in ("bad()", "worse()")]
 
@@ -30,10 +30,10 @@ def finding(line: int | None, said: str, rule: str = "t/1") -> RawFinding:
 
 
 def new(base: list[str], head: list[str], before: list[RawFinding] | None = None, now: list[RawFinding] | None = None):
-    return introduced(
+    return find_introduced(
         file_change("a", "\n".join(base), "\n".join(head)),
-        linted(head) if now is None else now,
-        linted(base) if before is None else before,
+        run_linter(head) if now is None else now,
+        run_linter(base) if before is None else before,
         head_lines=head,
         base_lines=base,
     )
@@ -63,7 +63,7 @@ def test_moving_lines_introduces_nothing(lines: list[str], order: Random) -> Non
 @settings(deadline=None)
 @given(LINES, LINES)
 def test_exactly_the_surplus_is_new(base: list[str], head: list[str]) -> None:
-    surplus = Counter(f.message for f in linted(head)) - Counter(f.message for f in linted(base))
+    surplus = Counter(f.message for f in run_linter(head)) - Counter(f.message for f in run_linter(base))
     assert Counter(f.message for f in new(base, head)) == surplus
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
-from agents.review.checks.limits import PER_FILE, PER_REVIEW, PER_TOOL, most_weighty
+from agents.review.checks.limits import PER_FILE, PER_REVIEW, PER_TOOL, limit_findings
 from agents.toolbox import Toolbox
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Decision, LayerReport, Risk, RiskLevel
 from safety.review_decision import decide
-from tests.unit.checks.checking import checked
+from tests.unit.checks.checking import check_files
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())
 
@@ -32,29 +32,29 @@ def some(number: int, tool: str = "ruff", path: str = "a.py", severity: Severity
 
 
 def test_few_are_all_kept() -> None:
-    kept, cut = most_weighty(some(PER_FILE))
+    kept, cut = limit_findings(some(PER_FILE))
     assert (len(kept), sum(cut.values())) == (PER_FILE, 0)
 
 
 def test_one_file_does_not_push_out_another() -> None:
-    kept, cut = most_weighty([*some(PER_FILE + 50), *some(3, path="b.py")])
+    kept, cut = limit_findings([*some(PER_FILE + 50), *some(3, path="b.py")])
     assert (len(kept), cut[Layer.static]) == (PER_FILE + 3, 50)
 
 
 def test_one_tool_does_not_push_out_another() -> None:
     flood = [each for path in "abcdef" for each in some(PER_FILE, path=path)]
-    kept, cut = most_weighty([*flood, *some(5, tool="bandit", severity=Severity.warning)])
+    kept, cut = limit_findings([*flood, *some(5, tool="bandit", severity=Severity.warning)])
     assert (len(kept), cut[Layer.static], cut[Layer.security]) == (PER_TOOL + 5, 6 * PER_FILE - PER_TOOL, 0)
 
 
 def test_a_review_has_an_end() -> None:
-    kept, cut = most_weighty([each for tool in ("ruff", "bandit", "z") for p in "abc" for each in some(100, tool, p)])
+    kept, cut = limit_findings([each for tool in ("ruff", "bandit", "z") for p in "abc" for each in some(100, tool, p)])
     assert (len(kept), sum(cut.values())) == (PER_REVIEW, 400)
 
 
 @pytest.mark.parametrize(("severity", "counted"), [(Severity.info, 0), (Severity.warning, 7)])
 def test_only_what_is_weighed_counts_as_left_out(severity: Severity, counted: int) -> None:
-    assert most_weighty(some(PER_FILE + 7, severity=severity))[1][Layer.static] == counted
+    assert limit_findings(some(PER_FILE + 7, severity=severity))[1][Layer.static] == counted
 
 
 @pytest.mark.parametrize(("cut", "decision"), [(0, Decision.approve), (1, Decision.require_human)])
@@ -69,9 +69,9 @@ async def test_t_r14_what_a_flood_kept_a_tool_from_was_not_read(toolbox: Toolbox
     """Else source that nobody came to would count as read, and could be approved (T-R13)."""
     undefined = "aaa,bbb,ccc,ddd,eee,fff,ggg,hhh\n" * 12_500
     unsafe = "import pickle\n" + "pickle.loads(b'')\n" * (MOST_TAKEN_IN // 2)
-    few = await checked(toolbox, {"a.py": (None, "a = 1\n"), "z.py": (None, "z = 1\n")})
-    many = await checked(toolbox, {"a.py": (None, undefined), "z.py": (None, "z = 1\n")})
-    worse = await checked(
+    few = await check_files(toolbox, {"a.py": (None, "a = 1\n"), "z.py": (None, "z = 1\n")})
+    many = await check_files(toolbox, {"a.py": (None, undefined), "z.py": (None, "z = 1\n")})
+    worse = await check_files(
         toolbox,
         {**{f"{name}.py": (None, unsafe) for name in "abc"}, "y.py": (None, "y = ("), "z.py": (None, "z = 1\n")},
     )
@@ -86,7 +86,7 @@ async def test_t_r14_what_a_flood_kept_a_tool_from_was_not_read(toolbox: Toolbox
 @pytest.mark.asyncio(loop_scope="session")
 async def test_t_r13_what_ruff_cannot_decode_it_did_not_read(toolbox: Toolbox) -> None:
     source = "# -*- coding: latin-1 -*-\nx = 1  # \xe9\n".encode("latin-1")
-    result = await checked(toolbox, {"a.py": (None, source), "b.py": (None, "b = 1\n")})
+    result = await check_files(toolbox, {"a.py": (None, source), "b.py": (None, "b = 1\n")})
     assert result.read_by == {"a.py": ("bandit",), "b.py": ("ruff", "bandit")}
 
 
@@ -112,7 +112,7 @@ async def test_t_r13_what_python_reads_as_another_program_was_not_read(
 ) -> None:
     """In UTF-7 the comment ends: `+AAo-` is a line feed, and Python runs what follows."""
     source = f"{first}\n# harmless +AAo-print(1)\nx = 1\n".encode()
-    result = await checked(toolbox, {"a.py": (None, source)})
+    result = await check_files(toolbox, {"a.py": (None, source)})
     assert result.read_by == ({"a.py": ("ruff", "bandit")} if is_read else {})
     assert ("another encoding than UTF-8, or saying so: a.py." in (result.layers[0].note or "")) is not is_read
 
@@ -121,10 +121,12 @@ async def test_t_r13_what_python_reads_as_another_program_was_not_read(
 async def test_t_r13_what_nobody_could_parse_nobody_read(toolbox: Toolbox) -> None:
     """Nor is it passed over in silence where the syntax error was there before and is thus no finding."""
     old = "def f(:\n    pass\n\n\nx = 1\n"
-    result = await checked(toolbox, {"a.py": (old, old + "import os; os.system(input())\n"), "b.py": (None, "b = 1\n")})
+    result = await check_files(
+        toolbox, {"a.py": (old, old + "import os; os.system(input())\n"), "b.py": (None, "b = 1\n")}
+    )
     assert (result.findings, result.read_by) == ((), {"b.py": ("ruff", "bandit")})
     problems = {tool.tool: tool.problem for layer in result.layers for tool in layer.tools}
     assert problems["bandit"] == "bandit could not parse a.py."
-    fresh = await checked(toolbox, {"a.py": (None, old)})
+    fresh = await check_files(toolbox, {"a.py": (None, old)})
     assert ([each.rule for each in fresh.findings], fresh.read_by) == (["ruff/invalid-syntax"], {})
     assert all(tool.problem is None for layer in fresh.layers for tool in layer.tools)

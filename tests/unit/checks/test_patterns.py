@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.review.checks.patterns import BY_RULE, TABLE, Kind, kind_of, scan
+from agents.review.checks.patterns import BY_RULE, TABLE, Kind, detect_kind, scan
 
 BAD = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.bad]
 GOOD = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.good]
@@ -45,4 +45,4 @@ def test_line_of_a_match_behind_continuations() -> None:
     ],
 )
 def test_kind_of_file(path: str, head: bytes, kind: Kind | None) -> None:
-    assert kind_of(path, head) == kind
+    assert detect_kind(path, head) == kind

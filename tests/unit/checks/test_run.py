@@ -14,15 +14,15 @@ from domain.github.dependencies import DependencyChange, Vulnerability
 from domain.review.findings import Finding, Fix, Severity
 from safety.containment import Origin
 from tests.unit.checks.building import Versions
-from tests.unit.checks.checking import checked, sarif
+from tests.unit.checks.checking import check_files, sarif
 from workspace.sandbox.sandbox import Sandbox
-from workspace.transient_commits import Passing
+from workspace.transient_commits import TransientFile
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def found(toolbox: Toolbox, files: Versions, **given: object) -> dict[str, Finding]:
-    result = await checked(toolbox, files, **given)
+async def find_by_rule(toolbox: Toolbox, files: Versions, **given: object) -> dict[str, Finding]:
+    result = await check_files(toolbox, files, **given)
     assert not [tool.problem for layer in result.layers for tool in layer.tools if tool.problem]
     return {finding.rule: finding for finding in result.findings}
 
@@ -33,19 +33,21 @@ BASE = "import os\n\n\ndef cwd():\n    return os.getcwd()\n"
 async def test_only_what_the_change_introduced(toolbox: Toolbox) -> None:
     old = "import re\nimport subprocess\n\n\ndef run(c):\n    return subprocess.run(c, shell=True)\n"
     new = "import sys\n" + old + "\n\ndef more(c):\n    return subprocess.run(c, shell=True, check=True)\n"
-    result = await checked(toolbox, {"a.py": (old, new)})
+    result = await check_files(toolbox, {"a.py": (old, new)})
     assert [(f.rule, f.line) for f in result.findings] == [("bandit/B602", 11), ("ruff/F401", 1)]
 
 
 async def test_an_import_that_lost_its_use_is_new(toolbox: Toolbox) -> None:
-    rules = await found(toolbox, {"a.py": (BASE, BASE.replace("os.getcwd()", "'/'"))})
+    rules = await find_by_rule(toolbox, {"a.py": (BASE, BASE.replace("os.getcwd()", "'/'"))})
     assert rules["ruff/F401"].line == 1
     assert rules["ruff/F401"].fix == Fix(start_line=1, end_line=1, replacement="")
     assert rules["ruff/F401"].severity is Severity.warning
 
 
 async def test_errors_ask_for_changes(toolbox: Toolbox) -> None:
-    rules = await found(toolbox, {"a.py": (None, "def f():\n    return undefined\n"), "b.py": (None, "def f(:\n  x\n")})
+    rules = await find_by_rule(
+        toolbox, {"a.py": (None, "def f():\n    return undefined\n"), "b.py": (None, "def f(:\n  x\n")}
+    )
     assert rules["ruff/F821"].severity is Severity.error
     assert rules["ruff/invalid-syntax"].severity is Severity.error
     assert "undefined" in rules["ruff/F821"].message
@@ -54,42 +56,42 @@ async def test_errors_ask_for_changes(toolbox: Toolbox) -> None:
 async def test_no_taste_unasked(toolbox: Toolbox) -> None:
     tasteless = "import os, sys\nl = 1\nif l == True: print(f'x' , os,sys)\n" + "x = 1;" + "# " + "y" * 200 + "\n"
     tasteless += "try:\n    pass\nexcept:\n    raise\nassert l\nimport random\nrandom.random()\n"
-    assert await found(toolbox, {"a.py": (None, tasteless)}) == {}
+    assert await find_by_rule(toolbox, {"a.py": (None, tasteless)}) == {}
 
 
 async def test_what_another_linter_was_told_is_not_said_again(toolbox: Toolbox) -> None:
     text = "def f():\n    try:\n        g()\n    finally:\n        return 1{}\n\n\ndef g():\n    return None\n"
-    assert "ruff/B012" in await found(toolbox, {"a.py": (None, text.format(""))}, origin=Origin.member)
+    assert "ruff/B012" in await find_by_rule(toolbox, {"a.py": (None, text.format(""))}, origin=Origin.member)
     told: Versions = {"a.py": (None, text.format("  # pylint: disable=return-in-finally"))}
-    assert await found(toolbox, told, origin=Origin.member) == {}
+    assert await find_by_rule(toolbox, told, origin=Origin.member) == {}
     silenced = "def f():\n    return missing  # pylint: disable=undefined-variable\n"
-    assert "ruff/F821" in await found(toolbox, {"a.py": (None, silenced)}, origin=Origin.member)
+    assert "ruff/F821" in await find_by_rule(toolbox, {"a.py": (None, silenced)}, origin=Origin.member)
 
 
 async def test_a_bare_raise_may_be_for_the_handler_that_calls(toolbox: Toolbox) -> None:
     text = "import sys\n\n\ndef again(error):\n    if error is sys.exc_info()[1]:\n        raise\n    raise error\n"
-    assert await found(toolbox, {"a.py": (None, text)}) == {}
+    assert await find_by_rule(toolbox, {"a.py": (None, text)}) == {}
 
 
 async def test_tests_may_do_what_programs_should_not(toolbox: Toolbox) -> None:
     text = "import yaml\n\n\ndef test_x():\n    assert yaml.load(open('/tmp/x')) == 1\n"
-    assert await found(toolbox, {"tests/test_x.py": (None, text)}) == {}
-    assert "bandit/B506" in await found(toolbox, {"x.py": (None, text)})
+    assert await find_by_rule(toolbox, {"tests/test_x.py": (None, text)}) == {}
+    assert "bandit/B506" in await find_by_rule(toolbox, {"x.py": (None, text)})
 
 
 async def test_syntax_newer_than_the_default_is_fine_unless_the_project_says_otherwise(toolbox: Toolbox) -> None:
     text = "type A = int\n\n\ndef f[T](x: T) -> T:\n    match x:\n        case _:\n            return x\n"
-    result = await checked(toolbox, {"a.py": (None, text)})
+    result = await check_files(toolbox, {"a.py": (None, text)})
     assert result.findings == ()
     old = {"pyproject.toml": b'[project]\nrequires-python = ">=3.9"\n'}
-    result = await checked(toolbox, {"a.py": (None, text)}, project=old)
+    result = await check_files(toolbox, {"a.py": (None, text)}, project=old)
     assert [f.rule for f in result.findings] == ["ruff/invalid-syntax"]
 
 
 async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
     old = "import os\nimport re\n\n\ndef f(:\n    pass\n"
     new = "import os\nimport re\n\n\ndef f():\n    return missing\n"
-    assert set(await found(toolbox, {"a.py": (old, new)})) == {"ruff/F821"}
+    assert set(await find_by_rule(toolbox, {"a.py": (old, new)})) == {"ruff/F821"}
 
 
 CONFIGURED = {
@@ -110,7 +112,7 @@ convention = "google"
 async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
     text = '"""Doc."""\n\nx = "a text that is much longer than forty"\n\n\ndef f():\n    """Doc."""\n    y = 1\n'
     files: Versions = {"pkg/a.py": (None, text), "scripts/a.py": (None, text)}
-    result = await checked(toolbox, files, project=CONFIGURED)
+    result = await check_files(toolbox, files, project=CONFIGURED)
     assert [(f.rule, f.path) for f in result.findings] == [("ruff/E501", "pkg/a.py")]
     assert result.findings[0].severity is Severity.info
 
@@ -118,22 +120,22 @@ async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
 async def test_order_of_imports_only_when_we_know_whose_they_are(toolbox: Toolbox) -> None:
     text = '"""Doc."""\n\nimport requests\n\nimport ours\n\nprint(ours, requests)\n'
     files: Versions = {"scripts/a.py": (None, text)}
-    assert await found(toolbox, files, project=CONFIGURED) == {}
-    assert await found(toolbox, files, project=CONFIGURED, first_party=["ours"]) == {}
-    assert set(await found(toolbox, files, project=CONFIGURED, first_party=["theirs"])) == {"ruff/I001"}
+    assert await find_by_rule(toolbox, files, project=CONFIGURED) == {}
+    assert await find_by_rule(toolbox, files, project=CONFIGURED, first_party=["ours"]) == {}
+    assert set(await find_by_rule(toolbox, files, project=CONFIGURED, first_party=["theirs"])) == {"ruff/I001"}
 
 
 async def test_formatting_is_mentioned_once_where_it_was_kept(toolbox: Toolbox) -> None:
     files: Versions = {"a.py": ("x = 1\n", "x = 1\ny=2\nz=3\n"), "b.py": ("x=1\n", "x=1\ny=2\n")}
     plain = {"ruff.toml": b"line-length = 100\n"}
-    result = await checked(toolbox, files, project=plain)
+    result = await check_files(toolbox, files, project=plain)
     assert [(f.rule, f.path, f.severity) for f in result.findings] == [("ruff/format", "a.py", Severity.info)]
-    assert (await checked(toolbox, files)).findings == ()
+    assert (await check_files(toolbox, files)).findings == ()
 
 
 async def test_a_configuration_that_extends_another_is_left_aside_and_said_so(toolbox: Toolbox) -> None:
     extending = {"ruff.toml": b'extend = "base.toml"\n[lint]\nselect = ["D"]\n'}
-    result = await checked(toolbox, {"a.py": (None, "import os\n")}, project=extending)
+    result = await check_files(toolbox, {"a.py": (None, "import os\n")}, project=extending)
     assert [f.rule for f in result.findings] == ["ruff/F401"]
     assert "extends another file" in (result.layers[0].note or "")
 
@@ -152,7 +154,7 @@ jobs:
 
 
 async def test_workflows(toolbox: Toolbox) -> None:
-    rules = await found(toolbox, {".github/workflows/a.yml": (None, WORKFLOW)})
+    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, WORKFLOW)})
     assert set(rules) == {"zizmor/template-injection", "zizmor/dangerous-triggers", "zizmor/unpinned-uses"}
     assert rules["zizmor/template-injection"].severity is Severity.error
     assert rules["zizmor/template-injection"].line == 10
@@ -161,21 +163,24 @@ async def test_workflows(toolbox: Toolbox) -> None:
 
 async def test_workflow_findings_that_were_there_before(toolbox: Toolbox) -> None:
     assert (
-        await found(toolbox, {".github/workflows/a.yml": (WORKFLOW, WORKFLOW.replace("name: x", "# y\nname: x"))}) == {}
+        await find_by_rule(
+            toolbox, {".github/workflows/a.yml": (WORKFLOW, WORKFLOW.replace("name: x", "# y\nname: x"))}
+        )
+        == {}
     )
-    assert await found(toolbox, {"docs/a.yml": (None, WORKFLOW)}) == {}
+    assert await find_by_rule(toolbox, {"docs/a.yml": (None, WORKFLOW)}) == {}
 
 
 async def test_scripts(toolbox: Toolbox) -> None:
     old = "FROM python:3.12\nRUN curl -k https://site.org/x -o y\n"
-    rules = await found(toolbox, {"Dockerfile": (old, old + "RUN chmod -R 777 /app\n")})
+    rules = await find_by_rule(toolbox, {"Dockerfile": (old, old + "RUN chmod -R 777 /app\n")})
     assert {rule: finding.line for rule, finding in rules.items()} == {"shell/world-writable": 3}
 
 
 async def test_credentials_are_never_quoted(toolbox: Toolbox) -> None:
     token = "gh" + "p_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     text = f'import os; TOKEN = "{token}"\npassword = "q9Zr4-Tk2w"\n'
-    result = await checked(toolbox, {"a.py": (None, text)})
+    result = await check_files(toolbox, {"a.py": (None, text)})
     assert [(f.rule, f.line) for f in result.findings][:2] == [("secret/github-token", 1), ("secret/keyword", 2)]
     assert result.findings[0].severity is Severity.critical
     assert token not in repr(result)
@@ -191,11 +196,11 @@ async def test_vulnerable_dependencies(toolbox: Toolbox) -> None:
     )
     old = added.model_copy(update={"added": False, "version": "0.9"})
     files: Versions = {"requirements.txt": ("a==1\n", "a==1\nthing-other==1.0\nthing==1.0\n")}
-    rules = await found(toolbox, files, dependencies=[added])
+    rules = await find_by_rule(toolbox, files, dependencies=[added])
     assert rules["dependency/GHSA-aaaa-bbbb-cccc"].line == 3
     assert rules["dependency/GHSA-aaaa-bbbb-cccc"].severity is Severity.error
-    assert await found(toolbox, files, dependencies=[old]) == {}
-    assert await found(toolbox, files, dependencies=[old, added]) == {}
+    assert await find_by_rule(toolbox, files, dependencies=[old]) == {}
+    assert await find_by_rule(toolbox, files, dependencies=[old, added]) == {}
 
 
 @pytest.mark.parametrize(
@@ -211,8 +216,8 @@ async def test_that_dependencies_were_not_compared_is_said_where_there_are_some(
     toolbox: Toolbox, path: str, before: str | None, after: str | None, is_said: bool
 ) -> None:
     files: Versions = {path: (before, after), "b.txt": (None, "x\n")}
-    alone = await checked(toolbox, files, dependencies=None)
-    compared = await checked(toolbox, files, dependencies=())
+    alone = await check_files(toolbox, files, dependencies=None)
+    compared = await check_files(toolbox, files, dependencies=())
     assert ("Dependencies were not compared" in (alone.layers[1].note or "")) is is_said
     assert "Dependencies" not in (compared.layers[1].note or "")
     assert ["dependencies" in {tool.tool for tool in result.layers[1].tools} for result in (alone, compared)] == [
@@ -229,28 +234,28 @@ async def test_a_private_key_exchanged_below_its_header_is_found_and_never_quote
     old, new = ([sha512(f"{name}{n}".encode()).digest() for n in range(8)] for name in ("old", "new"))
     form = "-----BEGIN {0}-----\n{1}\n-----END {0}-----\n"
     before, after = (form.format("PRIVATE " + "KEY", "\n".join(map(_base64, body))) for body in (old, new))
-    result = await checked(toolbox, {"deploy.pem": (before, after)})
+    result = await check_files(toolbox, {"deploy.pem": (before, after)})
     assert [(f.rule, f.line) for f in result.findings] == [("secret/private-key", 2)]
     assert not any(_base64(line)[:20] in repr(result) for line in new)
-    assert (await checked(toolbox, {"deploy.pem": (before, before + "\n")})).findings == ()
+    assert (await check_files(toolbox, {"deploy.pem": (before, before + "\n")})).findings == ()
 
 
 async def test_a_private_key_that_one_commit_exchanged_and_the_next_put_back(toolbox: Toolbox) -> None:
     header, body = "-----BEGIN PRIVATE " + "KEY-----", [_base64(sha512(bytes([n])).digest()) for n in range(4)]
-    file = Passing("deploy.pem", (header, *body), added=(2, 3, 4, 5), known=(header,))
+    file = TransientFile("deploy.pem", (header, *body), added=(2, 3, 4, 5), known=(header,))
     found, problem = await search_commits([file], toolbox, Origin.member)
     assert ([(f.rule, f.line) for f in found], problem) == ([("secret/private-key", 2)], None)
 
 
 async def test_fingerprints_survive_a_push_that_moves_lines(toolbox: Toolbox) -> None:
-    first = await checked(toolbox, {"a.py": (None, "x = 1\nimport os\n\nimport re\n")})
-    second = await checked(toolbox, {"a.py": (None, "y = 2\n\nx = 1\nimport os\n\nimport re\n")})
+    first = await check_files(toolbox, {"a.py": (None, "x = 1\nimport os\n\nimport re\n")})
+    second = await check_files(toolbox, {"a.py": (None, "y = 2\n\nx = 1\nimport os\n\nimport re\n")})
     assert {f.fingerprint for f in first.findings} == {f.fingerprint for f in second.findings}
     assert len({f.fingerprint for f in first.findings}) == 2
 
 
 async def test_equal_findings_have_fingerprints_of_their_own(toolbox: Toolbox) -> None:
-    result = await checked(toolbox, {"a.py": (None, "\n\n\nmissing()\n\n\n" * 4)})
+    result = await check_files(toolbox, {"a.py": (None, "\n\n\nmissing()\n\n\n" * 4)})
     assert len(result.findings) == 4
     assert len({f.fingerprint for f in result.findings}) == 4
 
@@ -264,7 +269,7 @@ async def test_content_that_is_not_text(toolbox: Toolbox) -> None:
         "crlf.py": (None, b"import os\r\nimport re\r\nprint(re)\r\n"),
         "empty.py": (None, b""),
     }
-    result = await checked(toolbox, files)
+    result = await check_files(toolbox, files)
     assert {(f.rule, f.path) for f in result.findings} == {
         ("shell/curl-pipe", "bad.sh"),
         ("ruff/F401", "bom.py"),
@@ -275,7 +280,7 @@ async def test_content_that_is_not_text(toolbox: Toolbox) -> None:
 async def test_a_configured_linter(toolbox: Toolbox) -> None:
     linter = Linter(name="grep-todo", run=_todo(), paths=("**/*.txt",))
     files: Versions = {"a.txt": ("TODO old\n", "TODO old\nTODO new\n"), "b.md": (None, "TODO\n")}
-    rules = await checked(toolbox, files, linters=(linter,))
+    rules = await check_files(toolbox, files, linters=(linter,))
     assert [(f.rule, f.path, f.line) for f in rules.findings] == [("grep-todo/todo", "a.txt", 2)]
 
 
@@ -300,7 +305,7 @@ async def test_t_r13_a_configured_linter_reads_what_its_paths_name_and_obeys_no_
 ) -> None:
     linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(sarif())}')} -c rules.js", paths=paths)
     files: Versions = dict.fromkeys(("web/a.js", "main.go", *brought), (None, "x\n"))
-    result = await checked(toolbox, files, linters=(linter,))
+    result = await check_files(toolbox, files, linters=(linter,))
     assert {path for path, by in result.read_by.items() if "js" in by} == read
     assert bool(result.layers[0].note) == any(path in (result.layers[0].note or "") for path in brought)
 
@@ -318,7 +323,7 @@ async def test_t_r13_a_linter_that_could_not_parse_a_file_did_not_read_it(
 ) -> None:
     said = json.dumps({"runs": [{"invocations": [invocation], "results": []}]})
     linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(said)}')}", paths=("**/*.js",))
-    result = await checked(toolbox, {"a.js": (None, "function (\n")}, linters=(linter,))
+    result = await check_files(toolbox, {"a.js": (None, "function (\n")}, linters=(linter,))
     assert ("a.js" in result.read_by) is is_read
     assert ("could not do all of its work" in (result.layers[0].note or "")) is not is_read
 
@@ -350,7 +355,7 @@ def _todo() -> str:
 async def test_a_linter_that_fails_is_named_and_costs_nothing_else(run: str, said: str) -> None:
     async with Toolbox.start(seconds=3) as toolbox:
         files: Versions = {"a.py": (None, "import os\n")}
-        result = await checked(toolbox, files, linters=(Linter(name="broken", run=run),))
+        result = await check_files(toolbox, files, linters=(Linter(name="broken", run=run),))
     assert [f.rule for f in result.findings] == ["ruff/F401"]
     problems = {tool.tool: tool.problem or "" for layer in result.layers for tool in layer.tools}
     assert said in problems["broken"]
@@ -360,10 +365,10 @@ async def test_without_a_sandbox_a_linter_is_refused_and_said_so(toolbox: Toolbo
     bare = Toolbox(toolbox.pool, Sandbox(toolbox.sandbox.levels[:1], toolbox.sandbox.account))
     linter = Linter(name="custom", run="sh -c 'cat answer.sarif'")
     files: Versions = {"answer.sarif": (None, sarif(("x", "answer.sarif", 1)))}
-    refused = await checked(bare, files, linters=(linter,), origin=Origin.member)
+    refused = await check_files(bare, files, linters=(linter,), origin=Origin.member)
     assert refused.findings == ()
     assert "was not run" in (refused.layers[0].missing or "")
-    allowed = await checked(bare, files, linters=(linter,), origin=Origin.own)
+    allowed = await check_files(bare, files, linters=(linter,), origin=Origin.own)
     assert [f.rule for f in allowed.findings] == ["custom/x"]
 
 
@@ -371,7 +376,7 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
     """The reason is named once for each tool, in its layer, and nothing is approved unseen."""
     files: Versions = {"a.py": (None, "import os\n"), ".github/workflows/a.yml": (None, WORKFLOW)}
     async with Toolbox.start(sandbox="none") as bare:
-        refused = await checked(bare, files, origin=Origin.stranger)
+        refused = await check_files(bare, files, origin=Origin.stranger)
         assert refused.findings == ()
         tools = {tool.tool: tool.problem or "" for layer in refused.layers for tool in layer.tools}
         assert [name for name, problem in tools.items() if "was not run" not in problem] == []
@@ -379,7 +384,7 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
         for layer in refused.layers:
             assert "reads code that anybody may have sent and was not run" in (layer.missing or "")
             assert "FORGE_SANDBOX is none" in (layer.missing or "")
-        member = await checked(bare, files, origin=Origin.member)
+        member = await check_files(bare, files, origin=Origin.member)
     assert "ruff/F401" in {f.rule for f in member.findings}
     assert [layer.missing for layer in member.layers] == [None, None]
 
@@ -393,7 +398,7 @@ async def test_the_findings_are_the_same_at_each_level(toolbox: Toolbox, level: 
         "pkg/a.py": (None, '"""Doc."""\n\nimport os\n\nx = "a text that is much longer than forty characters"\n'),
         ".github/workflows/a.yml": (None, WORKFLOW),
     }
-    result = await checked(only, files, project={"pkg/ruff.toml": b"line-length = 40\n"}, origin=Origin.member)
+    result = await check_files(only, files, project={"pkg/ruff.toml": b"line-length = 40\n"}, origin=Origin.member)
     assert {(f.rule, f.path, f.line) for f in result.findings} == {
         ("ruff/F401", "pkg/a.py", 3),
         ("zizmor/template-injection", ".github/workflows/a.yml", 10),

@@ -32,7 +32,7 @@ FINDINGS = [
 
 
 def test_forge_reads_its_own() -> None:
-    document = json.dumps(writer.document(FINDINGS)).encode()
+    document = json.dumps(writer.build_document(FINDINGS)).encode()
     read = reader.read(document, "forge", {"src/a b.py": 10}, "/x").findings
     assert [(f.category, f.severity, f.path, f.line, f.end_line, f.message, f.help_url) for f in read] == [
         (f.category, f.severity, f.path, f.line, f.end_line, f.message, f.help_url) for f in FINDINGS
@@ -40,7 +40,7 @@ def test_forge_reads_its_own() -> None:
 
 
 def test_github_has_what_it_asks_of_a_rule() -> None:
-    [run] = writer.document(FINDINGS)["runs"]
+    [run] = writer.build_document(FINDINGS)["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert run["tool"]["driver"]["version"]
     for rule in rules:
@@ -76,7 +76,7 @@ def test_github_has_what_it_asks_of_a_rule() -> None:
 )
 def test_a_rule_is_described_by_no_finding(rule: str, page: str | None, short: str, whole: str) -> None:
     update = {"rule": rule, "help_url": page, "message": "`os` imported but unused."}
-    [run] = writer.document([FINDINGS[0].model_copy(update=update)])["runs"]
+    [run] = writer.build_document([FINDINGS[0].model_copy(update=update)])["runs"]
     [described] = run["tool"]["driver"]["rules"]
     assert described["shortDescription"]["text"] == short
     assert described["fullDescription"]["text"].startswith(whole)
@@ -86,13 +86,13 @@ def test_a_rule_is_described_by_no_finding(rule: str, page: str | None, short: s
 
 def test_a_rule_is_as_grave_as_its_gravest_finding() -> None:
     worst = FINDINGS[0].model_copy(update={"severity": Severity.critical, "category": Category.security})
-    [run] = writer.document([FINDINGS[0], worst])["runs"]
+    [run] = writer.build_document([FINDINGS[0], worst])["runs"]
     [rule] = run["tool"]["driver"]["rules"]
     assert (rule["defaultConfiguration"]["level"], rule["properties"]["security-severity"]) == ("error", "9.5")
 
 
 def test_a_fix_replaces_whole_lines() -> None:
-    [result] = writer.document(FINDINGS[:1])["runs"][0]["results"]
+    [result] = writer.build_document(FINDINGS[:1])["runs"][0]["results"]
     [change] = result["fixes"][0]["artifactChanges"]
     assert change["replacements"] == [
         {

@@ -19,11 +19,11 @@ def some(length: int, of: str = LETTERS) -> str:
     return "".join(_RANDOM.choice(of) for _ in range(length))
 
 
-def encoded(text: str) -> str:
+def encode(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-JWT = ".".join([encoded('{"alg":"HS256","typ":"JWT"}'), encoded('{"sub":"u8812","role":"writer"}'), some(43)])
+JWT = ".".join([encode('{"alg":"HS256","typ":"JWT"}'), encode('{"sub":"u8812","role":"writer"}'), some(43)])
 BEGIN = "-----BEGIN RSA " + "PRIVATE KEY-----"
 
 REAL = [

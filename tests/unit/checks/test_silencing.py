@@ -6,13 +6,13 @@ import shlex
 import pytest
 
 from agents.review.checks import suppressions
-from agents.review.checks.inputs import subjects
+from agents.review.checks.inputs import list_checked_files
 from agents.toolbox import Toolbox
 from domain.config.configuration import Linter
 from domain.review.findings import Layer
 from safety.containment import Origin
 from tests.unit.checks.building import Versions, change_of
-from tests.unit.checks.checking import checked, sarif
+from tests.unit.checks.checking import check_files, sarif
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -51,16 +51,16 @@ SAID = {"ruff/F401", "ruff/B012", "bandit/B602"}
 
 
 async def rules(toolbox: Toolbox, files: Versions, origin: Origin, **given: object) -> set[str]:
-    return {finding.rule for finding in (await checked(toolbox, files, origin=origin, **given)).findings}
+    return {finding.rule for finding in (await check_files(toolbox, files, origin=origin, **given)).findings}
 
 
-def silenced_by(old: str | None, new: str) -> tuple[suppressions.Silenced, ...]:
-    return suppressions.added(subjects(*change_of({"a.py": (old, new)})))
+def find_suppressions(old: str | None, new: str) -> tuple[suppressions.Suppression, ...]:
+    return suppressions.find_added(list_checked_files(*change_of({"a.py": (old, new)})))
 
 
 @pytest.mark.parametrize("origin", Origin)
 async def test_without_comments_everything_is_said(toolbox: Toolbox, origin: Origin) -> None:
-    result = await checked(toolbox, {"a.py": (None, PLAIN)}, origin=origin)
+    result = await check_files(toolbox, {"a.py": (None, PLAIN)}, origin=origin)
     assert {finding.rule for finding in result.findings} == {*SAID, "secret/aws-access-key"}
     assert result.silencing == 0
     assert not any("silence" in (layer.note or "") for layer in result.layers)
@@ -70,7 +70,7 @@ async def test_without_comments_everything_is_said(toolbox: Toolbox, origin: Ori
 async def test_people_who_may_write_silence_all_but_credentials_and_it_is_said(
     toolbox: Toolbox, origin: Origin
 ) -> None:
-    result = await checked(toolbox, {"a.py": (None, SILENT)}, origin=origin)
+    result = await check_files(toolbox, {"a.py": (None, SILENT)}, origin=origin)
     assert {finding.rule for finding in result.findings} == {"secret/aws-access-key"}
     assert result.silencing == 3
     static, security = (layer.note or "" for layer in result.layers)
@@ -79,7 +79,7 @@ async def test_people_who_may_write_silence_all_but_credentials_and_it_is_said(
 
 
 async def test_a_stranger_silences_nothing(toolbox: Toolbox) -> None:
-    result = await checked(toolbox, {"a.py": (None, SILENT)}, origin=Origin.stranger)
+    result = await check_files(toolbox, {"a.py": (None, SILENT)}, origin=Origin.stranger)
     assert {finding.rule for finding in result.findings} == {*SAID, "secret/aws-access-key"}
     assert result.silencing == 0
     assert "would silence remarks" in (result.layers[0].note or "")
@@ -91,22 +91,22 @@ async def test_a_whole_file(toolbox: Toolbox, comment: str) -> None:
     files: Versions = {"a.py": (None, comment + "\nimport os\n")}
     assert await rules(toolbox, files, Origin.member) == set()
     assert await rules(toolbox, files, Origin.stranger) == {"ruff/F401"}
-    assert (await checked(toolbox, files, origin=Origin.member)).silencing == 1
+    assert (await check_files(toolbox, files, origin=Origin.member)).silencing == 1
 
 
 @pytest.mark.parametrize("comment", ["# type: ignore", "#type:ignore[attr-defined]", "# noqa: F401 # type: ignore"])
 async def test_a_type_checker_on_added_lines(comment: str) -> None:
     line = f"import os.path  {comment}\n"
-    assert "type: ignore" in {one.comment.word for one in silenced_by(None, line)}
-    assert silenced_by(line, line + "VALUE = 1\n") == ()
-    assert silenced_by(line, line.replace("os.path", "os")) == ()
-    assert silenced_by(line, "import os.path\n") == ()
+    assert "type: ignore" in {one.comment.word for one in find_suppressions(None, line)}
+    assert find_suppressions(line, line + "VALUE = 1\n") == ()
+    assert find_suppressions(line, line.replace("os.path", "os")) == ()
+    assert find_suppressions(line, "import os.path\n") == ()
 
 
 async def test_workflows(toolbox: Toolbox) -> None:
     silent = WORKFLOW.format(comment=" # zizmor: ignore[dangerous-triggers]")
     files: Versions = {".github/workflows/a.yml": (None, silent)}
-    member = await checked(toolbox, files, origin=Origin.member)
+    member = await check_files(toolbox, files, origin=Origin.member)
     assert (member.findings, member.silencing) == ((), 1)
     assert "(`zizmor: ignore`)" in (member.layers[1].note or "")
     assert await rules(toolbox, files, Origin.stranger) == {"zizmor/dangerous-triggers"}
@@ -123,7 +123,7 @@ async def test_what_was_silenced_before_is_not_new(toolbox: Toolbox, origin: Ori
         "a.py": (old_python, old_python + "\n\nVALUE = 1\n"),
         ".github/workflows/a.yml": (old_workflow, old_workflow + "      - run: echo more\n"),
     }
-    result = await checked(toolbox, files, origin=origin)
+    result = await check_files(toolbox, files, origin=origin)
     assert (result.findings, result.silencing) == ((), 0)
 
 
@@ -145,8 +145,8 @@ async def test_taking_a_comment_away_brings_the_remark_back(toolbox: Toolbox) ->
     ],
 )
 async def test_lines_that_silence_nothing(toolbox: Toolbox, line: str) -> None:
-    assert (await checked(toolbox, {"a.py": (None, line + "\n")}, origin=Origin.member)).silencing == 0
-    assert (await checked(toolbox, {"a.txt": (None, "# noqa\n")}, origin=Origin.member)).silencing == 0
+    assert (await check_files(toolbox, {"a.py": (None, line + "\n")}, origin=Origin.member)).silencing == 0
+    assert (await check_files(toolbox, {"a.txt": (None, "# noqa\n")}, origin=Origin.member)).silencing == 0
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ async def test_configured_linters(toolbox: Toolbox, kind: str, member: set[str],
 
 
 async def test_the_note_is_of_the_layer_it_silences(toolbox: Toolbox) -> None:
-    result = await checked(toolbox, {"a.py": (None, "x = 1  # nosec\n")}, origin=Origin.member)
+    result = await check_files(toolbox, {"a.py": (None, "x = 1  # nosec\n")}, origin=Origin.member)
     assert {layer.layer: "`nosec`" in (layer.note or "") for layer in result.layers} == {
         Layer.static: False,
         Layer.security: True,
@@ -173,6 +173,6 @@ async def test_the_note_is_of_the_layer_it_silences(toolbox: Toolbox) -> None:
 async def test_a_reworked_line_that_was_silenced_counts_as_before() -> None:
     old = "from typing import Dict, List  # noqa: F401\n"
     new = "from typing import Dict, List, Set  # noqa: F401\n"
-    assert suppressions.added(subjects(*change_of({"a.py": (old, new)}))) == ()
-    [more] = suppressions.added(subjects(*change_of({"a.py": (old, new + "import os  # noqa\n")})))
+    assert suppressions.find_added(list_checked_files(*change_of({"a.py": (old, new)}))) == ()
+    [more] = suppressions.find_added(list_checked_files(*change_of({"a.py": (old, new + "import os  # noqa\n")})))
     assert more.comment.word == "noqa"

@@ -8,16 +8,16 @@ from markdown_it import MarkdownIt
 
 from domain.config.configuration import Configuration
 from domain.config.presets import build
-from domain.gates import NOT_ASKED, STANDARD
+from domain.gates import NOT_ASKED, STANDARD_GATES
 from domain.review.review import Conclusion
-from pipeline.config.check import config_check
+from pipeline.config.check import check_configuration
 from pipeline.config.loading import PATH
 
 NEVER = "{} is never asked: there is no deployment phase yet."
 
 
 def test_mistakes_are_annotated_on_their_lines() -> None:
-    check = config_check(b"review:\n  draft: true\npreset: bold\n", Configuration())
+    check = check_configuration(b"review:\n  draft: true\npreset: bold\n", Configuration())
     assert check.conclusion is Conclusion.failure
     assert [(one.path, one.start_line, one.end_line, one.level) for one in check.annotations] == [
         (PATH, 2, 2, "failure"),
@@ -35,7 +35,7 @@ def test_mistakes_are_annotated_on_their_lines() -> None:
 
 def test_a_valid_version_says_what_it_changes() -> None:
     content = b"review: {drafts: true, linters: [{name: a, run: x}]}\nbudgets: {day: 10}\n"
-    check = config_check(content, build({"review": {"bots": ["a"]}}))
+    check = check_configuration(content, build({"review": {"bots": ["a"]}}))
     assert (check.conclusion, check.annotations) == (Conclusion.success, ())
     assert check.text.summary == snapshot("""\
 `.github/forge.yml` is valid.
@@ -55,7 +55,7 @@ The version of this pull request takes effect once it is on the default branch, 
 
 def test_what_has_no_effect_is_said_on_its_line() -> None:
     content = b"execution:\n  mode: interactive\n  checkpoint_seconds: 60\nbudgets: {phase: {deployment: 1}}\n"
-    check = config_check(content, Configuration())
+    check = check_configuration(content, Configuration())
     assert check.conclusion is Conclusion.success
     assert [(one.start_line, one.level) for one in check.annotations] == [(line, "warning") for line in (2, 3, 4)]
     assert [one.message for one in check.annotations] == snapshot(
@@ -69,8 +69,8 @@ def test_what_has_no_effect_is_said_on_its_line() -> None:
 
 
 def test_a_standard_gate_that_nothing_asks_yet_is_told_so() -> None:
-    gates = "".join(f"  {name}: {{timeout: 2h}}\n" for name in STANDARD)
-    check = config_check(f"gates:\n{gates}".encode(), Configuration())
+    gates = "".join(f"  {name}: {{timeout: 2h}}\n" for name in STANDARD_GATES)
+    check = check_configuration(f"gates:\n{gates}".encode(), Configuration())
     assert check.conclusion is Conclusion.success
     told = {one.message.partition("`.")[0].partition("` ")[0]: one.message for one in check.annotations}
     assert {name.removeprefix("`gates.") for name in told} == set(NOT_ASKED)
@@ -79,13 +79,13 @@ def test_a_standard_gate_that_nothing_asks_yet_is_told_so() -> None:
 
 def test_what_a_preset_or_a_default_says_is_not_the_files() -> None:
     for content in (b"preset: conservative\n", b"execution: {mode: deterministic}\n", b"execution:\n"):
-        assert config_check(content, Configuration()).annotations == ()
+        assert check_configuration(content, Configuration()).annotations == ()
 
 
 def test_a_gate_of_a_phase_that_there_is_not_yet_is_told_so() -> None:
     """One of a preset, too: whoever names it relies on it."""
     content = b"preset: production\ngates:\n  go:\n    phase: deployment\n    when: run.cost > 1\n    prompt: Go?\n"
-    check = config_check(content, Configuration())
+    check = check_configuration(content, Configuration())
     assert check.conclusion is Conclusion.success
     assert [(one.start_line, one.level, one.message) for one in check.annotations] == [
         (1, "warning", NEVER.format("`preset` brings the gate `any_deploy`, which")),
@@ -113,14 +113,14 @@ def test_a_gate_of_a_phase_that_there_is_not_yet_is_told_so() -> None:
 )
 def test_a_condition_names_what_its_phase_knows(phase: str, when: str, wrong: str | None) -> None:
     content = f"gates:\n  own:\n    phase: {phase}\n    when: '{when}'\n    prompt: Fine?\n".encode()
-    found = [one for one in config_check(content, Configuration()).annotations if one.level == "failure"]
+    found = [one for one in check_configuration(content, Configuration()).annotations if one.level == "failure"]
     assert [(one.start_line, one.title) for one in found] == ([] if wrong is None else [(4, "Forge: gates.own.when")])
     assert all(wrong in one.message for one in found if wrong is not None)
 
 
 def test_a_pattern_that_can_match_nothing_is_a_mistake_on_its_line() -> None:
     content = b"paths:\n  protected:\n    - infra/*.{tf,hcl}\n    - infra/{tf\n    - secrets/\n"
-    check = config_check(content, Configuration())
+    check = check_configuration(content, Configuration())
     assert [(one.start_line, one.title) for one in check.annotations] == [
         (4, "Forge: paths.protected[1]"),
         (5, "Forge: paths.protected[2]"),
@@ -128,17 +128,17 @@ def test_a_pattern_that_can_match_nothing_is_a_mistake_on_its_line() -> None:
 
 
 def test_no_change_is_said() -> None:
-    assert "It changes nothing." in config_check(b"# new comment\n", Configuration()).text.summary
+    assert "It changes nothing." in check_configuration(b"# new comment\n", Configuration()).text.summary
 
 
 def test_a_removed_file_is_said() -> None:
-    check = config_check(None, build({"preset": "production"}))
+    check = check_configuration(None, build({"preset": "production"}))
     assert (check.conclusion, check.text.title) == (Conclusion.success, "Removed")
     assert "| `ladder.max_level` | `2` | `4` |" in check.text.summary
 
 
 def test_ceilings_and_the_organisation_are_counted_in() -> None:
-    check = config_check(b"budgets: {day: 500}\n", build(), {"review": {"drafts": True}}, {"budgets.day": 150})
+    check = check_configuration(b"budgets: {day: 500}\n", build(), {"review": {"drafts": True}}, {"budgets.day": 150})
     assert "| `budgets.day` | `200.0` | `150.0` |" in check.text.summary
     assert "| `review.drafts` | `false` | `true` |" in check.text.summary
 
@@ -146,7 +146,7 @@ def test_ceilings_and_the_organisation_are_counted_in() -> None:
 @pytest.mark.parametrize("said", ["preset: '{}'", "'{}': 1", "review: {{'{}': 1}}", "gates: {{'{}': {{}}}}"])
 def test_what_a_file_says_is_inert(said: str) -> None:
     hostile = "`` ` @org/team fixes #1 <img src=x> [a](http://x) | ``"
-    check = config_check(said.format(hostile).encode(), Configuration())
+    check = check_configuration(said.format(hostile).encode(), Configuration())
     assert check.conclusion is Conclusion.failure
     shown = _outside_code(check.text.summary)
     assert "what is wrong" in shown

@@ -4,7 +4,7 @@ import pytest
 
 from domain.config.configuration import Configuration, Forks, Labels, Paths, ReviewSettings
 from domain.github.pull_requests import PullRequest
-from safety.eligibility import asks_for_run, exclusion, is_looked_at, may_be_sent, needs_ok, nothing_left
+from safety.eligibility import asks_for_run, find_exclusion, is_included, may_be_sent, needs_ok, nothing_left
 
 HERE, FORK = 1, 2
 _PULL = PullRequest(
@@ -30,7 +30,7 @@ def _pull(**changes: object) -> PullRequest:
 
 
 def _code(pull: PullRequest, **settings: object) -> str | None:
-    reason = exclusion(pull, ReviewSettings.model_validate(settings), HERE)
+    reason = find_exclusion(pull, ReviewSettings.model_validate(settings), HERE)
     return None if reason is None else reason.code
 
 
@@ -73,8 +73,8 @@ def test_forks_that_are_ignored() -> None:
 def test_what_a_person_asks_for_is_reviewed() -> None:
     settings = ReviewSettings(on_pull_request=False, bots=(), forks=Forks.ignore)
     pull = _pull(is_draft=True, author_is_bot=True, head_repository_id=FORK)
-    assert exclusion(pull, settings, HERE) is not None
-    assert exclusion(pull, settings, HERE, asked=True) is None
+    assert find_exclusion(pull, settings, HERE) is not None
+    assert find_exclusion(pull, settings, HERE, asked=True) is None
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,5 @@ def test_labels_are_compared_as_github_does() -> None:
 
 def test_a_folder_named_in_brackets_leaves_out_no_other() -> None:
     paths = Paths(exclude=("app/[id]/**",))
-    assert not is_looked_at("app/[id]/page.tsx", paths)
-    assert is_looked_at("app/i/page.tsx", paths)
+    assert not is_included("app/[id]/page.tsx", paths)
+    assert is_included("app/i/page.tsx", paths)

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.globs import (
-    _by_steps,  # pyright: ignore[reportPrivateUsage]  # the slower of two ways
-    alternatives,
+    _match_by_steps,  # pyright: ignore[reportPrivateUsage]  # the slower of two ways
+    expand_pattern,
+    find_mistake,
     matches,
     matches_by_name,
-    mistake,
     permits,
-    readable,
+    repair,
 )
 
 
@@ -65,7 +65,7 @@ from domain.globs import (
 )
 def test_patterns(pattern: str, path: str, match: bool) -> None:
     assert matches(path, [pattern]) == match
-    assert any(_by_steps(path, parts) for parts in alternatives(pattern)) == match
+    assert any(_match_by_steps(path, parts) for parts in expand_pattern(pattern)) == match
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_patterns(pattern: str, path: str, match: bool) -> None:
     ],
 )
 def test_what_could_match_nothing_is_a_mistake(pattern: str, told: str) -> None:
-    assert (mistake(pattern) or "").startswith(told)
+    assert (find_mistake(pattern) or "").startswith(told)
 
 
 @pytest.mark.parametrize(
     "pattern", ["app/[id]/page.tsx", "app/[[...slug]]/**", "{{name}}/**", "*.{pem,key}", "[0-9]*", "{a,b}" * 6, "[z-a]"]
 )
 def test_what_matches_something_is_none(pattern: str) -> None:
-    assert mistake(pattern) is None
+    assert find_mistake(pattern) is None
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_matches_something_is_none(pattern: str) -> None:
     ],
 )
 def test_what_can_be_read_of_a_pattern_with_a_mistake(pattern: str, meant: list[str]) -> None:
-    assert readable(pattern) == meant
+    assert repair(pattern) == meant
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,13 @@ def test_what_permits_never_matches_more(pattern: str, path: str) -> None:
 
 @given(st.text("a/*{},[]-!^", max_size=12))
 def test_whatever_is_read_of_a_pattern_is_a_pattern(pattern: str) -> None:
-    assert all(mistake(each) is None for each in readable(pattern))
+    assert all(find_mistake(each) is None for each in repair(pattern))
 
 
 @given(st.text("a/*{},[]-!^", max_size=12), st.text("a/{}[]-!^", max_size=8))
 def test_any_pattern_can_be_matched_both_ways_alike(pattern: str, path: str) -> None:
-    assert matches(path, [pattern]) == any(_by_steps(path, parts) for parts in alternatives(pattern))
-    if mistake(path) is None:
+    assert matches(path, [pattern]) == any(_match_by_steps(path, parts) for parts in expand_pattern(pattern))
+    if find_mistake(path) is None:
         assert matches(path, [path])  # what is written matches itself, whatever its characters could mean
 
 
@@ -160,15 +160,15 @@ def test_both_ways_agree(pattern: str, path: str) -> None:
     meanings = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     tokens: list[str] = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern)
     plain = re.compile("".join(meanings.get(token) or re.escape(token) for token in tokens))
-    [parts] = alternatives(pattern)
-    assert _by_steps(path, parts) == matches(path, [pattern]) == (plain.fullmatch(path) is not None)
+    [parts] = expand_pattern(pattern)
+    assert _match_by_steps(path, parts) == matches(path, [pattern]) == (plain.fullmatch(path) is not None)
 
 
 def test_many_wildcards_take_no_time() -> None:
     started = time.process_time()
     assert not matches("a" * 4096, ["*a" * 40 + "b", "**/" * 60 + "b", "**a" * 30 + "b"])
     assert not matches("a" * 400, ["*a" * 40 + "{a,b}" * 5 + "c", "*a[ab]" * 5 + "b"])
-    assert len(alternatives("{a,b}" * 40)) == 64
+    assert len(expand_pattern("{a,b}" * 40)) == 64
     assert time.process_time() - started < 5
 
 

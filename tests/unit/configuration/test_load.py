@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from domain.config.configuration import Configuration, Preset, Reads
+from domain.config.configuration import Configuration, Preset, ReadMode
 from domain.config.presets import build
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.repositories import configurations
-from pipeline.config.loading import Loaded, Source, load, of_checkout, parse, stored
+from pipeline.config.loading import LoadedConfiguration, Source, load, load_from_checkout, load_stored, parse
 from tests.unit.configuration.files import SHOP, Files
 
 BROKEN = "review: {drafts: perhaps}\n"
@@ -19,7 +19,7 @@ BROKEN = "review: {drafts: perhaps}\n"
 
 async def test_no_file_means_standard(database: Database) -> None:
     host = Files()
-    assert await load(host, database, SHOP) == Loaded(Configuration(), Source.preset)
+    assert await load(host, database, SHOP) == LoadedConfiguration(Configuration(), Source.preset)
     assert host.asked == [("acme/shop", None), ("acme/.github", None)]  # of the default branch, nothing else
 
 
@@ -110,7 +110,7 @@ def is_protected(configuration: Configuration) -> bool:
     never_send, protected = configuration.review.never_send, configuration.paths.protected
     assert (never_send, protected) == (("secrets/**", "keys/**", "*.pem"), ("infra/**",))
     assert (configuration.labels.run, configuration.issues.run) == (None, False)
-    return configuration.review.model is Reads.never
+    return configuration.review.model is ReadMode.never
 
 
 async def test_what_protects_in_a_broken_file_holds_all_the_same(database: Database) -> None:
@@ -124,7 +124,7 @@ async def test_what_protects_in_a_broken_file_holds_all_the_same(database: Datab
         '`review.model: "never"`, `labels.run: null`, `issues.run: false`, `review.never_send` (3 patterns), '
         "`paths.protected` (1 pattern)."
     )
-    assert is_protected(of_checkout(STRICT.encode()).configuration)
+    assert is_protected(load_from_checkout(STRICT.encode()).configuration)
     assert is_protected((await load(Files(github=STRICT), database, SHOP)).configuration)
 
 
@@ -132,7 +132,7 @@ async def test_what_a_stored_version_protects_holds_although_rules_became_strict
     values = parse(STRICT.encode()).values
     await configurations.keep(database, configurations.of_repository(SHOP), "a" * 40, values)
     assert is_protected((await load(Files(shop=BROKEN), database, SHOP)).configuration)
-    assert is_protected(await stored(database, SHOP))
+    assert is_protected(await load_stored(database, SHOP))
 
 
 async def test_what_a_broken_file_protects_is_added_to_the_last_valid_version(database: Database) -> None:
@@ -140,7 +140,7 @@ async def test_what_a_broken_file_protects_is_added_to_the_last_valid_version(da
     await load(host, database, SHOP)
     host.files["shop"] = "review: {never_send: [b], model: 0, drafts: perhaps}\n"
     held = (await load(host, database, SHOP)).configuration
-    assert (held.review.never_send, held.budgets.day, held.review.model) == (("a", "b"), 7, Reads.auto)
+    assert (held.review.never_send, held.budgets.day, held.review.model) == (("a", "b"), 7, ReadMode.auto)
 
 
 async def test_what_protects_stays_within_its_bounds(database: Database) -> None:
@@ -154,12 +154,12 @@ async def test_what_was_kept_is_its_new_owners_and_stays_until_they_leave(databa
     host, scope = Files(shop="budgets: {day: 7}\n"), configurations.of_repository(moved)
     await load(host, database, SHOP)
     await configurations.purge(database, 7, None, kept=[SHOP.id])  # it ran there before its file was read there
-    assert await configurations.last_valid(database, scope) is not None
+    assert await configurations.find_last_valid(database, scope) is not None
     await load(host, database, moved)
     await configurations.purge(database, 7)
-    assert await configurations.last_valid(database, scope) is not None
+    assert await configurations.find_last_valid(database, scope) is not None
     await configurations.purge(database, 8)
-    assert await configurations.last_valid(database, scope) is None
+    assert await configurations.find_last_valid(database, scope) is None
 
 
 async def test_the_organisations_file_lies_below(database: Database) -> None:
@@ -271,19 +271,19 @@ async def test_repositories_and_installations_are_told_apart(database: Database)
     assert (await load(Files(shop=BROKEN), database, other)).configuration.budgets.day == 100
 
     await configurations.purge(database, SHOP.installation_id)
-    assert await configurations.last_valid(database, configurations.of_repository(SHOP)) is None
+    assert await configurations.find_last_valid(database, configurations.of_repository(SHOP)) is None
 
 
 async def test_the_version_is_known_by_its_blob_sha(database: Database) -> None:
     await load(Files(shop="# hello\n"), database, SHOP)
-    last = await configurations.last_valid(database, configurations.of_repository(SHOP))
+    last = await configurations.find_last_valid(database, configurations.of_repository(SHOP))
     assert last is not None
     assert last.sha == "8954bb97349bfe2a7799e6a7a64c6f747c635d6c"  # as git hash-object has it
 
 
 def test_a_checkout_has_no_history() -> None:
-    assert of_checkout(None) == Loaded(Configuration(), Source.preset)
-    assert of_checkout(b"budgets: {day: 7}\n").configuration.budgets.day == 7
-    broken = of_checkout(BROKEN.encode())
+    assert load_from_checkout(None) == LoadedConfiguration(Configuration(), Source.preset)
+    assert load_from_checkout(b"budgets: {day: 7}\n").configuration.budgets.day == 7
+    broken = load_from_checkout(BROKEN.encode())
     assert broken.configuration.preset is Preset.conservative
     assert broken.problem is not None

@@ -11,14 +11,14 @@ from sqlalchemy import inspect
 
 import migrations
 from memory.db.engine import Base, begin, sync_engine
-from tests.databases import Backend, drop, fresh
+from tests.databases import Backend, create_database, drop_database
 
 TABLE = "configurations"
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_the_table_is_the_one_of_the_models(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path, migrated=False)
+    url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0003")
     with begin(engine) as connection:
@@ -30,4 +30,4 @@ def test_the_table_is_the_one_of_the_models(backend: Backend, tmp_path: Path) ->
         command.downgrade(config, "0002")
         assert TABLE not in inspect(connection).get_table_names()
     engine.dispose()
-    drop(url)
+    drop_database(url)

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from bot.reference.pages import sample
 from domain.config.configuration import Configuration, Forks, Preset
-from domain.config.mistakes import MOST
+from domain.config.mistakes import MAX_MISTAKES
 from domain.config.presets import Values
 from pipeline.config.loading import parse
 from tests.unit.configuration.files import paths_of
 
 
-def _told(text: str) -> list[tuple[int, int, str, str, str]]:
+def _list_mistakes(text: str) -> list[tuple[int, int, str, str, str]]:
     parsed = parse(text.encode())
     assert (parsed.configuration is None) == bool(parsed.mistakes)
     return [(one.line, one.column, one.path, one.what, one.nearest) for one in parsed.mistakes]
@@ -80,7 +80,7 @@ review:
 bugdets: {day: 1}
 budgets: {day: -1, phase: {plan: 3}}
 """
-    assert _told(text) == [
+    assert _list_mistakes(text) == [
         (2, 3, "review.draft", "is not a key here", "drafts"),
         (3, 10, "review.forks", "is the text `first_time_need_ok`", "first_time_needs_ok"),
         (4, 17, "review.max_comments", "is `101`", ""),
@@ -149,7 +149,7 @@ gates:
     when: review.lines_changed > "500"
     prompt: Look.
 """
-    assert _told(text) == [
+    assert _list_mistakes(text) == [
         (
             4,
             11,
@@ -163,7 +163,7 @@ gates:
 
 def test_twenty_mistakes_are_enough() -> None:
     text = "".join(f"unknown{number}: 1\n" for number in range(50))
-    assert [mistake.line for mistake in parse(text.encode()).mistakes] == list(range(1, MOST + 1))
+    assert [mistake.line for mistake in parse(text.encode()).mistakes] == list(range(1, MAX_MISTAKES + 1))
 
 
 def test_a_file_is_judged_over_what_lies_below_it() -> None:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from domain.config.configuration import Configuration, Preset, Reads, contradictions
-from domain.config.presets import PRESETS, Values, build, capped, conservative, merged, tightened
+from domain.config.configuration import Configuration, Preset, ReadMode, find_contradictions
+from domain.config.presets import PRESETS, Values, apply_ceilings, build, build_conservative, merge, tighten
 
 
 @pytest.mark.parametrize("preset", Preset)
 def test_each_preset_is_valid_and_leaves_the_level_alone(preset: Preset) -> None:
     configuration = build({"preset": preset.value})
-    assert not list(contradictions(configuration))
+    assert not list(find_contradictions(configuration))
     assert configuration.preset is preset
     assert configuration.ladder.pinned is None
 
@@ -40,31 +40,33 @@ def test_what_a_file_says_wins_over_its_preset() -> None:
 def test_files_are_merged_key_by_key_and_lists_taken_whole() -> None:
     below: Values = {"review": {"bots": ["a", "b"], "drafts": True}, "budgets": {"day": 10}}
     above: Values = {"review": {"bots": ["c"]}, "budgets": {"run": 1}}
-    assert merged(below, above) == {"review": {"bots": ["c"], "drafts": True}, "budgets": {"day": 10, "run": 1}}
+    assert merge(below, above) == {"review": {"bots": ["c"], "drafts": True}, "budgets": {"day": 10, "run": 1}}
     assert build({"preset": "conservative"}, {"preset": "aggressive"}).budgets.day == 500
 
 
 def test_ceilings_cap_and_never_raise() -> None:
     configuration = build({"budgets": {"day": 1000, "run": 5}, "commands": {"network": True}})
-    held = capped(configuration, {"budgets.day": 100, "budgets.run": 50, "commands.network": False})
+    held = apply_ceilings(configuration, {"budgets.day": 100, "budgets.run": 50, "commands.network": False})
     assert (held.budgets.day, held.budgets.run, held.commands.network) == (100, 5, False)
 
 
 @pytest.mark.parametrize("path", ["budgets.week", "nothing", "review.bots", "preset"])
 def test_a_ceiling_for_nothing_is_an_error(path: str) -> None:
     with pytest.raises(KeyError):
-        capped(Configuration(), {path: 1})
+        apply_ceilings(Configuration(), {path: 1})
 
 
 def test_a_pinned_level_stays_within_the_ladder() -> None:
-    assert capped(build({"ladder": {"pinned": 4}}), {"ladder.max_level": 2}).ladder.pinned == 2
-    assert capped(build({"ladder": {"pinned": 0}}), {"ladder.max_level": 2}).ladder.pinned == 0
+    assert apply_ceilings(build({"ladder": {"pinned": 4}}), {"ladder.max_level": 2}).ladder.pinned == 2
+    assert apply_ceilings(build({"ladder": {"pinned": 0}}), {"ladder.max_level": 2}).ladder.pinned == 0
 
 
 def test_conservative_never_goes_beyond_its_preset_and_keeps_what_is_stricter() -> None:
-    held = conservative({"budgets": {"day": 999, "run": 3}, "ladder": {"max_level": 4}, "review": {"model": False}})
+    held = build_conservative(
+        {"budgets": {"day": 999, "run": 3}, "ladder": {"max_level": 4}, "review": {"model": False}}
+    )
     assert (held.budgets.day, held.budgets.run, held.ladder.max_level) == (100, 3, 1)
-    assert held.review.model is Reads.never
+    assert held.review.model is ReadMode.never
 
 
 def test_presets_say_nothing_but_limits_gates_and_a_maximum_level() -> None:
@@ -76,7 +78,7 @@ def test_what_is_forbidden_later_is_added_and_nothing_is_loosened() -> None:
         {"review": {"never_send": ["a"], "max_comments": 3}, "paths": {"protected": ["p"]}, "budgets": {"run": 5}}
     )
     loose = build({"review": {"max_comments": 9}, "budgets": {"run": 50}})
-    assert tightened(began, loose) == began
+    assert tighten(began, loose) == began
     strict = build(
         {
             "review": {"never_send": ["b", "a"], "dry_run": True, "model": False},
@@ -84,9 +86,9 @@ def test_what_is_forbidden_later_is_added_and_nothing_is_loosened() -> None:
             "memory": {"enabled": False},
         }
     )
-    held = tightened(began, strict)
+    held = tighten(began, strict)
     assert (held.review.never_send, held.paths.protected) == (("a", "b"), ("p", "q"))
     assert (held.review.dry_run, held.memory.enabled) == (True, False)
     assert held.review.model == strict.review.model != began.review.model
     assert (held.review.max_comments, held.budgets.run) == (3, 5)
-    assert tightened(strict, loose).review.dry_run
+    assert tighten(strict, loose).review.dry_run

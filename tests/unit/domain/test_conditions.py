@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bot.reference import conditions
 from domain.config.conditions.evaluation import ConditionError, parse
-from domain.config.conditions.names import NAMES, Kind
-from domain.config.conditions.syntax import DEEPEST, LONGEST, MOST_STARS
+from domain.config.conditions.names import NAMES, ValueKind
+from domain.config.conditions.syntax import LONGEST, MAX_DEPTH, MAX_WILDCARDS
 from domain.config.configuration import Preset
 from domain.config.presets import build
 from domain.verdicts import Reason
@@ -36,7 +36,7 @@ def _holds(text: str, context: Mapping[str, object] = CONTEXT) -> bool:
     return parse(text).holds(context)[0]
 
 
-def _refused(text: str) -> ConditionError:
+def _get_error(text: str) -> ConditionError:
     with pytest.raises(ConditionError) as caught:
         parse(text)
     assert "\n" not in str(caught.value)
@@ -162,11 +162,11 @@ def test_what_is_known_decides_where_the_rest_does_not_matter() -> None:
 )
 def test_a_value_of_another_type_is_not_known(name: str, wrong: list[object]) -> None:
     text = {
-        Kind.number: f"{name} > 500",
-        Kind.text: f'{name} == "high"',
-        Kind.login: f'{name} == "ann"',
-        Kind.texts: f'matches({name}, "x")',
-        Kind.flag: name,
+        ValueKind.number: f"{name} > 500",
+        ValueKind.text: f'{name} == "high"',
+        ValueKind.login: f'{name} == "ann"',
+        ValueKind.texts: f'matches({name}, "x")',
+        ValueKind.flag: name,
     }[NAMES[name].type.kind]
     for value in wrong:
         held, reason = parse(text).holds({name: value})
@@ -228,7 +228,7 @@ def test_a_value_of_another_type_is_not_known(name: str, wrong: list[object]) ->
     ],
 )
 def test_tricks_are_refused(text: str) -> None:
-    _refused(text)
+    _get_error(text)
 
 
 @pytest.mark.parametrize(
@@ -293,22 +293,25 @@ def test_tricks_are_refused(text: str) -> None:
     ],
 )
 def test_a_mistake_says_what_is_wrong_and_what_would_be_right(text: str, what: str, allowed: str, nearest: str) -> None:
-    error = _refused(text)
+    error = _get_error(text)
     assert error.what.startswith(what)
     assert error.allowed.startswith(allowed)
     assert error.nearest == nearest
 
 
 def test_bounds() -> None:
-    assert _holds("(" * DEEPEST + "true" + ")" * DEEPEST)
-    assert _refused("(" * (DEEPEST + 1) + "true" + ")" * (DEEPEST + 1)).what == "is nested too deep"
-    assert _refused("not " * (DEEPEST + 1) + "true").what == "is nested too deep"
+    assert _holds("(" * MAX_DEPTH + "true" + ")" * MAX_DEPTH)
+    assert _get_error("(" * (MAX_DEPTH + 1) + "true" + ")" * (MAX_DEPTH + 1)).what == "is nested too deep"
+    assert _get_error("not " * (MAX_DEPTH + 1) + "true").what == "is nested too deep"
     assert _holds("true" + " " * (LONGEST - 4))
-    assert _refused("true" + " " * (LONGEST - 3)).what == f"has {LONGEST + 1} characters"
-    assert not _holds(f'matches(review.paths, "{"**a" * MOST_STARS}")')
-    assert _refused(f'matches(review.paths, "{"**a" * (MOST_STARS + 1)}")').what == f"has {MOST_STARS + 1} wildcards"
+    assert _get_error("true" + " " * (LONGEST - 3)).what == f"has {LONGEST + 1} characters"
+    assert not _holds(f'matches(review.paths, "{"**a" * MAX_WILDCARDS}")')
+    assert (
+        _get_error(f'matches(review.paths, "{"**a" * (MAX_WILDCARDS + 1)}")').what
+        == f"has {MAX_WILDCARDS + 1} wildcards"
+    )
     assert _holds(f"review.lines_changed < {'9' * 15}")
-    _refused(f"review.lines_changed < {'9' * 16}")
+    _get_error(f"review.lines_changed < {'9' * 16}")
 
 
 def test_what_is_found_is_shown_on_one_short_line() -> None:
@@ -383,7 +386,7 @@ def test_no_text_breaks_it(text: str, context: dict[str, object]) -> None:
     _never_breaks(text, context)
 
 
-_NUMBERS = st.sampled_from([name for name, known in NAMES.items() if known.type.kind is Kind.number])
+_NUMBERS = st.sampled_from([name for name, known in NAMES.items() if known.type.kind is ValueKind.number])
 _SIMPLE = st.one_of(
     st.sampled_from(["true", "false", "review.from_fork", "review.first_time"]),
     st.builds("{} {} {}".format, _NUMBERS, st.sampled_from(["<", ">=", "==", "!="]), st.integers(-9, 9)),
@@ -419,5 +422,5 @@ def test_what_becomes_known_never_asks_where_nobody_was_asked_before(
 
 
 def _is_known(name: str, context: Mapping[str, object]) -> bool:
-    text = {Kind.number: f"{name} == 0", Kind.flag: name}.get(NAMES[name].type.kind, "true")
+    text = {ValueKind.number: f"{name} == 0", ValueKind.flag: name}.get(NAMES[name].type.kind, "true")
     return parse(text).holds(context)[1].code != "condition.unknown" or NAMES[name].type.choices != ()

@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 import pytest
 from inline_snapshot import snapshot
 
-from domain.memories.memory import Archived, Kind, Memory, Origin
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin
 from domain.review.findings import Finding
-from domain.review.suppression import Held, Past, Why
+from domain.review.suppression import PriorDismissal, SuppressedFinding, SuppressionReason
 from handlers.slash import read
 from messages import memory as memory_texts
 from messages import review as review_texts
 from messages.memory import Evidence
-from safety.suppression import History, held, weighed
-from tests.rendering import acts
+from safety.suppression import DismissalHistory, find_suppression, rate_confidence
+from tests.rendering import find_active
 from tests.unit.domain.test_replies import BAD, FINDING, HOSTILE, KINDS
 from tests.unit.safety.test_history import review
 
@@ -22,7 +22,7 @@ MEMORY = Memory(
     id="01J0000000000000000MEMORY1",
     installation_id=1,
     repository_id=7,
-    kind=Kind.semantic,
+    kind=MemoryKind.semantic,
     content="Tests use a real database.",
     confidence=0.7,
     origin=Origin.person,
@@ -34,8 +34,8 @@ HOSTILE_MEMORY = MEMORY.model_copy(update={"content": HOSTILE, "archived_at": NO
 UNDEFINED = FINDING.model_copy(update={"path": "tools/five.py"})
 
 
-def past(index: int, finding: Finding = FINDING, path: str = "tools/a.py", said: str = "no") -> Past:
-    return Past(
+def past(index: int, finding: Finding = FINDING, path: str = "tools/a.py", said: str = "no") -> PriorDismissal:
+    return PriorDismissal(
         id=f"d{index}",
         number=index,
         name="F-AEGTUI",
@@ -51,52 +51,60 @@ def past(index: int, finding: Finding = FINDING, path: str = "tools/a.py", said:
     )
 
 
-def holding(finding: Finding, count: int, elsewhere: int = 0) -> Held:
+def build_held(finding: Finding, count: int, elsewhere: int = 0) -> SuppressedFinding:
     dismissed = [past(index, finding, finding.path) for index in range(count)]
     dismissed += [past(100 + index, finding, "lib/a.py") for index in range(elsewhere)]
-    found = held(finding, History(dismissed))
+    found = find_suppression(finding, DismissalHistory(dismissed))
     assert found is not None
     return found
 
 
-REWORDED = Held(
-    finding=UNDEFINED, why=Why.reworded, weight=holding(UNDEFINED, 4).weight, memories=("M-AB12CD",), release=1
+REWORDED = SuppressedFinding(
+    finding=UNDEFINED,
+    why=SuppressionReason.reworded,
+    weight=build_held(UNDEFINED, 4).weight,
+    memories=("M-AB12CD",),
+    release=1,
 )
-BAD_HISTORY = History([past(index, BAD, BAD.path, HOSTILE) for index in range(9)])
+BAD_HISTORY = DismissalHistory([past(index, BAD, BAD.path, HOSTILE) for index in range(9)])
 ALL = {
-    "held back": memory_texts.held_back(
-        [holding(BAD, 9), REWORDED, *(holding(UNDEFINED.model_copy(update={"rule": f"r{n}"}), 4) for n in range(20))]
+    "held back": memory_texts.render_suppressed(
+        [
+            build_held(BAD, 9),
+            REWORDED,
+            *(build_held(UNDEFINED.model_copy(update={"rule": f"r{n}"}), 4) for n in range(20)),
+        ]
     ),
-    "learned": memory_texts.dismissal_learned({"M-AB12CD": BAD}),
-    "remembered": memory_texts.remembered(HOSTILE_MEMORY, True),
-    "known": memory_texts.remembered(HOSTILE_MEMORY, False),
-    "off": memory_texts.switched_off(),
-    "secret": memory_texts.holds_secret(),
-    "forgotten": memory_texts.forgotten(HOSTILE_MEMORY, []),
-    "forgotten dismissal": memory_texts.forgotten(HOSTILE_MEMORY, [past(1, BAD, BAD.path, HOSTILE)] * 9),
+    "learned": memory_texts.describe_learned({"M-AB12CD": BAD}),
+    "remembered": memory_texts.confirm_remember(HOSTILE_MEMORY, True),
+    "known": memory_texts.confirm_remember(HOSTILE_MEMORY, False),
+    "off": memory_texts.refuse_switched_off(),
+    "secret": memory_texts.refuse_secret(),
+    "forgotten": memory_texts.confirm_forget(HOSTILE_MEMORY, []),
+    "forgotten dismissal": memory_texts.confirm_forget(HOSTILE_MEMORY, [past(1, BAD, BAD.path, HOSTILE)] * 9),
     "already": memory_texts.already_forgotten(HOSTILE_MEMORY),
     "no memory": memory_texts.no_such_memory("M-AB12CD"),
     "which": memory_texts.which_memory("M-AB12CD", [HOSTILE_MEMORY] * 3),
-    "undismissed": memory_texts.undismissed_like(BAD, BAD_HISTORY.dismissed),
-    "why": memory_texts.why(
+    "undismissed": memory_texts.confirm_similar_undismissal(BAD, BAD_HISTORY.dismissed),
+    "why": memory_texts.answer_why(
         Evidence(
             BAD,
-            weight=weighed(BAD, BAD_HISTORY),
-            held=held(BAD, BAD_HISTORY),
+            weight=rate_confidence(BAD, BAD_HISTORY),
+            held=find_suppression(BAD, BAD_HISTORY),
             past=BAD_HISTORY.dismissed,
             memories=[HOSTILE_MEMORY] * 9,
             heads=("a" * 40, "b" * 40),
         )
     ),
-    "why exempt": memory_texts.why(Evidence(BAD, weight=weighed(BAD, BAD_HISTORY), exempt=True)),
-    "why muted": memory_texts.why(Evidence(BAD, dismissal=past(1, BAD, BAD.path, HOSTILE))),
+    "why exempt": memory_texts.answer_why(Evidence(BAD, weight=rate_confidence(BAD, BAD_HISTORY), exempt=True)),
+    "why muted": memory_texts.answer_why(Evidence(BAD, dismissal=past(1, BAD, BAD.path, HOSTILE))),
 }
 
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL.keys())
 def test_nothing_in_it_acts(text: str) -> None:
     harmless = [*KINDS, "html_block"] if text.startswith("<details>") else KINDS
-    assert acts(text, harmless) == []
+    assert find_active(text, harmless) == []
     assert read(text) == ()
     assert len(text) < 8_000
 
@@ -105,7 +113,9 @@ def test_nothing_in_it_acts(text: str) -> None:
     ("text", "expected"),
     [
         (
-            memory_texts.held_back([holding(UNDEFINED, 4), holding(UNDEFINED, 4), REWORDED, holding(FINDING, 6, 2)]),
+            memory_texts.render_suppressed(
+                [build_held(UNDEFINED, 4), build_held(UNDEFINED, 4), REWORDED, build_held(FINDING, 6, 2)]
+            ),
             snapshot(
                 "<details><summary>4 findings held back because of earlier dismissals</summary>\n\n"
                 "- 2 findings of `ruff/F821` in `tools/`: dismissed 4 times there (M-000003). `/forge undismiss "
@@ -119,36 +129,36 @@ def test_nothing_in_it_acts(text: str) -> None:
             ),
         ),
         (
-            memory_texts.remembered(MEMORY, True),
+            memory_texts.confirm_remember(MEMORY, True),
             snapshot("Learned: Tests use a real database. (M-EMORY1). `/forge forget M-EMORY1` takes it back."),
         ),
         (
-            memory_texts.remembered(MEMORY, False),
+            memory_texts.confirm_remember(MEMORY, False),
             snapshot(
                 "Known already, and confirmed now: Tests use a real database. (M-EMORY1, confidence 0.70). "
                 "`/forge forget M-EMORY1` takes it back."
             ),
         ),
-        (memory_texts.forgotten(MEMORY, []), snapshot("Forgotten (M-EMORY1): Tests use a real database.")),
+        (memory_texts.confirm_forget(MEMORY, []), snapshot("Forgotten (M-EMORY1): Tests use a real database.")),
         (
-            memory_texts.forgotten(MEMORY, [past(3)]),
+            memory_texts.confirm_forget(MEMORY, [past(3)]),
             snapshot(
                 "Forgotten (M-EMORY1), and the dismissal that taught it is taken back: **F-AEGTUI** of pull "
                 "request 3 counts again."
             ),
         ),
         (
-            memory_texts.undismissed_like(FINDING, [past(3), past(4)]),
+            memory_texts.confirm_similar_undismissal(FINDING, [past(3), past(4)]),
             snapshot(
                 "**F-AEGTUI** counts again: 2 dismissals of its like taken back, of F-AEGTUI (`ruff/F821` in "
                 "`tools/a.py`, by `no`), F-AEGTUI (`ruff/F821` in `tools/a.py`, by `no`)."
             ),
         ),
         (
-            memory_texts.why(
+            memory_texts.answer_why(
                 Evidence(
                     FINDING,
-                    weight=weighed(FINDING, History([past(1, path="b.py"), past(2), past(3)])),
+                    weight=rate_confidence(FINDING, DismissalHistory([past(1, path="b.py"), past(2), past(3)])),
                     past=[past(1, path="b.py"), past(2), past(3)],
                     memories=[MEMORY],
                     heads=("a" * 40, "b" * 40),
@@ -170,7 +180,7 @@ def test_nothing_in_it_acts(text: str) -> None:
             ),
         ),
         (
-            memory_texts.why(Evidence(FINDING, weight=weighed(FINDING, History()))),
+            memory_texts.answer_why(Evidence(FINDING, weight=rate_confidence(FINDING, DismissalHistory()))),
             snapshot(
                 "**F-AEGTUI** · error · correctness · `app.py:5`\n\n"
                 "Raised by a tool of layer 1, rule "
@@ -180,7 +190,7 @@ def test_nothing_in_it_acts(text: str) -> None:
             ),
         ),
         (
-            memory_texts.why(Evidence(FINDING)),
+            memory_texts.answer_why(Evidence(FINDING)),
             snapshot(
                 "**F-AEGTUI** · error · correctness · `app.py:5`\n\n"
                 "Raised by a tool of layer 1, rule "
@@ -195,6 +205,6 @@ def test_what_is_said(text: str, expected: str) -> None:
 
 
 def test_a_summary_says_it_once_and_only_where_there_is_something() -> None:
-    drawn = review().model_copy(update={"held": (holding(UNDEFINED, 4),)})
-    assert review_texts.outcome(drawn, [], 0).summary.count("<details>") == 1
-    assert "<details>" not in review_texts.outcome(review(), [], 0).summary
+    drawn = review().model_copy(update={"held": (build_held(UNDEFINED, 4),)})
+    assert review_texts.render_outcome(drawn, [], 0).summary.count("<details>") == 1
+    assert "<details>" not in review_texts.render_outcome(review(), [], 0).summary

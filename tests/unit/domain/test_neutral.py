@@ -5,9 +5,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from domain.text.escaping import MOST_SUGGESTED, block, code, link, place, prose, suggestion, visible
-from domain.text.redaction import outgoing
-from tests.rendering import acts, shown
+from domain.text.escaping import (
+    MAX_SUGGESTION,
+    code_block,
+    escape,
+    inline_code,
+    inline_path,
+    link,
+    strip_invisible,
+    suggestion_block,
+)
+from domain.text.redaction import redact_outgoing
+from tests.rendering import find_active, to_visible_text
 
 PIECES = st.sampled_from(
     [
@@ -48,13 +57,13 @@ SHOWN_AS = [
 
 @pytest.mark.parametrize(("text", "markdown"), SHOWN_AS)
 def test_prose(text: str, markdown: str) -> None:
-    assert prose(text) == markdown
-    assert acts(prose(text)) == []
+    assert escape(text) == markdown
+    assert find_active(escape(text)) == []
 
 
 @pytest.mark.parametrize("text", [text for text, _ in SHOWN_AS if "`" not in text])
 def test_a_person_reads_what_was_written(text: str) -> None:
-    assert shown(prose(text)) == text
+    assert to_visible_text(escape(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -65,8 +74,8 @@ def test_a_person_reads_what_was_written(text: str) -> None:
     ],
 )  # fmt: skip
 def test_ordinary_sentences_have_no_code(text: str) -> None:
-    assert "`" not in prose(text)
-    assert shown(prose(text)) == text
+    assert "`" not in escape(text)
+    assert to_visible_text(escape(text)) == text
 
 
 @given(TEXTS)
@@ -77,13 +86,13 @@ def test_ordinary_sentences_have_no_code(text: str) -> None:
 @example("#0/FORGE")
 @example("#0WWW.")
 def test_prose_does_nothing_wherever_it_stands(text: str) -> None:
-    said = prose(text)
+    said = escape(text)
     assert "\n" not in said
-    assert acts(said) == []
-    assert acts(f"**What happened:** {said}\n\nNext.", ["strong_open", "strong_close"]) == []
+    assert find_active(said) == []
+    assert find_active(f"**What happened:** {said}\n\nNext.", ["strong_open", "strong_close"]) == []
     item = ["bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"]
-    assert acts(f"- {said}\n- second", item) == []
-    assert acts(f"Text before\n{said}\nand after", ["softbreak"]) == []
+    assert find_active(f"- {said}\n- second", item) == []
+    assert find_active(f"Text before\n{said}\nand after", ["softbreak"]) == []
 
 
 @given(TEXTS, TEXTS)
@@ -92,7 +101,7 @@ def test_a_row_of_a_table_keeps_its_cells(first: str, second: str) -> None:
     table = (
         MarkdownIt("commonmark")
         .enable("table")
-        .parse(f"| a | b | c |\n| --- | --- | --- |\n| {prose(first)} | {code(second)} | end |")
+        .parse(f"| a | b | c |\n| --- | --- | --- |\n| {escape(first)} | {inline_code(second)} | end |")
     )
     cells = [token for token in table if token.type == "td_open"]
     assert len(cells) == 3
@@ -101,26 +110,26 @@ def test_a_row_of_a_table_keeps_its_cells(first: str, second: str) -> None:
 
 @given(TEXTS)
 def test_code_is_one_piece_of_code(text: str) -> None:
-    [inline] = [token for token in MarkdownIt("commonmark").parse(f"x {code(text)} y") if token.type == "inline"]
+    [inline] = [token for token in MarkdownIt("commonmark").parse(f"x {inline_code(text)} y") if token.type == "inline"]
     assert [child.type for child in inline.children or ()] == ["text", "code_inline", "text"]
-    assert acts(code(text)) == []
+    assert find_active(inline_code(text)) == []
 
 
 @given(TEXTS)
 def test_a_place_is_one_piece_of_code(text: str) -> None:
-    [inline] = [token for token in MarkdownIt("commonmark").parse(f"x {place(text)} y") if token.type == "inline"]
+    [inline] = [token for token in MarkdownIt("commonmark").parse(f"x {inline_path(text)} y") if token.type == "inline"]
     assert [child.type for child in inline.children or ()] == ["text", "code_inline", "text"]
-    assert acts(place(text)) == []
+    assert find_active(inline_path(text)) == []
 
 
 def test_a_long_place_keeps_its_file_and_line() -> None:
-    assert place("a/b.py:7") == "`a/b.py:7`"
-    assert place(f"{'folder/' * 100}app.py:41", 20) == "`…er/folder/app.py:41`"
+    assert inline_path("a/b.py:7") == "`a/b.py:7`"
+    assert inline_path(f"{'folder/' * 100}app.py:41", 20) == "`…er/folder/app.py:41`"
 
 
-@given(TEXTS.filter(lambda text: "\0" not in text and "\r" not in text and outgoing(text) == text))
+@given(TEXTS.filter(lambda text: "\0" not in text and "\r" not in text and redact_outgoing(text) == text))
 def test_a_block_is_one_block_with_its_text(text: str) -> None:
-    tokens = MarkdownIt("commonmark").parse(f"before\n\n{block(text, 'text')}\n\nafter")
+    tokens = MarkdownIt("commonmark").parse(f"before\n\n{code_block(text, 'text')}\n\nafter")
     assert [token.type for token in tokens if token.type != "inline"] == [
         "paragraph_open", "paragraph_close", "fence", "paragraph_open", "paragraph_close",
     ]  # fmt: skip
@@ -129,15 +138,17 @@ def test_a_block_is_one_block_with_its_text(text: str) -> None:
 
 
 def test_the_language_of_a_block_is_one_word() -> None:
-    assert block("x", "python") == "```python\nx\n```"
-    assert block("x", "a\n```\n@user") == "```\nx\n```"
+    assert code_block("x", "python") == "```python\nx\n```"
+    assert code_block("x", "a\n```\n@user") == "```\nx\n```"
 
 
 @given(
-    st.text(alphabet=st.characters(exclude_characters="\0"), max_size=300).filter(lambda text: outgoing(text) == text)
+    st.text(alphabet=st.characters(exclude_characters="\0"), max_size=300).filter(
+        lambda text: redact_outgoing(text) == text
+    )
 )
 def test_a_suggestion_is_kept_to_the_letter(text: str) -> None:
-    lines = suggestion(text).split("\n")
+    lines = suggestion_block(text).split("\n")
     assert "\n".join(lines[1:-1]) == text
     assert lines[0].strip("`") == "suggestion"
     assert set(lines[-1]) == {"`"}
@@ -146,14 +157,14 @@ def test_a_suggestion_is_kept_to_the_letter(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * (MOST_SUGGESTED + 1),
+        "x" * (MAX_SUGGESTION + 1),
         "a\0b",
         "<!-- forge:review:1:abc -->",
         'token = "' + "ghp" + '_0123456789abcdefghij0123456789abcdef"',
     ],
 )
 def test_what_cannot_be_posted_to_the_letter_is_not_suggested(text: str) -> None:
-    assert suggestion(text) == ""
+    assert suggestion_block(text) == ""
 
 
 def test_only_plain_addresses_are_linked() -> None:
@@ -173,8 +184,8 @@ def test_only_plain_addresses_are_linked() -> None:
 
 @given(st.text(max_size=400), st.integers(2, 100))
 def test_it_is_cut_between_two_characters(text: str, limit: int) -> None:
-    flat = " ".join(visible(text).split())
-    said = shown(prose(text, limit))
+    flat = " ".join(strip_invisible(text).split())
+    said = to_visible_text(escape(text, limit))
     assert len(said) <= limit
     assert said.encode().decode() == said
     assert len(flat) <= limit or said.endswith("…")
@@ -182,8 +193,8 @@ def test_it_is_cut_between_two_characters(text: str, limit: int) -> None:
 
 def test_a_megabyte_is_no_trouble() -> None:
     for piece in ("`", "``` ", "@", "a@", "#1", "/", "\x1b]", "\x1b[3", "<!--", ":a", "a/", "$x ", "www.", "\u202e"):
-        assert len(prose(piece * (1_000_000 // len(piece)), 2000)) < 40_000
-        assert visible(piece * (1_000_000 // len(piece))) is not None
+        assert len(escape(piece * (1_000_000 // len(piece)), 2000)) < 40_000
+        assert strip_invisible(piece * (1_000_000 // len(piece))) is not None
 
 
 @pytest.mark.parametrize(
@@ -205,4 +216,4 @@ def test_a_megabyte_is_no_trouble() -> None:
     ],
 )
 def test_invisible_characters_are_taken_out(text: str, seen: str) -> None:
-    assert visible(text) == seen
+    assert strip_invisible(text) == seen

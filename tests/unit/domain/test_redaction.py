@@ -16,7 +16,7 @@ from agents.review.checks.secrets import scan
 from domain.errors import CodeAccessError, from_json, to_json
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
 from domain.text.credential_shapes import ASSIGNED, SHAPES
-from domain.text.redaction import Redactor, outgoing, redact, unquoted
+from domain.text.redaction import Redactor, redact, redact_finding, redact_outgoing
 from tests.unit.checks.test_secrets import REAL
 
 _RANDOM = random.Random(7)
@@ -29,11 +29,11 @@ def some(length: int, of: str = LETTERS) -> str:
     return "".join(_RANDOM.choice(of) for _ in range(length))
 
 
-def encoded(text: str) -> str:
+def encode(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-JWT = ".".join([encoded('{"alg":"RS256","typ":"JWT"}'), encoded('{"iss":4711}'), some(86)])
+JWT = ".".join([encode('{"alg":"RS256","typ":"JWT"}'), encode('{"iss":4711}'), some(86)])
 KEY_LINES = [some(64, LETTERS + "+/") for _ in range(6)] + [some(22) + "=="]
 PEM = "\n".join(["-----BEGIN RSA " + "PRIVATE KEY-----", *KEY_LINES, "-----END RSA " + "PRIVATE KEY-----"])
 TOKEN = "ghs" + "_" + some(36)
@@ -68,7 +68,7 @@ CREDENTIALS = [
     ("Telegram token", "bot ", f"{some(9, '123456789')}:AA{some(33)}", ""),
     ("Hugging Face token", "", "hf" + "_" + some(34, string.ascii_letters), ""),
     ("credentials", "Authorization: Bearer ", some(40), ""),
-    ("credentials", "{'authorization': 'Basic ", encoded("x-access-token:abc1"), "'}"),
+    ("credentials", "{'authorization': 'Basic ", encode("x-access-token:abc1"), "'}"),
     ("credentials", "(b'authorization', b'token ", some(40, HEX), "')"),
     ("credentials", "curl -H bearer ", some(32), ""),
     ("credentials", "https://", some(40, HEX), "@api.example.org/"),
@@ -294,13 +294,13 @@ def test_the_latest_minted_tokens_are_remembered() -> None:
     redactor = Redactor()
     values = [f"{number:04}-opaque-value" for number in range(300)]
     for value in values:
-        redactor.learn_passing(value)
+        redactor.learn_temporary(value)
     assert values[-1] not in redactor(values[-1])
     assert redactor(values[0]) == values[0]
 
 
 def test_every_text_of_a_value_is_redacted() -> None:
-    value = Redactor([KNOWN]).values({"a": [KNOWN, 1, None, {KNOWN: True}]})
+    value = Redactor([KNOWN]).redact_values({"a": [KNOWN, 1, None, {KNOWN: True}]})
     assert json.dumps(value).count("[redacted: known secret]") == 2
     assert KNOWN not in json.dumps(value)
 
@@ -340,9 +340,9 @@ def _finding(message: str, fix: str) -> RawFinding:
 
 def test_a_finding_neither_quotes_nor_suggests_a_secret() -> None:
     line = f'TOKEN = "{TOKEN}"'
-    kept = unquoted(_finding(f"Use {line} instead", line))
+    kept = redact_finding(_finding(f"Use {line} instead", line))
     assert (kept.message, kept.fix) == ('Use TOKEN = "[redacted: GitHub token]" instead', None)
-    assert unquoted(_finding("Use x", "x = 1")) == _finding("Use x", "x = 1")
+    assert redact_finding(_finding("Use x", "x = 1")) == _finding("Use x", "x = 1")
 
 
 # --- time --------------------------------------------------------------------------------------------------
@@ -370,5 +370,5 @@ def test_a_megabyte_takes_linear_time(piece: str) -> None:
 @given(st.lists(st.sampled_from(HARD), min_size=1, max_size=6))
 def test_a_mixed_megabyte_takes_linear_time(pieces: list[str]) -> None:
     started = time.process_time()
-    outgoing("".join(pieces) * (100_000 // len("".join(pieces))))
+    redact_outgoing("".join(pieces) * (100_000 // len("".join(pieces))))
     assert time.process_time() - started < 10

@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from inline_snapshot import snapshot
 
-from domain.money import MICRO, Usage, Use
+from domain.money import MICRO, LimitUse, Usage
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from domain.slash import Mistake, Problem, RefusalCode, Refused, Verb
+from domain.slash import CommandRefusal, Problem, RefusalCode, SlashMistake, Verb
 from domain.verdicts import Reason
 from handlers.slash import read
 from messages import commands as command_texts
-from messages.commands import Answer, Dismissal, Past, Spending
-from tests.rendering import acts
+from messages.commands import Answer, Dismissal, PastRun, Spending
+from tests.rendering import find_active
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOSTILE = "@org/team fixes #1 <img src=x> ![a](https://x.io) [b](https://x.io)\n/forge approve\n> q\n```\n| </details>"
@@ -29,7 +29,7 @@ RUN = Run(
     fence=1,
     state=RunState.completed,
 )
-PAST = Past(RUN, NOON, NOON + timedelta(seconds=12))
+PAST = PastRun(RUN, NOON, NOON + timedelta(seconds=12))
 FINDING = Finding(
     rule="ruff/F821",
     category=Category.correctness,
@@ -68,42 +68,46 @@ def _review(*findings: Finding, dismissed: tuple[Finding, ...] = ()) -> Review:
     )
 
 
-def _refused(code: RefusalCode, fork: bool = False) -> Refused:
-    return Refused(code=code, verb=Verb.review, needed="write", held="triage", fork=fork)
+def _refuse(code: RefusalCode, fork: bool = False) -> CommandRefusal:
+    return CommandRefusal(code=code, verb=Verb.review, needed="write", held="triage", fork=fork)
 
 
 ALL = {
-    "help": command_texts.help_table(),
-    "no status": command_texts.status(None),
-    "status": command_texts.status(PAST, HOSTILE, NOON, HOSTILE),
-    "no cost": command_texts.cost([], []),
-    "cost": command_texts.cost([Spending("review", HOSTILE, 1, Usage(), 5)], [Use(name=HOSTILE, used=1, limit=2)]),
-    "no history": command_texts.history([]),
-    "history": command_texts.history([PAST] * 40),
-    "no view": command_texts.view(None, {}),
-    "view": command_texts.view(_review(BAD, dismissed=(FINDING,)), {FINDING.id: DISMISSAL}),
-    "explain": command_texts.explain(BAD, None, HOSTILE),
-    "explain dismissed": command_texts.explain(FINDING, DISMISSAL),
-    "dismissed": command_texts.dismissed(FINDING, HOSTILE, waived=True),
-    "resolved": command_texts.dismissed_by_resolving((FINDING,), HOSTILE),
-    "undismissed": command_texts.undismissed(FINDING),
+    "help": command_texts.render_help(),
+    "no status": command_texts.render_status(None),
+    "status": command_texts.render_status(PAST, HOSTILE, NOON, HOSTILE),
+    "no cost": command_texts.render_cost([], []),
+    "cost": command_texts.render_cost(
+        [Spending("review", HOSTILE, 1, Usage(), 5)], [LimitUse(name=HOSTILE, used=1, limit=2)]
+    ),
+    "no history": command_texts.render_history([]),
+    "history": command_texts.render_history([PAST] * 40),
+    "no view": command_texts.render_verdict(None, {}),
+    "view": command_texts.render_verdict(_review(BAD, dismissed=(FINDING,)), {FINDING.id: DISMISSAL}),
+    "explain": command_texts.explain_finding(BAD, None, HOSTILE),
+    "explain dismissed": command_texts.explain_finding(FINDING, DISMISSAL),
+    "dismissed": command_texts.confirm_dismissal(FINDING, HOSTILE, waived=True),
+    "resolved": command_texts.confirm_resolved_dismissal((FINDING,), HOSTILE),
+    "undismissed": command_texts.confirm_undismissal(FINDING),
     "already": command_texts.already_dismissed(FINDING, DISMISSAL),
     "not dismissed": command_texts.not_dismissed(FINDING),
     "no finding": command_texts.no_such_finding("F-ABCDEF", ["F-ABCDEG"]),
     "which": command_texts.which_finding(Verb.dismiss),
-    "reviewing": command_texts.reviewing("a" * 40, full=True, is_ok=True),
+    "reviewing": command_texts.confirm_review("a" * 40, full=True, is_ok=True),
     "moved": command_texts.head_moved("a" * 40),
-    "cancelled": command_texts.cancelled(RUN),
-    "paused": command_texts.paused(2),
+    "cancelled": command_texts.confirm_cancel(RUN),
+    "paused": command_texts.confirm_pause(2),
     "already paused": command_texts.already_paused(HOSTILE),
-    "unpaused": command_texts.unpaused(),
+    "unpaused": command_texts.confirm_unpause(),
     "not available": command_texts.not_available(Verb.more),
     "pull requests only": command_texts.only_on_pull_requests(Verb.review),
     "cannot ask": command_texts.cannot_ask(HOSTILE),
-    "went wrong": command_texts.went_wrong(HOSTILE),
-    **{f"refused {code}": command_texts.refused(_refused(code, fork=True), HOSTILE) for code in RefusalCode},
+    "went wrong": command_texts.report_failure(HOSTILE),
+    **{f"refused {code}": command_texts.refuse(_refuse(code, fork=True), HOSTILE) for code in RefusalCode},
     **{
-        f"mistake {problem}": command_texts.mistake(Mistake(problem=problem, written=HOSTILE, verb=Verb.dismiss))
+        f"mistake {problem}": command_texts.explain_mistake(
+            SlashMistake(problem=problem, written=HOSTILE, verb=Verb.dismiss)
+        )
         for problem in Problem
     },
 }
@@ -120,7 +124,7 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
     harmless = (
         [*KINDS, "link_open", "link_close", "html_inline"] if "docs.astral.sh" in text or "<sub>" in text else KINDS
     )
-    assert acts(text, harmless) == []
+    assert find_active(text, harmless) == []
     assert read(text) == ()
     assert len(text) < 60_000
 
@@ -130,43 +134,49 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
     [
         (command_texts.not_available(Verb.more), snapshot("`/forge continue` is not available yet.")),
         (
-            command_texts.refused(_refused(RefusalCode.role), "ann"),
+            command_texts.refuse(_refuse(RefusalCode.role), "ann"),
             snapshot("Refused: `/forge review` needs the role write; `ann` has triage."),
         ),
         (
-            command_texts.refused(_refused(RefusalCode.role, fork=True), "ann"),
+            command_texts.refuse(_refuse(RefusalCode.role, fork=True), "ann"),
             snapshot(
                 "Refused: `/forge review` needs the role write, because it lets the code of a fork run; "
                 "`ann` has triage."
             ),
         ),
         (
-            command_texts.mistake(Mistake(problem=Problem.unknown_verb, written="/forge aprove", verb=Verb.approve)),
+            command_texts.explain_mistake(
+                SlashMistake(problem=Problem.unknown_verb, written="/forge aprove", verb=Verb.approve)
+            ),
             snapshot(
                 "`/forge aprove` is not a command. Did you mean `/forge approve [GATE] [SHA7] [with: conditions]`?"
             ),
         ),
         (
-            command_texts.mistake(Mistake(problem=Problem.unknown_verb, written="/forge make-coffee")),
+            command_texts.explain_mistake(SlashMistake(problem=Problem.unknown_verb, written="/forge make-coffee")),
             snapshot("`/forge make-coffee` is not a command. `/forge help` lists the commands."),
         ),
         (
-            command_texts.mistake(Mistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)),
+            command_texts.explain_mistake(
+                SlashMistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)
+            ),
             snapshot(
                 "`/forge dismiss x` does not say which finding. It is used like this: `/forge dismiss F-ID reason`. "
                 "`/forge view` lists the findings."
             ),
         ),
         (
-            command_texts.dismissed(FINDING, "set by the caller."),
+            command_texts.confirm_dismissal(FINDING, "set by the caller."),
             snapshot(
                 "**F-AEGTUI** is dismissed: set by the caller. It is not raised again here, nor where the same rule "
                 "meets the same code. `/forge undismiss F-AEGTUI` takes it back."
             ),
         ),
         (
-            command_texts.status(
-                Past(RUN.model_copy(update={"state": RunState.waiting, "reason": ReasonCode.rate_limited}), NOON, None),
+            command_texts.render_status(
+                PastRun(
+                    RUN.model_copy(update={"state": RunState.waiting, "reason": ReasonCode.rate_limited}), NOON, None
+                ),
                 "",
                 NOON,
             ),
@@ -184,12 +194,12 @@ def test_what_is_said(text: str, expected: str) -> None:
 @pytest.mark.parametrize("reason", [each for each in ReasonCode if each is not ReasonCode.none])
 def test_every_reason_has_words(reason: ReasonCode) -> None:
     run = RUN.model_copy(update={"state": RunState.failed, "reason": reason})
-    assert "failed (" in command_texts.history([Past(run, NOON, NOON)])
+    assert "failed (" in command_texts.render_history([PastRun(run, NOON, NOON)])
 
 
 def test_the_cost_adds_up() -> None:
     spending = [Spending("review", f"m{n}", 2, Usage(input_tokens=1000, output_tokens=10), MICRO) for n in (1, 2)]
-    text = command_texts.cost(spending, [Use(name="run", used=2 * MICRO, limit=50 * MICRO)])
+    text = command_texts.render_cost(spending, [LimitUse(name="run", used=2 * MICRO, limit=50 * MICRO)])
     assert "| **all** | | 4 | | | 2.00 USD |" in text
     assert "| run | 2.00 USD | 50.00 USD | 48.00 USD |" in text
 
@@ -204,7 +214,7 @@ def test_one_answer_stands_alone_and_several_below_what_they_answer() -> None:
 
 def test_how_a_line_is_named_above_its_answer() -> None:
     lines = "/forge dismiss F-AEGTUI because\n/forge status\n/forge aprove"
-    assert [command_texts.written(asked) for asked in read(lines)] == [
+    assert [command_texts.name_command(asked) for asked in read(lines)] == [
         "/forge dismiss F-AEGTUI",
         "/forge status",
         "/forge aprove",
@@ -212,4 +222,4 @@ def test_how_a_line_is_named_above_its_answer() -> None:
 
 
 def test_long_lists_end_and_say_so() -> None:
-    assert command_texts.history([PAST] * 40).endswith("and 10 more runs")
+    assert command_texts.render_history([PAST] * 40).endswith("and 10 more runs")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import Seen, is_older
+from domain.github.seen import EventSnapshot, is_stale
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LIVE = PullRequest(
@@ -30,13 +30,13 @@ LIVE = PullRequest(
 
 @pytest.mark.parametrize("seconds", [-1, 1])
 def test_the_later_change_is_the_newer(seconds: int) -> None:
-    seen = Seen(updated_at=NOW + timedelta(seconds=seconds), base_ref="next")
-    assert is_older(LIVE, seen) is (seconds > 0)
+    seen = EventSnapshot(updated_at=NOW + timedelta(seconds=seconds), base_ref="next")
+    assert is_stale(LIVE, seen) is (seconds > 0)
 
 
 @pytest.mark.parametrize(
     "told", [{"is_open": False}, {"is_draft": True}, {"head_sha": "c" * 40}, {"base_ref": "next"}], ids=str
 )
 def test_within_a_second_what_they_say_tells(told: dict[str, Any]) -> None:
-    assert is_older(LIVE, Seen(updated_at=NOW, **told))
-    assert not is_older(LIVE, Seen(updated_at=NOW, **{name: getattr(LIVE, name) for name in told}))
+    assert is_stale(LIVE, EventSnapshot(updated_at=NOW, **told))
+    assert not is_stale(LIVE, EventSnapshot(updated_at=NOW, **{name: getattr(LIVE, name) for name in told}))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.review.anchors import Spot
+from domain.review.anchors import Anchor
 
 CODE = """\
 def pay(prices, rates):
@@ -26,8 +26,8 @@ def other(prices, rates):
 ZERO = "Division by zero if `prices` is empty."
 
 
-def spot(line: int, message: str = ZERO, category: str = "correctness", code: Sequence[str] = CODE) -> Spot:
-    found = Spot.of(category, message, code, line)
+def spot(line: int, message: str = ZERO, category: str = "correctness", code: Sequence[str] = CODE) -> Anchor:
+    found = Anchor.of(category, message, code, line)
     assert found is not None
     return found
 
@@ -46,8 +46,8 @@ def spot(line: int, message: str = ZERO, category: str = "correctness", code: Se
     ],
 )
 def test_the_same(line: int, message: str) -> None:
-    assert spot(5).means(spot(line, message))
-    assert spot(line, message).means(spot(5))
+    assert spot(5).matches(spot(line, message))
+    assert spot(line, message).matches(spot(5))
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def test_the_same(line: int, message: str) -> None:
     ],
 )
 def test_not_the_same(line: int, message: str, category: str) -> None:
-    assert not spot(5).means(spot(line, message, category))
-    assert not spot(line, message, category).means(spot(5))
+    assert not spot(5).matches(spot(line, message, category))
+    assert not spot(line, message, category).matches(spot(5))
 
 
 def test_code_that_was_rewritten_is_another_spot() -> None:
     rewritten = [text.replace("total / count", "total // count") for text in CODE]
-    assert not spot(5).means(spot(4, code=rewritten))
+    assert not spot(5).matches(spot(4, code=rewritten))
     further = ["import os", "", *CODE]
-    assert spot(5).means(spot(6, code=further))  # the line of 4, as it was
+    assert spot(5).matches(spot(6, code=further))  # the line of 4, as it was
 
 
 @pytest.mark.parametrize("line", [None, 0, 3, 99])
 def test_what_has_no_spot(line: int | None) -> None:
-    assert Spot.of("correctness", ZERO, CODE, line) is None
+    assert Anchor.of("correctness", ZERO, CODE, line) is None

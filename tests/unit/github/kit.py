@@ -80,14 +80,14 @@ class Kit:
         settings = GitHubSettings(API, "https://github.com", 42, PEM, self.write_interval_s, self.resolve)
         self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps, budget=self.budget)
 
-    def sent(self, route: respx.Route | None = None) -> list[httpx.Request]:
+    def list_requests(self, route: respx.Route | None = None) -> list[httpx.Request]:
         """The requests so far that a route, or any route, answered."""
         calls = cast("Iterable[respx.models.Call]", route.calls if route else self.github.calls)
         return [call.request for call in calls]
 
-    def count(self) -> int:
+    def count_requests(self) -> int:
         """Requests so far, tokens not counted."""
-        return sum("access_tokens" not in str(request.url) for request in self.sent())
+        return sum("access_tokens" not in str(request.url) for request in self.list_requests())
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
         """The numeric addresses of a host, one by one where a test says so."""

@@ -4,7 +4,7 @@ import httpx
 import pytest
 import respx
 
-from bot.github.places import allowed
+from bot.github.places import choose_address
 from domain.errors import NotFound, Unavailable
 from tests.unit.github.kit import API, HEAD, PUBLIC, REPO, Kit, in_turn
 
@@ -28,7 +28,7 @@ def _run(number: int = 1, **changes: object) -> dict[str, object]:
     }
 
 
-def _listed(kit: Kit, *runs: dict[str, object]) -> respx.Route:
+def _mock_list(kit: Kit, *runs: dict[str, object]) -> respx.Route:
     answer = httpx.Response(200, json={"total_count": len(runs), "workflow_runs": runs})
     return kit.github.get(path=RUNS).mock(return_value=answer)
 
@@ -37,24 +37,24 @@ def _leads_to(kit: Kit, address: str) -> respx.Route:
     return kit.github.get(path=LOG).mock(return_value=httpx.Response(302, headers={"location": address}))
 
 
-def _stored(kit: Kit, *answers: httpx.Response | Exception) -> respx.Route:
+def _mock_log(kit: Kit, *answers: httpx.Response | Exception) -> respx.Route:
     return kit.github.get(STORAGE.replace("logs.example", PUBLIC)).mock(side_effect=in_turn(*answers))
 
 
 async def test_a_filter_is_not_taken_at_its_word(kit: Kit) -> None:
-    route = _listed(kit, _run(1), _run(2, head_sha="b" * 40))
+    route = _mock_list(kit, _run(1), _run(2, head_sha="b" * 40))
     assert [run.id for run in await kit.host.workflow_runs(REPO, HEAD)] == [1]
-    assert kit.sent(route)[0].url.params["head_sha"] == HEAD
+    assert kit.list_requests(route)[0].url.params["head_sha"] == HEAD
 
 
 async def test_a_run_that_is_listed_twice_counts_once_in_its_newest_attempt(kit: Kit) -> None:
-    _listed(kit, _run(1, run_attempt=2, conclusion="failure"), _run(2), _run(1))
+    _mock_list(kit, _run(1, run_attempt=2, conclusion="failure"), _run(2), _run(1))
     found = await kit.host.workflow_runs(REPO, HEAD)
     assert [(run.id, run.attempt, run.conclusion) for run in found] == [(2, 1, "success"), (1, 2, "failure")]
 
 
 async def test_what_github_leaves_out(kit: Kit) -> None:
-    _listed(kit, _run(1, name=None, status=None, conclusion=None))
+    _mock_list(kit, _run(1, name=None, status=None, conclusion=None))
     [run] = await kit.host.workflow_runs(REPO, HEAD)
     assert (run.name, run.is_completed, run.conclusion) == (".github/workflows/ci.yml", False, None)
 
@@ -63,16 +63,16 @@ async def test_what_github_leaves_out(kit: Kit) -> None:
 async def test_a_run_of_another_shape_spoils_the_list(kit: Kit, missing: str) -> None:
     shown = _run(2)
     del shown[missing]
-    _listed(kit, _run(1), shown)
+    _mock_list(kit, _run(1), shown)
     with pytest.raises(Unavailable, match=missing):
         await kit.host.workflow_runs(REPO, HEAD)
 
 
 async def test_a_log_is_asked_for_without_any_credential(kit: Kit) -> None:
     _leads_to(kit, STORAGE)
-    route = _stored(kit, httpx.Response(200, content=b"1 failed\n"))
+    route = _mock_log(kit, httpx.Response(200, content=b"1 failed\n"))
     assert await kit.host.job_log(REPO, 5, 100) == "1 failed\n"
-    [request] = kit.sent(route)
+    [request] = kit.list_requests(route)
     assert "authorization" not in request.headers
     assert not any(token in f"{request.url}{request.headers}" for token in kit.tokens)
 
@@ -87,9 +87,9 @@ NEVER = [
 async def test_a_log_is_read_from_the_very_address_that_was_looked_at(kit: Kit) -> None:
     """The name is not asked for again: it could lead elsewhere by then."""
     _leads_to(kit, STORAGE)
-    route = _stored(kit, httpx.Response(200, content=b"1 failed\n"))
+    route = _mock_log(kit, httpx.Response(200, content=b"1 failed\n"))
     assert await kit.host.job_log(REPO, 5, 100) == "1 failed\n"
-    [request] = kit.sent(route)
+    [request] = kit.list_requests(route)
     assert (request.url.host, request.headers["host"]) == (PUBLIC, "logs.example")
     assert request.extensions["sni_hostname"] == "logs.example"
 
@@ -105,10 +105,12 @@ async def test_a_host_within_our_network_is_not_asked(kit: Kit, address: str) ->
 
 @pytest.mark.parametrize("address", INNER)
 def test_the_logs_of_an_inner_github_may_be_inner_too(address: str) -> None:
-    assert allowed([address], ["10.0.0.1"]) == address
-    assert allowed([address], [PUBLIC]) is None
-    assert allowed([PUBLIC], ["10.0.0.1"]) == PUBLIC
-    assert [never for never in NEVER if allowed([never], ["10.0.0.1"]) or allowed([never], ["127.0.0.1"])] == []
+    assert choose_address([address], ["10.0.0.1"]) == address
+    assert choose_address([address], [PUBLIC]) is None
+    assert choose_address([PUBLIC], ["10.0.0.1"]) == PUBLIC
+    assert [
+        never for never in NEVER if choose_address([never], ["10.0.0.1"]) or choose_address([never], ["127.0.0.1"])
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -138,14 +140,14 @@ async def test_a_success_without_an_address_is_no_log(kit: Kit) -> None:
 @pytest.mark.parametrize("second", [302, 401, 416, 500])
 async def test_the_storage_leads_no_further(kit: Kit, second: int) -> None:
     _leads_to(kit, STORAGE)
-    _stored(kit, httpx.Response(second, headers={"location": f"{API}/app"}))
+    _mock_log(kit, httpx.Response(second, headers={"location": f"{API}/app"}))
     with pytest.raises(Unavailable, match=f"answered {second}"):
         await kit.host.job_log(REPO, 5, 100)
 
 
 async def test_an_address_is_a_secret_and_stays_out_of_errors(kit: Kit) -> None:
     _leads_to(kit, STORAGE)
-    _stored(kit, httpx.ReadError("reset"))
+    _mock_log(kit, httpx.ReadError("reset"))
     with pytest.raises(Unavailable) as caught:
         await kit.host.job_log(REPO, 5, 100)
     assert "s3cret" not in f"{caught.value!r} {caught.value} {caught.value.__cause__}"

@@ -36,7 +36,7 @@ def _annotations(count: int) -> tuple[Annotation, ...]:
     )
 
 
-def _shown(annotations: tuple[Annotation, ...]) -> list[dict[str, object]]:
+def _annotations_shown(annotations: tuple[Annotation, ...]) -> list[dict[str, object]]:
     return [{**one.model_dump(exclude={"level"}), "annotation_level": one.level} for one in annotations]
 
 
@@ -52,7 +52,7 @@ async def test_annotations_go_fifty_at_a_time(kit: Kit) -> None:
     create = kit.github.post(CREATE).respond(201, json=check_run())
     update = kit.github.patch(UPDATE).respond(json=check_run())
     ref = await kit.host.create_check_run(REPO, _check(annotations=_annotations(120)))
-    requests = kit.sent(create) + kit.sent(update)
+    requests = kit.list_requests(create) + kit.list_requests(update)
     assert ref.id == 11
     assert [len(_body(request)["output"]["annotations"]) for request in requests] == [50, 50, 20]
     assert _titles(requests) == [f"T{n}" for n in range(1, 121)]
@@ -93,21 +93,23 @@ async def test_a_repeat_after_a_crash_half_way_sends_only_what_is_missing(kit: K
 async def test_equal_annotations_are_counted_and_white_space_of_github_ignored(kit: Kit) -> None:
     twin = Annotation(path="a.py", start_line=1, end_line=1, level="notice", title="T", message="two\nlines\n")
     kit.github.get(UPDATE).respond(json={"output": {"annotations_count": 1}})
-    kit.github.get(path=ANNOTATIONS).respond(json=_shown((twin.model_copy(update={"message": "two\r\nlines"}),)))
+    kit.github.get(path=ANNOTATIONS).respond(
+        json=_annotations_shown((twin.model_copy(update={"message": "two\r\nlines"}),))
+    )
     update = kit.github.patch(UPDATE).respond(json=check_run())
     await kit.host.update_check_run(REPO, 11, _check(annotations=(twin, twin)))
-    assert _titles(kit.sent(update)) == ["T"]
+    assert _titles(kit.list_requests(update)) == ["T"]
 
 
 async def test_an_update_without_annotations_is_one_request(kit: Kit) -> None:
     update = kit.github.patch(UPDATE).respond(json=check_run(status="in_progress", conclusion=None))
     ref = await kit.host.update_check_run(REPO, 11, _check(status="in_progress", conclusion=None))
     assert not ref.is_completed
-    assert kit.count() == 1
-    assert "conclusion" not in _body(kit.sent(update)[0])
+    assert kit.count_requests() == 1
+    assert "conclusion" not in _body(kit.list_requests(update)[0])
 
 
-@pytest.mark.parametrize("listed", [httpx.Response(500), httpx.Response(200, json=_shown(_annotations(1)))])
+@pytest.mark.parametrize("listed", [httpx.Response(500), httpx.Response(200, json=_annotations_shown(_annotations(1)))])
 async def test_nothing_is_written_when_the_shown_annotations_cannot_be_read(kit: Kit, listed: httpx.Response) -> None:
     kit.github.get(UPDATE).respond(json={"output": {"annotations_count": 2}})
     kit.github.get(path=ANNOTATIONS).mock(return_value=listed)
@@ -122,7 +124,7 @@ async def test_long_texts_are_cut_to_githubs_bounds(kit: Kit) -> None:
     long = "ä😀" * 70_000
     one = Annotation(path="a.py", start_line=5, end_line=2, level="failure", title=long, message=long)
     await kit.host.create_check_run(REPO, _check(title=long, summary=long, text=long, annotations=(one,)))
-    output = _body(kit.sent(create)[0])["output"]
+    output = _body(kit.list_requests(create)[0])["output"]
     assert len(output["title"]) == 255
     assert len(output["summary"]) <= 65_535
     assert len(output["text"]) <= 65_535
@@ -136,7 +138,7 @@ async def test_an_annotation_always_has_a_message(kit: Kit) -> None:
     create = kit.github.post(CREATE).respond(201, json=check_run())
     silent = Annotation(path="a.py", start_line=1, end_line=1, level="notice", title="Unused import", message=" ")
     await kit.host.create_check_run(REPO, _check(annotations=(silent,)))
-    assert _body(kit.sent(create)[0])["output"]["annotations"][0]["message"] == "Unused import"
+    assert _body(kit.list_requests(create)[0])["output"]["annotations"][0]["message"] == "Unused import"
 
 
 _BUTTON = Button(label="Approve", description="Approve this head", identifier="approve")
@@ -168,7 +170,7 @@ async def test_what_github_would_refuse_is_not_sent(kit: Kit, wrong: dict[str, o
 async def test_buttons_within_bounds_are_sent(kit: Kit) -> None:
     create = kit.github.post(CREATE).respond(201, json=check_run())
     await kit.host.create_check_run(REPO, _check(buttons=(_BUTTON,) * 3))
-    assert _body(kit.sent(create)[0])["actions"] == [_BUTTON.model_dump()] * 3
+    assert _body(kit.list_requests(create)[0])["actions"] == [_BUTTON.model_dump()] * 3
 
 
 async def test_a_check_run_is_found_by_its_external_id_on_its_head(kit: Kit) -> None:

@@ -15,7 +15,7 @@ from tests.unit.github.kit import API, PEM, PUBLIC_PEM, Kit, MovableClock, Sleep
 LOG = "/app/hook/deliveries"
 
 
-def _shown(**changes: object) -> dict[str, object]:
+def _build_attempt(**changes: object) -> dict[str, object]:
     return {
         "id": 12345678901234,
         "guid": "0b989ba4-242f-11e5-81e1-c7b6966d2516",
@@ -35,13 +35,13 @@ def _shown(**changes: object) -> dict[str, object]:
 
 async def test_a_page_and_the_one_after_it(kit: Kit) -> None:
     link = f'<{API}{LOG}?per_page=100&cursor=v1_12077215967>; rel="next"'
-    route = kit.github.get(LOG).mock(return_value=httpx.Response(200, json=[_shown()], headers={"link": link}))
+    route = kit.github.get(LOG).mock(return_value=httpx.Response(200, json=[_build_attempt()], headers={"link": link}))
     page = await kit.host.deliveries.attempts(None)
     await kit.host.deliveries.attempts(page.following)
     [attempt] = page.attempts
     assert (attempt.id, attempt.status_code, attempt.is_answered) == (12345678901234, 502, False)
     assert attempt.at == datetime(2026, 3, 1, 11, tzinfo=UTC)
-    asked = [dict(request.url.params) for request in kit.sent(route)]
+    asked = [dict(request.url.params) for request in kit.list_requests(route)]
     assert asked == [{"per_page": "100"}, {"per_page": "100", "cursor": "v1_12077215967"}]
 
 
@@ -50,14 +50,14 @@ async def test_a_page_and_the_one_after_it(kit: Kit) -> None:
     [(200, True), (202, True), (299, True), (199, False), (300, False), (0, False), (None, False)],
 )
 async def test_only_2xx_is_an_answer(kit: Kit, status: int | None, answered: bool) -> None:
-    kit.github.get(LOG).mock(return_value=httpx.Response(200, json=[_shown(status_code=status)]))
+    kit.github.get(LOG).mock(return_value=httpx.Response(200, json=[_build_attempt(status_code=status)]))
     assert [each.is_answered for each in (await kit.host.deliveries.attempts(None)).attempts] == [answered]
 
 
 async def test_a_delivery_is_sent_again_by_the_app_itself(kit: Kit) -> None:
     route = kit.github.post(f"{LOG}/7/attempts").mock(return_value=httpx.Response(202, json={}))
     await kit.host.deliveries.redeliver(7)
-    [request] = kit.sent(route)
+    [request] = kit.list_requests(route)
     signed = request.headers["authorization"].removeprefix("bearer ")
     claims = jwt.decode(signed, PUBLIC_PEM, algorithms=["RS256"], options={"verify_exp": False, "verify_iat": False})
     assert claims["iss"] == "42"
@@ -95,10 +95,10 @@ async def test_a_delivery_that_is_gone(kit: Kit) -> None:
     "answer",
     [
         httpx.Response(200, json={"deliveries": []}),
-        httpx.Response(200, json=[_shown(guid="")]),
-        httpx.Response(200, json=[_shown(delivered_at="yesterday")]),
-        httpx.Response(200, json=[_shown(id="seven")]),
-        httpx.Response(200, json=[_shown()], headers={"link": f'<{API}{LOG}?page=2>; rel="next"'}),
+        httpx.Response(200, json=[_build_attempt(guid="")]),
+        httpx.Response(200, json=[_build_attempt(delivered_at="yesterday")]),
+        httpx.Response(200, json=[_build_attempt(id="seven")]),
+        httpx.Response(200, json=[_build_attempt()], headers={"link": f'<{API}{LOG}?page=2>; rel="next"'}),
     ],
 )
 async def test_a_page_that_is_not_what_github_documents(kit: Kit, answer: httpx.Response) -> None:

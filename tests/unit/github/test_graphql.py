@@ -50,7 +50,7 @@ async def test_values_travel_beside_the_query(kit: Kit) -> None:
         side_effect=in_turn(_threads(_node("a"), following="x"), _threads(_node("b")))
     )
     threads = await kit.host.review_threads(REPO, 1)
-    first, second = [json.loads(request.content) for request in kit.sent(route)]
+    first, second = [json.loads(request.content) for request in kit.list_requests(route)]
     assert first["variables"] == {"owner": "acme", "name": "app", "number": 1, "after": None}
     assert second["variables"]["after"] == "x"
     assert "acme" not in first["query"]

@@ -112,7 +112,7 @@ async def test_a_branch_is_asked_for_as_one_segment(kit: Kit) -> None:
     answer = {"name": "release/1", "commit": {"sha": "c" * 40}, "protected": False}
     route = kit.github.get(path__regex="/branches/").respond(json=answer)
     assert (await kit.host.default_branch(REPO)).head_sha == "c" * 40
-    assert kit.sent(route)[0].url.raw_path == b"/repos/acme/app/branches/release%2F1"
+    assert kit.list_requests(route)[0].url.raw_path == b"/repos/acme/app/branches/release%2F1"
 
 
 async def test_a_filter_that_github_passes_over_finds_nothing_else(here: Kit) -> None:
@@ -121,7 +121,7 @@ async def test_a_filter_that_github_passes_over_finds_nothing_else(here: Kit) ->
     listed = [pull(1), pull(2, head=fork), pull(3, head=gone)]
     route = here.github.get(PULLS).respond(json=listed)
     assert await here.host.find_pull_request(REPO, "fix") is None
-    assert dict(here.sent(route)[0].url.params) == {"state": "open", "head": "acme:fix", "per_page": "100"}
+    assert dict(here.list_requests(route)[0].url.params) == {"state": "open", "head": "acme:fix", "per_page": "100"}
 
 
 async def test_one_that_was_closed_meanwhile_is_not_found(here: Kit) -> None:
@@ -140,7 +140,7 @@ async def test_only_the_lack_of_drafts_is_got_around(kit: Kit) -> None:
     route = kit.github.post(PULLS).mock(side_effect=in_turn(lacking, made))
     assert not await _open(kit)
     wanted = {"title": "Fix", "head": "topic", "base": "main", "body": "Closes #4"}
-    assert [json.loads(request.content) for request in kit.sent(route)] == [
+    assert [json.loads(request.content) for request in kit.list_requests(route)] == [
         {**wanted, "draft": True},
         {**wanted, "draft": False},
     ]
@@ -160,7 +160,7 @@ async def test_ready_is_said_of_the_node_and_believed_only_if_it_took_effect(kit
     route = kit.github.post("/graphql")
     route.respond(json={"data": {"done": {"pull": {"draft": False}}}})
     await kit.host.mark_ready(REPO, 1)
-    assert json.loads(kit.sent(route)[0].content)["variables"] == {"pull": "PR_kw1"}
+    assert json.loads(kit.list_requests(route)[0].content)["variables"] == {"pull": "PR_kw1"}
     for data in ({"done": {"pull": {"draft": True}}}, {"done": None}, {}):
         route.respond(json={"data": data})
         with pytest.raises(Unavailable):
@@ -173,7 +173,7 @@ async def test_what_it_came_to_is_said_in_the_same_request(kit: Kit) -> None:
     route = kit.github.post("/graphql")
     route.respond(json={"data": {"updatePullRequest": {}, "done": {"pull": {"draft": False}}}})
     assert await kit.host.mark_ready(REPO, 1, "Tests: passed", CommentEdit(comment_id=7, body="Done"))
-    [sent] = [json.loads(request.content) for request in kit.sent(route)]
+    [sent] = [json.loads(request.content) for request in kit.list_requests(route)]
     assert sent["variables"] == {"pull": "PR_kw1", "body": "Tests: passed", "comment": "IC_kw7", "said": "Done"}
     writes = ("updatePullRequest", "markPullRequestReadyForReview", "updateIssueComment")
     places = [sent["query"].index(write) for write in writes]

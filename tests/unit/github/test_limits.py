@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from bot.github.limits import Block, Limit, limit_in, next_block, own_wait
+from bot.github.limits import Block, Limit, find_limit, next_block, next_wait
 from bot.github.transport import Answer
 from domain.errors import Forbidden, RateLimited
 from tests.unit.github.kit import OTHER_INSTALLATION, REPO, Kit, in_turn, pull
@@ -17,7 +17,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECONDARY = httpx.Response(403, json={"message": "You have exceeded a secondary rate limit."})
 
 
-async def _blocked_for(kit: Kit) -> float:
+async def _get_wait(kit: Kit) -> float:
     with pytest.raises(RateLimited) as caught:
         await kit.host.pull_request(REPO, 1)
     return (caught.value.until - kit.clock.now()).total_seconds()
@@ -28,26 +28,26 @@ async def test_primary_limit_waits_for_its_reset(kit: Kit, status: int) -> None:
     reset = int(kit.clock.now().timestamp()) + 1800
     headers = {"x-ratelimit-limit": "5000", "x-ratelimit-remaining": "0", "x-ratelimit-reset": str(reset)}
     kit.github.get(PULL).respond(status, json={"message": "API rate limit exceeded"}, headers=headers)
-    assert await _blocked_for(kit) == 1800
+    assert await _get_wait(kit) == 1800
 
 
 async def test_secondary_limit_waits_as_told(kit: Kit) -> None:
     kit.github.get(PULL).respond(403, json={"message": "slow down"}, headers={"retry-after": "3600"})
-    assert await _blocked_for(kit) == 3600
+    assert await _get_wait(kit) == 3600
 
 
 async def test_secondary_limit_does_not_wait_for_the_reset_of_a_budget_that_is_not_spent(kit: Kit) -> None:
     reset = int(kit.clock.now().timestamp()) + 3000
     headers = {"x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4000", "x-ratelimit-reset": str(reset)}
     kit.github.get(PULL).respond(429, headers=headers)
-    assert await _blocked_for(kit) == 60
+    assert await _get_wait(kit) == 60
 
 
 async def test_nothing_is_sent_while_blocked_and_work_goes_on_afterwards(kit: Kit) -> None:
     route = kit.github.get(PULL).mock(side_effect=in_turn(SECONDARY, httpx.Response(200, json=pull())))
-    await _blocked_for(kit)
+    await _get_wait(kit)
     for _ in range(10):
-        await _blocked_for(kit)
+        await _get_wait(kit)
         kit.clock.advance(5.9)
     assert route.call_count == 1
     kit.clock.advance(1)
@@ -56,9 +56,9 @@ async def test_nothing_is_sent_while_blocked_and_work_goes_on_afterwards(kit: Ki
 
 async def test_the_block_survives_a_restart(kit: Kit) -> None:
     route = kit.github.get(PULL).mock(return_value=SECONDARY)
-    await _blocked_for(kit)
+    await _get_wait(kit)
     kit.restart()
-    assert await _blocked_for(kit) == 60
+    assert await _get_wait(kit) == 60
     assert route.call_count == 1
     assert len(kit.tokens) == 1 + 1  # the App itself is not blocked
 
@@ -68,13 +68,13 @@ async def test_a_block_by_another_process_is_seen(kit: Kit) -> None:
     await kit.host.pull_request(REPO, 1)
     await kit.limits.block(REPO.installation_id, Block(kit.clock.now() + timedelta(minutes=9), "elsewhere", 1))
     kit.clock.advance(5)
-    assert await _blocked_for(kit) == 9 * 60 - 5
+    assert await _get_wait(kit) == 9 * 60 - 5
     assert route.call_count == 1
 
 
 async def test_other_installations_go_on(kit: Kit) -> None:
     kit.github.get(PULL).mock(side_effect=in_turn(SECONDARY, httpx.Response(200, json=pull())))
-    await _blocked_for(kit)
+    await _get_wait(kit)
     assert (await kit.host.pull_request(OTHER_INSTALLATION, 1)).number == 1
 
 
@@ -82,12 +82,12 @@ async def test_the_wait_grows_with_every_limit_in_a_row_also_over_a_restart(kit:
     kit.github.get(PULL).mock(return_value=SECONDARY)
     waits: list[float] = []
     for _ in range(4):
-        waits.append(await _blocked_for(kit))
+        waits.append(await _get_wait(kit))
         kit.clock.advance(waits[-1] + 1)
         kit.restart()
     assert waits == [60, 120, 240, 480]
     kit.clock.advance(3700)
-    assert await _blocked_for(kit) == 60
+    assert await _get_wait(kit) == 60
 
 
 async def test_limits_named_to_requests_under_way_are_one_limit(kit: Kit) -> None:
@@ -102,7 +102,7 @@ async def test_limits_named_to_requests_under_way_are_one_limit(kit: Kit) -> Non
 async def test_a_limit_on_the_app_itself_stops_tokens_for_all(kit: Kit) -> None:
     kit.github.get(PULL).respond(json=pull())
     kit.token_route.mock(side_effect=None, return_value=httpx.Response(429, headers={"retry-after": "30"}))
-    await _blocked_for(kit)
+    await _get_wait(kit)
     with pytest.raises(RateLimited):
         await kit.host.pull_request(OTHER_INSTALLATION, 1)
     assert kit.token_route.call_count == 1
@@ -129,7 +129,7 @@ async def test_a_plain_403_is_no_limit(kit: Kit) -> None:
 )
 def test_a_422_for_too_much_content_is_a_limit(errors: object, is_limit: bool) -> None:
     body = json.dumps({"message": "Validation Failed", "errors": errors}).encode()
-    assert (limit_in(Answer(422, {}, body), NOW) is not None) == is_limit
+    assert (find_limit(Answer(422, {}, body), NOW) is not None) == is_limit
 
 
 async def test_reads_slow_down_when_few_requests_remain(kit: Kit) -> None:
@@ -144,20 +144,20 @@ async def test_reads_slow_down_when_few_requests_remain(kit: Kit) -> None:
 
 @pytest.mark.parametrize("value", ["0", "-5", "soon", "9" * 30, ""])
 def test_a_senseless_retry_after_still_means_a_wait(value: str) -> None:
-    limit = limit_in(Answer(429, {"retry-after": value}, b""), NOW)
+    limit = find_limit(Answer(429, {"retry-after": value}, b""), NOW)
     assert limit is not None
     block = next_block(limit, None, NOW)
     assert timedelta(seconds=60) <= block.until - NOW <= timedelta(hours=24)
 
 
 def test_retry_after_may_be_a_date() -> None:
-    limit = limit_in(Answer(403, {"retry-after": "Sun, 01 Mar 2026 12:10:00 GMT"}, b""), NOW)
+    limit = find_limit(Answer(403, {"retry-after": "Sun, 01 Mar 2026 12:10:00 GMT"}, b""), NOW)
     assert limit == Limit("Forbidden", NOW + timedelta(minutes=10))
 
 
 def test_a_reset_that_has_passed_by_our_clock_still_means_a_wait() -> None:
     headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW.timestamp()) - 100)}
-    limit = limit_in(Answer(403, headers, b'{"message": "API rate limit exceeded"}'), NOW)
+    limit = find_limit(Answer(403, headers, b'{"message": "API rate limit exceeded"}'), NOW)
     assert limit is not None
     assert next_block(limit, None, NOW).until == NOW + timedelta(seconds=60)
 
@@ -168,4 +168,4 @@ def test_a_later_block_is_never_shortened() -> None:
 
 
 def test_own_wait_ends_at_an_hour() -> None:
-    assert [own_wait(streak).total_seconds() for streak in (1, 2, 6, 7, 10_000)] == [60, 120, 1920, 3600, 3600]
+    assert [next_wait(streak).total_seconds() for streak in (1, 2, 6, 7, 10_000)] == [60, 120, 1920, 3600, 3600]

@@ -4,18 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.github.markdown import bytes_shortened, plain_shortened, shortened
+from bot.github.markdown import shorten, shorten_bytes, shorten_plain
 
 NOTE = "*Shortened: GitHub shows no more than 2,000 characters here.*"
 
 
 def test_what_fits_is_left_alone() -> None:
     text = "```\n<details>" + "x" * 1987
-    assert shortened(text, 2000) == text
+    assert shorten(text, 2000) == text
 
 
 def test_it_ends_at_the_end_of_a_line() -> None:
-    short = shortened("a line of text\n" * 500, 2000)
+    short = shorten("a line of text\n" * 500, 2000)
     assert short.endswith(f"a line of text\n\n{NOTE}")
     assert len(short) <= 2000
 
@@ -23,41 +23,41 @@ def test_it_ends_at_the_end_of_a_line() -> None:
 @pytest.mark.parametrize("fence", ["```", "~~~~", "`````"])
 def test_an_open_fence_is_closed(fence: str) -> None:
     info = "python" if fence[0] == "`" else ""
-    short = shortened(f"Intro\n\n{fence}{info}\n" + "code ``` here\n" * 500, 2000)
+    short = shorten(f"Intro\n\n{fence}{info}\n" + "code ``` here\n" * 500, 2000)
     assert f"\n{fence}\n\n{NOTE}" in short
 
 
 def test_a_closed_fence_is_not_closed_again() -> None:
-    short = shortened("```\ncode\n```\n" + "text\n" * 2000, 2000)
+    short = shorten("```\ncode\n```\n" + "text\n" * 2000, 2000)
     assert short.count("```") == 2
 
 
 def test_open_details_are_closed_innermost_first() -> None:
     text = "<details><summary>A</summary>\n\n<details open>\n<details></details>\n\n```\n<details>\n" + "x\n" * 5000
-    short = shortened(text, 2000)
+    short = shorten(text, 2000)
     assert f"\n```\n\n</details>\n\n</details>\n\n{NOTE}" in short
 
 
 def test_an_open_comment_is_closed() -> None:
-    assert f"\n-->\n\n{NOTE}" in shortened("<!-- hidden\n" + "x\n" * 5000, 2000)
+    assert f"\n-->\n\n{NOTE}" in shorten("<!-- hidden\n" + "x\n" * 5000, 2000)
 
 
 def test_one_endless_line_is_cut_inside() -> None:
-    assert len(shortened("short\n" + "x" * 90_000, 65_535)) > 60_000
+    assert len(shorten("short\n" + "x" * 90_000, 65_535)) > 60_000
 
 
 @given(st.text(max_size=6000), st.integers(1000, 3000))
 def test_it_never_exceeds_the_limit(text: str, limit: int) -> None:
-    assert len(shortened(text, limit)) <= limit
-    assert len(shortened("<details>" * 900 + text, limit)) <= limit
+    assert len(shorten(text, limit)) <= limit
+    assert len(shorten("<details>" * 900 + text, limit)) <= limit
 
 
 @given(st.text(), st.integers(3, 50))
 def test_bytes_are_counted_and_characters_kept_whole(text: str, limit: int) -> None:
-    short = bytes_shortened(text, limit)
+    short = shorten_bytes(text, limit)
     assert len(short.encode()) <= limit
     assert short == text or short.endswith("…")
 
 
 def test_plain_text_gets_an_ellipsis() -> None:
-    assert (plain_shortened("abcdef", 4), plain_shortened("abcd", 4)) == ("abc…", "abcd")
+    assert (shorten_plain("abcdef", 4), shorten_plain("abcd", 4)) == ("abc…", "abcd")

@@ -53,7 +53,7 @@ async def test_hidden_settings_are_found_out_by_trying(open_pull: Kit) -> None:
     refused = httpx.Response(405, json={"message": "Merge commits are not allowed on this repository."})
     route = open_pull.github.put(MERGE).mock(side_effect=in_turn(refused, httpx.Response(200, json=DONE)))
     assert await open_pull.host.merge(REPO, 1, HEAD) == Merged(sha="e" * 40)
-    sent = [json.loads(request.content) for request in open_pull.sent(route)]
+    sent = [json.loads(request.content) for request in open_pull.list_requests(route)]
     assert sent == [{"sha": HEAD, "merge_method": way} for way in ("merge", "squash")]
 
 
@@ -62,14 +62,14 @@ async def test_settings_that_are_told_are_kept_to(open_pull: Kit) -> None:
     open_pull.github.get("/repos/acme/app").respond(json=told)
     route = open_pull.github.put(MERGE).respond(json=DONE)
     await open_pull.host.merge(REPO, 1, HEAD)
-    assert [json.loads(request.content)["merge_method"] for request in open_pull.sent(route)] == ["rebase"]
+    assert [json.loads(request.content)["merge_method"] for request in open_pull.list_requests(route)] == ["rebase"]
 
 
 async def test_linear_history_leaves_no_merge_commit(open_pull: Kit) -> None:
     open_pull.github.get(path=RULES).respond(json=[{"type": "required_linear_history"}])
     route = open_pull.github.put(MERGE).respond(json=DONE)
     await open_pull.host.merge(REPO, 1, HEAD)
-    assert [json.loads(request.content)["merge_method"] for request in open_pull.sent(route)] == ["squash"]
+    assert [json.loads(request.content)["merge_method"] for request in open_pull.list_requests(route)] == ["squash"]
 
 
 async def test_what_is_merged_already_is_not_merged_again(kit: Kit) -> None:
@@ -111,7 +111,7 @@ async def test_an_approval_of_something_else_is_no_approval(kit: Kit) -> None:
     made = {"id": 9, "user": None, "body": "", "state": "APPROVED", "commit_id": HEAD}
     route = kit.github.post(f"{PULL}/reviews").respond(json=made)
     assert await kit.host.approve(REPO, 1, HEAD, "Fine") == 9
-    assert json.loads(kit.sent(route)[0].content) == {"commit_id": HEAD, "event": "APPROVE", "body": "Fine"}
+    assert json.loads(kit.list_requests(route)[0].content) == {"commit_id": HEAD, "event": "APPROVE", "body": "Fine"}
     for wrong in ({**made, "state": "PENDING"}, {**made, "commit_id": "f" * 40}):
         kit.github.post(f"{PULL}/reviews").respond(json=wrong)
         with pytest.raises(Unavailable):

@@ -30,7 +30,7 @@ async def test_all_pages_are_read(kit: Kit) -> None:
     found = await kit.host.find_check_run(REPO, HEAD, "run-149")
     assert found is not None
     assert found.id == 149
-    first = kit.sent(route)[0].url.params
+    first = kit.list_requests(route)[0].url.params
     assert dict(first) == {"filter": "all", "app_id": "42", "per_page": "100"}
 
 

@@ -60,7 +60,7 @@ async def test_a_renamed_repository_is_followed(kit: Kit) -> None:
     kit.github.get(PULL).respond(301, headers={"location": f"{API}/repositories/99/pulls/1"})
     moved = kit.github.get("/repositories/99/pulls/1").respond(json=pull())
     assert (await kit.host.pull_request(REPO, 1)).number == 1
-    assert kit.sent(moved)[0].headers["authorization"] == "token ghs_token1"
+    assert kit.list_requests(moved)[0].headers["authorization"] == "token ghs_token1"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ async def test_an_unchanged_answer_comes_from_memory(kit: Kit) -> None:
     route = kit.github.get(PULL).mock(side_effect=in_turn(good, httpx.Response(304)))
     first = await kit.host.pull_request(REPO, 1)
     assert await kit.host.pull_request(REPO, 1) == first
-    assert [request.headers.get("if-none-match") for request in kit.sent(route)] == [None, '"v1"']
+    assert [request.headers.get("if-none-match") for request in kit.list_requests(route)] == [None, '"v1"']
 
 
 async def test_no_installation_is_served_anothers_answer(kit: Kit) -> None:
     route = kit.github.get(PULL).respond(json=pull(), headers={"etag": '"v1"'})
     await kit.host.pull_request(REPO, 1)
     await kit.host.pull_request(OTHER_INSTALLATION, 1)
-    assert "if-none-match" not in kit.sent(route)[1].headers
+    assert "if-none-match" not in kit.list_requests(route)[1].headers
 
 
 async def test_a_304_nobody_asked_for_is_unavailable(kit: Kit) -> None:

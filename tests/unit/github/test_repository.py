@@ -56,7 +56,7 @@ async def test_a_forks_pull_is_found_among_all_open_ones(kit: Kit, answer: httpx
     scan = kit.github.get(path=LIST).respond(json=[other, fork])
     kit.github.get(PULL).respond(json=fork)
     assert [one.number for one in await kit.host.open_pull_requests(REPO, HEAD)] == [1]
-    assert kit.sent(scan)[0].url.params["state"] == "open"
+    assert kit.list_requests(scan)[0].url.params["state"] == "open"
 
 
 async def test_a_pull_that_moved_on_meanwhile_does_not_count(kit: Kit) -> None:
@@ -73,7 +73,7 @@ def _file(decoded: bytes, **changes: object) -> dict[str, object]:
 async def test_a_file_is_read_at_a_ref(kit: Kit) -> None:
     route = kit.github.get(path=FILE).respond(json=_file(b"review: {}\n" * 100))
     assert await kit.host.file_content(REPO, ".github/forge.yml", "main") == b"review: {}\n" * 100
-    assert kit.sent(route)[0].url.params["ref"] == "main"
+    assert kit.list_requests(route)[0].url.params["ref"] == "main"
 
 
 async def test_a_large_file_is_read_as_a_blob(kit: Kit) -> None:
@@ -124,7 +124,7 @@ async def test_a_path_cannot_leave_the_repository(kit: Kit, path: str) -> None:
 async def test_odd_names_are_escaped(kit: Kit) -> None:
     route = kit.github.route(method="GET").respond(json=_file(b"x"))
     await kit.host.file_content(REPO, "a?b/c#d/{e} %2e")
-    assert kit.sent(route)[0].url.raw_path == b"/repos/acme/app/contents/a%3Fb/c%23d/%7Be%7D%20%252e"
+    assert kit.list_requests(route)[0].url.raw_path == b"/repos/acme/app/contents/a%3Fb/c%23d/%7Be%7D%20%252e"
 
 
 async def test_dependency_changes_with_their_vulnerabilities(kit: Kit) -> None:
@@ -218,7 +218,9 @@ async def test_a_permission_is_never_guessed(kit: Kit, fault: httpx.Response | E
 PEOPLE = "/repos/acme/app/collaborators"
 
 
-def _listed(account_id: int, role_name: str, granted: dict[str, bool] | None, kind: str = "User") -> dict[str, object]:
+def _build_collaborator(
+    account_id: int, role_name: str, granted: dict[str, bool] | None, kind: str = "User"
+) -> dict[str, object]:
     person: dict[str, object] = {"id": account_id, "login": f"a{account_id}", "type": kind}
     person["role_name"] = role_name
     return person if granted is None else {**person, "permissions": granted}
@@ -227,12 +229,12 @@ def _listed(account_id: int, role_name: str, granted: dict[str, bool] | None, ki
 async def test_the_accounts_with_a_role(kit: Kit) -> None:
     pushing = {"admin": False, "maintain": False, "push": True, "triage": True, "pull": True}
     listed = [
-        _listed(1, "Custom deployer", pushing),
-        _listed(2, "write", None),
-        _listed(3, "Custom", None),
-        _listed(4, "triage", {**pushing, "push": False}),
-        _listed(5, "write", pushing, "Bot"),
-        _listed(6, "admin", dict.fromkeys(pushing, True)),
+        _build_collaborator(1, "Custom deployer", pushing),
+        _build_collaborator(2, "write", None),
+        _build_collaborator(3, "Custom", None),
+        _build_collaborator(4, "triage", {**pushing, "push": False}),
+        _build_collaborator(5, "write", pushing, "Bot"),
+        _build_collaborator(6, "admin", dict.fromkeys(pushing, True)),
     ]
     kit.github.get(path=PEOPLE).respond(json=listed)
     kit.github.get("/repos/acme/app").respond(json={"id": 99})
@@ -240,7 +242,7 @@ async def test_the_accounts_with_a_role(kit: Kit) -> None:
 
 
 async def test_the_accounts_of_another_repository_of_that_name_do_not_count(kit: Kit) -> None:
-    kit.github.get(path=PEOPLE).respond(json=[_listed(1, "admin", None)])
+    kit.github.get(path=PEOPLE).respond(json=[_build_collaborator(1, "admin", None)])
     kit.github.get("/repos/acme/app").respond(json={"id": 100})
     with pytest.raises(NotFound, match="another repository now"):
         await kit.host.accounts_with(REPO, "write")

@@ -47,7 +47,7 @@ async def test_who_we_are_is_asked_once_and_as_the_app(app: Kit) -> None:
     app.github.get(path=REVIEWS).respond(json=[])
     for _ in range(3):
         await app.host.find_review(REPO, 1, MARKER)
-    asked = [request for request in app.sent() if request.url.path == "/app"]
+    asked = [request for request in app.list_requests() if request.url.path == "/app"]
     assert len(asked) == 1
     assert asked[0].headers["authorization"].startswith("bearer eyJ")
 
@@ -65,7 +65,7 @@ async def test_a_review_is_a_comment_with_lines_on_the_right_side(kit: Kit) -> N
         InlineComment(path="b.py", start_line=3, line=5, body="a range"),
     )
     assert await kit.host.create_review(REPO, 1, DraftReview(head_sha=HEAD, body="Hi", comments=comments)) == 9
-    assert json.loads(kit.sent(route)[0].content) == {
+    assert json.loads(kit.list_requests(route)[0].content) == {
         "commit_id": HEAD,
         "event": "COMMENT",
         "body": "Hi",

@@ -26,7 +26,7 @@ async def test_each_installation_has_its_own_token(kit: Kit) -> None:
     route = kit.github.get(PULL).respond(json=pull())
     await kit.host.pull_request(REPO, 1)
     await kit.host.pull_request(OTHER_INSTALLATION, 1)
-    assert [request.headers["authorization"] for request in kit.sent(route)] == [
+    assert [request.headers["authorization"] for request in kit.list_requests(route)] == [
         "token ghs_token1",
         "token ghs_token2",
     ]
@@ -55,7 +55,7 @@ async def test_a_clock_far_ahead_does_not_mean_a_token_per_request(kit: Kit) -> 
 async def test_401_renews_the_token_once_and_goes_on(kit: Kit) -> None:
     route = kit.github.get(PULL).mock(side_effect=in_turn(httpx.Response(401), httpx.Response(200, json=pull())))
     await kit.host.pull_request(REPO, 1)
-    assert [request.headers["authorization"] for request in kit.sent(route)] == [
+    assert [request.headers["authorization"] for request in kit.list_requests(route)] == [
         "token ghs_token1",
         "token ghs_token2",
     ]
@@ -79,7 +79,7 @@ async def test_a_write_refused_with_401_is_sent_again(kit: Kit) -> None:
 async def test_the_signature_is_backdated_and_short(kit: Kit) -> None:
     kit.github.get(PULL).respond(json=pull())
     await kit.host.pull_request(REPO, 1)
-    scheme, _, signature = kit.sent(kit.token_route)[0].headers["authorization"].partition(" ")
+    scheme, _, signature = kit.list_requests(kit.token_route)[0].headers["authorization"].partition(" ")
     claims = jwt.decode(signature, PUBLIC_PEM, algorithms=["RS256"], options={"verify_exp": False, "verify_iat": False})
     now = int(kit.clock.now().timestamp())
     assert scheme.lower() == "bearer"
@@ -126,4 +126,4 @@ async def test_git_gets_the_token_as_basic_credentials(kit: Kit) -> None:
 
 async def test_the_token_request_has_no_body_that_could_widen_it(kit: Kit) -> None:
     await kit.host.git_credentials(REPO)
-    assert json.loads(kit.sent(kit.token_route)[0].content or b"{}") == {}
+    assert json.loads(kit.list_requests(kit.token_route)[0].content or b"{}") == {}

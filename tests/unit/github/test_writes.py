@@ -13,8 +13,8 @@ import pytest
 from bot.github.pacing import Write, WriteLanes
 from domain.errors import LeftOut, NotFound, RateLimited, Unavailable, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment
-from domain.importance import Importance, writing
-from safety.write_rates import CONTENT_BURST, CONTENT_INTERVAL, Rate, Spent, Turn, turn
+from domain.importance import Importance, use_importance
+from safety.write_rates import CONTENT_BURST, CONTENT_INTERVAL, Rate, WritesSpent, WriteTurn, take_turn
 from tests.unit.github.kit import API, BEGAN, HEAD, OTHER_INSTALLATION, REPO, Kit, MovableClock, in_turn
 
 REVIEWS = "/repos/acme/app/pulls/1/reviews"
@@ -38,7 +38,7 @@ async def test_a_write_is_never_repeated(kit: Kit, fault: httpx.Response | Excep
     assert route.call_count == 1
 
 
-def timed(kit: Kit, path: str = REVIEWS, takes: float = 0.25) -> list[float]:
+def record_starts(kit: Kit, path: str = REVIEWS, takes: float = 0.25) -> list[float]:
     """When each write to this path began, in seconds from now; each takes some time."""
     starts: list[float] = []
     began = kit.clock.now().timestamp()
@@ -55,7 +55,7 @@ def timed(kit: Kit, path: str = REVIEWS, takes: float = 0.25) -> list[float]:
 async def test_writes_come_in_a_burst_and_then_at_the_steady_rate(kit: Kit) -> None:
     kit.write_interval_s = 1.0
     kit.restart()
-    starts = timed(kit, takes=0)
+    starts = record_starts(kit, takes=0)
     await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(25)))
     assert starts == [0.0] * 20 + [1.0, 2.0, 3.0, 4.0, 5.0]
     kit.clock.advance(3)  # three more are there
@@ -69,7 +69,7 @@ async def test_another_process_has_the_same_budget(kit: Kit) -> None:
     kit.restart()
     other = kit.host
     kit.restart()
-    starts = timed(kit, takes=0)
+    starts = record_starts(kit, takes=0)
     await asyncio.gather(*(host.create_review(REPO, 1, REVIEW) for host in (other, kit.host) for _ in range(11)))
     assert len([start for start in starts if start == 0.0]) == 20
     assert max(starts) == 2.0
@@ -81,14 +81,14 @@ async def test_what_is_awaited_goes_first_and_what_informs_is_left_out(kit: Kit)
     done: list[str] = []
 
     async def write(what: str, importance: Importance) -> None:
-        with writing(importance):
+        with use_importance(importance):
             try:
                 await kit.host.create_review(REPO, 1, REVIEW)
             except LeftOut:
                 what += " left out"
         done.append(what)
 
-    timed(kit, takes=0)
+    record_starts(kit, takes=0)
     kinds = (("tidied", Importance.tidying), ("shown", Importance.informing), ("answered", Importance.awaited))
     await asyncio.gather(*(write(*kinds[2]) for _ in range(20)))
     done.clear()
@@ -100,11 +100,11 @@ async def test_what_is_awaited_goes_first_and_what_informs_is_left_out(kit: Kit)
 async def test_a_flood_in_one_repository_does_not_keep_another_waiting(kit: Kit) -> None:
     kit.write_interval_s = 1.0
     kit.restart()
-    flood = timed(kit, takes=0)
+    flood = record_starts(kit, takes=0)
     await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(20)))
     flooding = [asyncio.create_task(kit.host.create_review(REPO, 1, REVIEW)) for _ in range(12)]
     await asyncio.sleep(0)
-    other = timed(kit, "/repos/acme/quiet/pulls/1/reviews", takes=0)
+    other = record_starts(kit, "/repos/acme/quiet/pulls/1/reviews", takes=0)
     await kit.host.create_review(REPO.model_copy(update={"name": "quiet"}), 1, REVIEW)
     assert other == [1.0] or other == [2.0]
     await asyncio.gather(*flooding)
@@ -114,7 +114,7 @@ async def test_a_flood_in_one_repository_does_not_keep_another_waiting(kit: Kit)
 async def test_a_flood_of_mutations_does_not_keep_another_repository_waiting(kit: Kit) -> None:
     kit.write_interval_s = 1.0
     kit.restart()
-    timed(kit, takes=0)
+    record_starts(kit, takes=0)
     await asyncio.gather(*(kit.host.create_review(REPO, 1, REVIEW) for _ in range(20)))
     order: list[str] = []
 
@@ -132,7 +132,7 @@ async def test_who_would_wait_for_long_comes_again_later(kit: Kit) -> None:
     """It must not keep one of the places for work meanwhile."""
     kit.write_interval_s = 1.0
     kit.restart()
-    starts = timed(kit, takes=0)
+    starts = record_starts(kit, takes=0)
     writes = [kit.host.create_review(REPO, 1, REVIEW) for _ in range(60)]
     ended = await asyncio.gather(*writes, return_exceptions=True)
     late = [each for each in ended if isinstance(each, RateLimited)]
@@ -143,7 +143,7 @@ async def test_who_would_wait_for_long_comes_again_later(kit: Kit) -> None:
 async def test_an_hour_has_no_more_content_than_github_allows(kit: Kit) -> None:
     kit.write_interval_s = 1.0
     kit.restart()
-    starts = timed(kit, takes=0)
+    starts = record_starts(kit, takes=0)
     while kit.clock.now() < BEGAN + timedelta(hours=1):
         try:
             await kit.host.create_review(REPO, 1, REVIEW)
@@ -202,10 +202,10 @@ class UsedUp:
     """A budget of which the hour's content was used up at the beginning."""
 
     clock: MovableClock
-    spent: Spent = field(default_factory=lambda: Spent(BEGAN, BEGAN + CONTENT_INTERVAL * CONTENT_BURST))
+    spent: WritesSpent = field(default_factory=lambda: WritesSpent(BEGAN, BEGAN + CONTENT_INTERVAL * CONTENT_BURST))
 
-    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> Turn:
-        asked = turn(self.spent, rate, importance, self.clock.now(), creates=creates)
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
+        asked = take_turn(self.spent, rate, importance, self.clock.now(), creates=creates)
         self.spent = asked.spent
         return asked
 
@@ -270,14 +270,14 @@ async def test_a_renamed_repository_gets_the_same_write(kit: Kit) -> None:
     kit.github.post(REVIEWS).respond(307, headers={"location": f"{API}/repositories/99/pulls/1/reviews"})
     moved = kit.github.post("/repositories/99/pulls/1/reviews").respond(json={"id": 4})
     assert await kit.host.create_review(REPO, 1, REVIEW) == 4
-    assert b"Two remarks" in kit.sent(moved)[0].content
+    assert b"Two remarks" in kit.list_requests(moved)[0].content
 
 
 async def test_a_write_is_never_turned_into_a_read(kit: Kit) -> None:
     kit.github.post(REVIEWS).respond(301, headers={"location": f"{API}/repositories/99/pulls/1/reviews"})
     with pytest.raises(NotFound, match="renamed or transferred"):
         await kit.host.create_review(REPO, 1, REVIEW)
-    assert kit.count() == 1
+    assert kit.count_requests() == 1
 
 
 async def test_a_refused_position_is_told_in_githubs_words(kit: Kit) -> None:

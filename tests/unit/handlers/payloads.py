@@ -15,7 +15,7 @@ def _event(action: str, sender: dict[str, Any], **more: object) -> dict[str, Any
     return {"action": action, "repository": repository, "installation": {"id": 7}, "sender": sender, **more}
 
 
-def _written(body: str | None, by: dict[str, Any] | None, **more: object) -> dict[str, Any]:
+def _build_comment(body: str | None, by: dict[str, Any] | None, **more: object) -> dict[str, Any]:
     return {"id": 11, "node_id": "N_11", "body": body, "user": by, "created_at": AT, "submitted_at": AT, **more}
 
 
@@ -28,19 +28,19 @@ def issue_comment(
 ) -> dict[str, Any]:
     """:param more: replaces parts of the comment."""
     issue: dict[str, Any] = {"number": 3, "user": BOB, **({"pull_request": {"url": "x"}} if pull else {})}
-    return _event(action, sender, issue=issue, comment={**_written(body, sender), **more})
+    return _event(action, sender, issue=issue, comment={**_build_comment(body, sender), **more})
 
 
 def review_comment(
     body: str, action: str = "created", sender: dict[str, Any] = ANN, reply_to: int | None = None, **more: Any
 ) -> dict[str, Any]:
     reply = {} if reply_to is None else {"in_reply_to_id": reply_to}
-    comment = {**_written(body, sender), "path": "app.py", "line": 3, **reply, **more}
+    comment = {**_build_comment(body, sender), "path": "app.py", "line": 3, **reply, **more}
     return _event(action, sender, pull_request=_pull(), comment=comment)
 
 
 def review(body: str | None, action: str = "submitted", sender: dict[str, Any] = ANN, **more: Any) -> dict[str, Any]:
-    return _event(action, sender, pull_request=_pull(), review={**_written(body, sender), **more})
+    return _event(action, sender, pull_request=_pull(), review={**_build_comment(body, sender), **more})
 
 
 def thread(action: str, sender: dict[str, Any] = ANN, root: dict[str, Any] | None = FORGE) -> dict[str, Any]:

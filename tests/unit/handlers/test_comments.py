@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from domain.commands import ChangesRequested, HearComment, Ignored, NoteThread, ObeyComment, Sender
+from domain.commands import ChangesRequested, ExecuteComment, Ignored, ReadReply, RecordThread, Sender
 from domain.github.conversation import CommentKind, CommentRef
-from domain.slash import Dismiss, Mistake, Plain, Problem, Verb
+from domain.slash import Dismiss, PlainCommand, Problem, SlashMistake, Verb
 from handlers import translate
 from tests.unit.handlers.payloads import ANN, APP_ID, BOB, FORGE, HEAD, issue_comment, review, review_comment, thread
 
-STATUS = (Plain(verb=Verb.status),)
+STATUS = (PlainCommand(verb=Verb.status),)
 
 
-def _obeyed(event: str, payload: dict[str, Any]) -> ObeyComment:
+def _translate(event: str, payload: dict[str, Any]) -> ExecuteComment:
     command = translate(event, payload, APP_ID)
-    assert isinstance(command, ObeyComment), command
+    assert isinstance(command, ExecuteComment), command
     return command
 
 
@@ -27,7 +27,7 @@ def _reason(event: str, payload: dict[str, Any]) -> str:
 
 
 def test_a_comment_below_a_pull_request() -> None:
-    command = _obeyed("issue_comment", issue_comment("/forge status"))
+    command = _translate("issue_comment", issue_comment("/forge status"))
     assert command.asked == STATUS
     assert command.comment == CommentRef(kind=CommentKind.issue_comment, id=11, node_id="N_11")
     assert command.sender == Sender(id=5, login="ann")
@@ -36,25 +36,25 @@ def test_a_comment_below_a_pull_request() -> None:
 
 
 def test_a_comment_below_an_issue() -> None:
-    assert not _obeyed("issue_comment", issue_comment("/forge run", pull=False)).is_pull_request
+    assert not _translate("issue_comment", issue_comment("/forge run", pull=False)).is_pull_request
 
 
 def test_a_reply_in_a_thread_names_its_root() -> None:
-    command = _obeyed("pull_request_review_comment", review_comment("/forge dismiss not a bug", reply_to=21))
+    command = _translate("pull_request_review_comment", review_comment("/forge dismiss not a bug", reply_to=21))
     assert command.asked == (Dismiss(reason="not a bug"),)
     assert (command.comment.kind, command.comment.thread) == (CommentKind.review_comment, 21)
     assert command.head_sha == HEAD
 
 
 def test_a_comment_that_begins_a_thread_must_name_the_finding() -> None:
-    [made] = _obeyed("pull_request_review_comment", review_comment("/forge dismiss not a bug")).asked
-    assert isinstance(made, Mistake)
+    [made] = _translate("pull_request_review_comment", review_comment("/forge dismiss not a bug")).asked
+    assert isinstance(made, SlashMistake)
     assert made.problem is Problem.no_finding
 
 
 def test_words_on_the_diff_without_a_command() -> None:
     made = translate("pull_request_review_comment", review_comment("Is that so?", reply_to=21), APP_ID)
-    assert isinstance(made, HearComment)
+    assert isinstance(made, ReadReply)
     assert (made.words, made.path, made.line, made.comment.thread) == ("Is that so?", "app.py", 3, 21)
     assert (made.opened_by, made.head_sha) == (6, HEAD)
 
@@ -70,12 +70,12 @@ def test_a_review_that_requests_changes_in_words() -> None:
     assert (made.head_sha, made.sender.login) == (HEAD, ANN["login"])
     assert _reason("pull_request_review", review("Fine.", state="approved")) == "no_command"
     assert _reason("pull_request_review", review("x", "edited", state="changes_requested")) == "comment_edited"
-    by_command = _obeyed("pull_request_review", review("/forge status", state="changes_requested"))
+    by_command = _translate("pull_request_review", review("/forge status", state="changes_requested"))
     assert by_command.asked == STATUS
 
 
 def test_the_body_of_a_review() -> None:
-    command = _obeyed("pull_request_review", review("Fine so far\n\n/forge status"))
+    command = _translate("pull_request_review", review("Fine so far\n\n/forge status"))
     assert (command.asked, command.comment.kind, command.head_sha) == (STATUS, CommentKind.review, HEAD)
     assert _reason("pull_request_review", review(None)) == "no_command"
 
@@ -100,7 +100,7 @@ def test_other_actions_ask_nothing(event: str, payload: dict[str, Any]) -> None:
 @pytest.mark.parametrize("action", ["resolved", "unresolved"])
 def test_a_person_resolves_a_thread_or_opens_it_again(action: str) -> None:
     command = translate("pull_request_review_thread", thread(action), APP_ID)
-    assert isinstance(command, NoteThread)
+    assert isinstance(command, RecordThread)
     assert (command.root, command.thread, command.is_resolved) == (21, "PRRT_1", action == "resolved")
     assert (command.sender.id, command.number, command.head_sha) == (5, 3, HEAD)
 
@@ -129,4 +129,4 @@ def test_a_payload_without_what_is_needed(missing: str) -> None:
 def test_a_stranger_may_speak_for_nobody_else() -> None:
     assert _reason("issue_comment", issue_comment("/forge status", user=BOB)) == "sender_is_not_the_author"
     assert _reason("issue_comment", issue_comment("/forge status", user=None)) == "sent_by_an_app"
-    assert _obeyed("issue_comment", issue_comment("/forge status", user=ANN)).sender.id == ANN["id"]
+    assert _translate("issue_comment", issue_comment("/forge status", user=ANN)).sender.id == ANN["id"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.commands import COMMAND, ObeyComment
+from domain.commands import COMMAND, ExecuteComment
 from domain.slash import (
     ENTRIES,
     LONGEST_TEXT,
@@ -23,17 +23,17 @@ from domain.slash import (
     Forget,
     Judge,
     Level,
-    Mistake,
-    Plain,
+    PlainCommand,
     Problem,
     Reject,
     Rollback,
     SlashCommand,
-    Tell,
+    SlashMistake,
+    TextCommand,
     Verb,
     Whitelist,
 )
-from domain.text.escaping import visible
+from domain.text.escaping import strip_invisible
 from handlers import translate
 from handlers.slash import read
 from tests.unit.handlers.payloads import APP_ID, issue_comment
@@ -57,7 +57,7 @@ PLAIN = [
 ]
 
 GOOD: list[tuple[str, SlashCommand]] = [
-    *[(verb.value, Plain(verb=verb)) for verb in PLAIN],  # pyright: ignore[reportArgumentType] — a list of them
+    *[(verb.value, PlainCommand(verb=verb)) for verb in PLAIN],  # pyright: ignore[reportArgumentType] — a list of them
     ("view", AboutGate(verb=Verb.view)),
     ("view human_review", AboutGate(verb=Verb.view, gate="human_review")),
     ("suggest G-4ZK9QX", AboutGate(verb=Verb.suggest, gate="G-4ZK9QX")),
@@ -70,8 +70,8 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("review", AskReview()),
     ("review FULL", AskReview(full=True)),
     ("dismiss F-AEGTUI not a bug: `x` is set", Dismiss(finding="F-AEGTUI", reason="not a bug: `x` is set")),
-    ("remember tests need *two* databases", Tell(verb=Verb.remember, text="tests need *two* databases")),
-    ("missed a race in app.py", Tell(verb=Verb.missed, text="a race in app.py")),
+    ("remember tests need *two* databases", TextCommand(verb=Verb.remember, text="tests need *two* databases")),
+    ("missed a race in app.py", TextCommand(verb=Verb.missed, text="a race in app.py")),
     ("forget M-4ZK9QX", Forget(memory="M-4ZK9QX")),
     ("continue 5usd", Continue(usd=Decimal(5))),
     ("continue 2.50 USD", Continue(usd=Decimal("2.50"))),
@@ -144,7 +144,7 @@ def test_a_command_survives_storage(command: SlashCommand) -> None:
 def test_a_whole_comment_survives_storage() -> None:
     body = "\n".join([*(f"/forge {written}" for written, _ in GOOD[-12:]), "/forge aprove"])
     command = translate("issue_comment", issue_comment(body), APP_ID)
-    assert isinstance(command, ObeyComment)
+    assert isinstance(command, ExecuteComment)
     assert len(command.asked) == 13
     assert COMMAND.validate_python(command.model_dump(mode="json")) == command
 
@@ -152,7 +152,7 @@ def test_a_whole_comment_survives_storage() -> None:
 @pytest.mark.parametrize("written", MALFORMED)
 def test_a_malformed_command_is_a_mistake_with_its_usage(written: str) -> None:
     [made] = read(f"/forge {written}")
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
     assert made.problem is Problem.malformed
     assert made.verb is not None
     assert made.verb == written.split()[0]
@@ -164,7 +164,7 @@ def test_a_malformed_command_is_a_mistake_with_its_usage(written: str) -> None:
 )
 def test_outside_a_thread_a_finding_needs_its_name(written: str) -> None:
     [made] = read(f"/forge {written}")
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
     assert made.problem is Problem.no_finding
 
 
@@ -187,7 +187,7 @@ def test_in_a_thread_a_finding_needs_no_name(written: str, expected: SlashComman
 @pytest.mark.parametrize("written", ["dismiss", "dismiss F-AEGTUI", "dismiss F-AEG not a bug", "explain F-A"])
 def test_in_a_thread_half_a_name_is_not_a_reason(written: str) -> None:
     [made] = read(f"/forge {written}", in_thread=True)
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
     assert made.problem is Problem.malformed
 
 
@@ -206,7 +206,7 @@ def test_in_a_thread_half_a_name_is_not_a_reason(written: str) -> None:
 )
 def test_an_unknown_verb_names_the_nearest(written: str, nearest: Verb | None) -> None:
     [made] = read(f"/forge {written}")
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
     assert (made.problem, made.verb) == (Problem.unknown_verb, nearest)
     assert len(made.written) <= 200
 
@@ -214,7 +214,7 @@ def test_an_unknown_verb_names_the_nearest(written: str, nearest: Verb | None) -
 @pytest.mark.parametrize("written", ["/forge", "/forge  ", "/FORGE"])
 def test_no_verb(written: str) -> None:
     [made] = read(written)
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
     assert made.problem is Problem.no_verb
 
 
@@ -225,30 +225,32 @@ def test_spacing_and_case_are_tolerated() -> None:
 def test_several_commands_keep_their_order() -> None:
     body = "Thanks!\n/forge status\nand then\n\n/forge aprove\n/forge help"
     first, second, third = read(body)
-    assert (first, third) == (Plain(verb=Verb.status), Plain(verb=Verb.help))
-    assert isinstance(second, Mistake)
+    assert (first, third) == (PlainCommand(verb=Verb.status), PlainCommand(verb=Verb.help))
+    assert isinstance(second, SlashMistake)
 
 
 def test_a_comment_has_an_end() -> None:
     found = read("/forge status\n" * 100)
     assert len(found) == MOST_COMMANDS + 1
     last = found[-1]
-    assert isinstance(last, Mistake)
+    assert isinstance(last, SlashMistake)
     assert last.problem is Problem.too_many
-    assert not any(isinstance(one, Mistake) for one in read("/forge status\n" * MOST_COMMANDS))
+    assert not any(isinstance(one, SlashMistake) for one in read("/forge status\n" * MOST_COMMANDS))
 
 
 def test_a_text_has_an_end() -> None:
-    assert read("/forge missed " + "x" * LONGEST_TEXT) == (Tell(verb=Verb.missed, text="x" * LONGEST_TEXT),)
+    assert read("/forge missed " + "x" * LONGEST_TEXT) == (TextCommand(verb=Verb.missed, text="x" * LONGEST_TEXT),)
     [made] = read("/forge missed " + "x" * (LONGEST_TEXT + 1))
-    assert isinstance(made, Mistake)
+    assert isinstance(made, SlashMistake)
     assert made.problem is Problem.too_long
 
 
 WORDS = st.text(st.characters(categories=["L", "N", "P", "Zs"], exclude_characters="`*_<>[]!\\&~|@#:-"), min_size=1)
 
 
-REASONS = WORDS.map(lambda text: " ".join(visible(text).split())).filter(lambda text: 0 < len(text) <= LONGEST_TEXT)
+REASONS = WORDS.map(lambda text: " ".join(strip_invisible(text).split())).filter(
+    lambda text: 0 < len(text) <= LONGEST_TEXT
+)
 
 
 @given(REASONS)
@@ -259,4 +261,4 @@ def test_any_plain_reason_arrives_as_it_was_written(reason: str) -> None:
 @given(st.text(max_size=300), st.booleans())
 def test_no_text_breaks_the_parser(body: str, in_thread: bool) -> None:
     for asked in read("/forge " + body, in_thread):
-        assert isinstance(asked, Mistake) or SLASH.validate_json(SLASH.dump_json(asked)) == asked
+        assert isinstance(asked, SlashMistake) or SLASH.validate_json(SLASH.dump_json(asked)) == asked

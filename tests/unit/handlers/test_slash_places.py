@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.slash import Plain, Verb
+from domain.slash import PlainCommand, Verb
 from handlers.slash import read
 
-STATUS = (Plain(verb=Verb.status),)
+STATUS = (PlainCommand(verb=Verb.status),)
 
 PLAIN = {
     "alone": "/forge status",

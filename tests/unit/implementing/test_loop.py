@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agents.implementer import ImplementationTask, OnDraft, content, instructions
+from agents.implementer import ImplementationTask, OnDraft, build_content, load_instructions
 from agents.llm.scripted import Reply, ScriptedModel, Uses
-from agents.loop.loop import Agent, Done, Use, work
-from agents.loop.tools.apply_patch import patching
-from agents.loop.tools.files import reading
-from agents.loop.tools.tool import Outcome, Tool, answered
-from agents.loop.turns import Assignment, Exchange, Turn, take
+from agents.loop.loop import Agent, Done, Use, run_agent
+from agents.loop.tools.apply_patch import make_apply_patch
+from agents.loop.tools.files import make_file_tools
+from agents.loop.tools.tool import Tool, ToolOutcome, call_tool
+from agents.loop.turns import Assignment, Exchange, Turn, take_turn
 from domain.runs.patches import Areas
-from domain.runs.task_result import Worked, mistakes
+from domain.runs.task_result import Worked, find_mistakes
 from domain.text.redaction import redact
 from tests.purses import OpenPurse
 from tests.unit.patches.building import hunk, new_file
@@ -34,18 +34,18 @@ WORKED: Mapping[str, JsonValue] = {
 }
 
 
-async def begun(mirror: Mirror, author: Author) -> Draft:
+async def begin_draft(mirror: Mirror, author: Author) -> Draft:
     base = author.commit({"src/cart.py": "items = []\ntotal = 0\n"})
     await mirror.fetch(base, base, 7)
     return Draft(mirror, base, AREAS)
 
 
 def tools(draft: Draft) -> tuple[Tool, ...]:
-    return (*reading(draft.snapshot, never_send=(), redact=redact), patching(draft, redact=redact))
+    return (*make_file_tools(draft.snapshot, never_send=(), redact=redact), make_apply_patch(draft, redact=redact))
 
 
-async def call(draft: Draft, name: str, **arguments: object) -> Outcome:
-    return await answered(tools(draft), name, arguments)
+async def call(draft: Draft, name: str, **arguments: object) -> ToolOutcome:
+    return await call_tool(tools(draft), name, arguments)
 
 
 @dataclass
@@ -63,15 +63,15 @@ class Journaled:
     purse: OpenPurse = field(default_factory=OpenPurse)
     before: Sequence[Exchange] = ()
 
-    async def earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[Exchange]:
         return self.before
 
     async def reason(self, past: Sequence[Exchange]) -> Turn:
         if len(past) < len(self.known):
             return self.known[len(past)].turn
         asked = ImplementationTask(plan=plan(), task="T1")
-        given = Assignment(key="T1", instructions=instructions(), content=content(asked, redact))
-        return await take(given, past, Worked, tools(self.draft), self.model.language_model, self.purse)
+        given = Assignment(key="T1", instructions=load_instructions(), content=build_content(asked, redact))
+        return await take_turn(given, past, Worked, tools(self.draft), self.model.language_model, self.purse)
 
     async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
         if len(past) < len(self.known):
@@ -83,9 +83,9 @@ class Journaled:
         return self.known[-1]
 
 
-async def carried_out(journaled: Journaled) -> Worked:
-    agent = Agent(Worked, tools(journaled.draft), mistakes)
-    ended = await work(agent, OnDraft(journaled, journaled.draft))
+async def carry_out(journaled: Journaled) -> Worked:
+    agent = Agent(Worked, tools(journaled.draft), find_mistakes)
+    ended = await run_agent(agent, OnDraft(journaled, journaled.draft))
     assert isinstance(ended, Done)
     return ended.value
 
@@ -102,9 +102,9 @@ def script() -> ScriptedModel:
 
 
 async def test_a_refused_patch_is_corrected_and_the_work_handed_in(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     model = script()
-    worked = await carried_out(Journaled(draft, model))
+    worked = await carry_out(Journaled(draft, model))
     assert worked == Worked.model_validate(WORKED)
     assert [file.path for file in (await draft.change()).files] == ["src/cart.py", "tests/test_cart.py"]
     seen = [each.content for each in model.calls]
@@ -115,16 +115,16 @@ async def test_a_refused_patch_is_corrected_and_the_work_handed_in(mirror: Mirro
 
 
 async def test_another_process_goes_on_with_the_same_draft(mirror: Mirror, author: Author) -> None:
-    first = Journaled(await begun(mirror, author), script())
-    await carried_out(first)
+    first = Journaled(await begin_draft(mirror, author), script())
+    await carry_out(first)
     for steps in range(len(first.known) + 1):
         other = Draft(mirror, first.draft.base, AREAS)
         rest = ScriptedModel().when("your task: T1", *_rest_of(steps))
-        assert await carried_out(Journaled(other, rest, first.known[:steps])) == Worked.model_validate(WORKED)
+        assert await carry_out(Journaled(other, rest, first.known[:steps])) == Worked.model_validate(WORKED)
         assert other.head == first.draft.head
         again = Draft(mirror, first.draft.base, AREAS)
         rest = ScriptedModel().when("your task: T1", *_rest_of(steps))
-        assert await carried_out(Journaled(again, rest, before=first.known[:steps])) == Worked.model_validate(WORKED)
+        assert await carry_out(Journaled(again, rest, before=first.known[:steps])) == Worked.model_validate(WORKED)
         assert again.head == first.draft.head
 
 
@@ -134,9 +134,9 @@ def _rest_of(steps: int) -> Sequence[Reply]:
 
 
 async def test_a_step_that_was_taken_but_not_written_down_is_taken_back(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     journaled = Journaled(draft, script(), lost={2})
-    await carried_out(journaled)
+    await carry_out(journaled)
     assert not any(result.is_error for result in journaled.known[2].results)
     assert len((await draft.change()).files) == 2
 
@@ -145,7 +145,7 @@ async def test_a_step_that_was_taken_but_not_written_down_is_taken_back(mirror: 
 
 
 async def test_reading_sees_what_was_applied(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     assert "count" not in (await call(draft, "read_file", path="src/cart.py")).text
     assert (await call(draft, "apply_patch", diff=EDIT + TEST)).text.startswith("Applied.")
     assert "2\tcount = len(items)" in (await call(draft, "read_file", path="src/cart.py")).text
@@ -154,7 +154,7 @@ async def test_reading_sees_what_was_applied(mirror: Mirror, author: Author) -> 
 
 
 async def test_every_violation_is_told_with_what_to_do(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     outcome = await call(draft, "apply_patch", diff=EDIT + FORBIDDEN)
     assert outcome.is_error
     assert outcome.text == (
@@ -168,14 +168,14 @@ async def test_every_violation_is_told_with_what_to_do(mirror: Mirror, author: A
 
 
 async def test_warnings_are_told_although_it_is_applied(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     outcome = await call(draft, "apply_patch", diff=new_file("src/run", mode="100755").decode())
     assert not outcome.is_error
     assert outcome.text.startswith("Applied.\n- src/run: new, 1 line\nWarnings:\n- src/run (mode): It is new and exec")
 
 
 async def test_many_violations_are_counted(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     diff = "".join(new_file(f"out/{number}").decode() for number in range(60))
     outcome = await call(draft, "apply_patch", diff=diff)
     assert outcome.text.count("(allowed_areas)") == 40
@@ -183,7 +183,7 @@ async def test_many_violations_are_counted(mirror: Mirror, author: Author) -> No
 
 
 async def test_what_is_said_holds_no_secret(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     for diff in (new_file(f"src/{token}"), new_file(f"out/{token}")):
         text = (await call(draft, "apply_patch", diff=diff.decode())).text
@@ -192,7 +192,7 @@ async def test_what_is_said_holds_no_secret(mirror: Mirror, author: Author) -> N
 
 
 async def test_arguments_that_are_no_diff_are_refused(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     for arguments in (
         {},
         {"diff": ""},

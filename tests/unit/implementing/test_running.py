@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.loop.tools.apply_patch import patching
-from agents.loop.tools.run_tests import MOST, running
-from agents.loop.tools.tool import Tool, answered
-from domain.runs.testing import CommandResult, Outcome, TestCase, TestRun
+from agents.loop.tools.apply_patch import make_apply_patch
+from agents.loop.tools.run_tests import MAX_RUNS, make_run_tests
+from agents.loop.tools.tool import Tool, call_tool
+from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
 from domain.text.redaction import redact
-from tests.unit.implementing.test_loop import EDIT, begun
+from tests.unit.implementing.test_loop import EDIT, begin_draft
 from tests.unit.patches.building import new_file
 from tests.unit.workspace.remotes import Author
 from workspace.draft import Draft
@@ -28,49 +28,49 @@ FAILED = TestCase(
     id="tests/test_cart.py::test_total",
     path="tests/test_cart.py",
     line=3,
-    outcome=Outcome.failed,
+    outcome=CaseOutcome.failed,
     message=f"assert 2 == 3 {SECRET}",
 )
-PASSED = TestCase(id="tests/test_cart.py::test_count", path="tests/test_cart.py", outcome=Outcome.passed)
+PASSED = TestCase(id="tests/test_cart.py::test_count", path="tests/test_cart.py", outcome=CaseOutcome.passed)
 
 
-async def told(mirror: Mirror, author: Author, run: TestRun, *, says_words: bool = True) -> str:
+async def call_run_tests(mirror: Mirror, author: Author, run: TestRun, *, says_words: bool = True) -> str:
     async def test(_commit: str) -> TestRun:
         return run
 
-    tool = running(await begun(mirror, author), test, redact=redact, says_words=says_words)
-    answer = await answered([tool], "run_tests", {})
+    tool = make_run_tests(await begin_draft(mirror, author), test, redact=redact, says_words=says_words)
+    answer = await call_tool([tool], "run_tests", {})
     assert not answer.is_error
     return answer.text
 
 
-def counting(draft: Draft, tested: list[str]) -> Sequence[Tool]:
+def build_tools(draft: Draft, tested: list[str]) -> Sequence[Tool]:
     """The tools of a draft on which every test passes, and which commits were tested."""
 
     async def test(commit: str) -> TestRun:
         tested.append(commit)
         return ran(PASSED)
 
-    return [running(draft, test, redact=redact), patching(draft, redact=redact)]
+    return [make_run_tests(draft, test, redact=redact), make_apply_patch(draft, redact=redact)]
 
 
 async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author) -> None:
     """Each state once: asked again without a change, the answer is known."""
-    draft, tested = await begun(mirror, author), list[str]()
-    tools = counting(draft, tested)
-    first, again = await asyncio.gather(*(answered(tools, "run_tests", {}) for _ in range(2)))
+    draft, tested = await begin_draft(mirror, author), list[str]()
+    tools = build_tools(draft, tested)
+    first, again = await asyncio.gather(*(call_tool(tools, "run_tests", {}) for _ in range(2)))
     assert first.text == "Everything passed."
     assert again.text.endswith(first.text)
     assert again.text.startswith("Nothing changed")
     assert tested == [draft.base]
-    await answered(tools, "apply_patch", {"diff": EDIT})
-    await answered(tools, "run_tests", {})
+    await call_tool(tools, "apply_patch", {"diff": EDIT})
+    await call_tool(tools, "run_tests", {})
     assert tested == [draft.base, draft.head]
     assert draft.head != draft.base
 
 
 async def test_what_failed_is_told_without_credentials(mirror: Mirror, author: Author) -> None:
-    text = await told(mirror, author, ran(FAILED, PASSED, status=1))
+    text = await call_run_tests(mirror, author, ran(FAILED, PASSED, status=1))
     assert text.startswith("This failed:\n")
     assert "#1 tests/test_cart.py::test_total at tests/test_cart.py:3" in text
     assert "assert 2 == 3" in text
@@ -81,7 +81,7 @@ async def test_what_failed_is_told_without_credentials(mirror: Mirror, author: A
 async def test_where_files_must_not_leave_no_test_says_a_word(mirror: Mirror, author: Author) -> None:
     """The agent writes tests: one could print such a file, without naming it, or have its content for a name."""
     run = ran(FAILED, status=1, known=("tests/test_cart.py::test_content",))
-    text = await told(mirror, author, run, says_words=False)
+    text = await call_run_tests(mirror, author, run, says_words=False)
     assert text.splitlines()[:2] == ["This failed:", "#1 tests/test_cart.py:3"]
     assert "2 == 3" not in text
     assert "test_total" not in text
@@ -93,20 +93,20 @@ async def test_what_takes_too_long_says_nothing(mirror: Mirror, author: Author) 
         await asyncio.sleep(60)
         raise AssertionError
 
-    tool = running(await begun(mirror, author), test, redact=redact, seconds=0.05)
-    answer = await answered([tool], "run_tests", {})
+    tool = make_run_tests(await begin_draft(mirror, author), test, redact=redact, seconds=0.05)
+    answer = await call_tool([tool], "run_tests", {})
     assert answer.text.startswith("The tests could not be run, so go on without them.\nIts commands did not end within")
 
 
 async def test_a_task_may_run_them_so_often_only(mirror: Mirror, author: Author) -> None:
-    draft, tested = await begun(mirror, author), list[str]()
-    tools = counting(draft, tested)
+    draft, tested = await begin_draft(mirror, author), list[str]()
+    tools = build_tools(draft, tested)
     refused: list[bool] = []
-    for number in range(MOST + 2):
-        await answered(tools, "apply_patch", {"diff": new_file(f"src/new_{number}.py", f"n = {number}\n").decode()})
-        refused.append((await answered(tools, "run_tests", {})).is_error)
-    assert refused == [False] * MOST + [True] * 2
-    assert len(set(tested)) == len(tested) == MOST
+    for number in range(MAX_RUNS + 2):
+        await call_tool(tools, "apply_patch", {"diff": new_file(f"src/new_{number}.py", f"n = {number}\n").decode()})
+        refused.append((await call_tool(tools, "run_tests", {})).is_error)
+    assert refused == [False] * MAX_RUNS + [True] * 2
+    assert len(set(tested)) == len(tested) == MAX_RUNS
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ async def test_a_task_may_run_them_so_often_only(mirror: Mirror, author: Author)
     ],
 )
 async def test_what_cannot_be_said_is_not_said(mirror: Mirror, author: Author, run: TestRun, said: str) -> None:
-    assert (await told(mirror, author, run)).startswith(said)
+    assert (await call_run_tests(mirror, author, run)).startswith(said)
 
 
 async def test_it_takes_no_command(mirror: Mirror, author: Author) -> None:
@@ -130,5 +130,5 @@ async def test_it_takes_no_command(mirror: Mirror, author: Author) -> None:
     async def never(_commit: str) -> TestRun:
         raise AssertionError
 
-    tool = running(await begun(mirror, author), never, redact=redact)
-    assert (await answered([tool], "run_tests", {"command": "rm -rf /"})).is_error
+    tool = make_run_tests(await begin_draft(mirror, author), never, redact=redact)
+    assert (await call_tool([tool], "run_tests", {"command": "rm -rf /"})).is_error

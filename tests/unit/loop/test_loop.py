@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 from agents.llm.client import Patience
 from agents.llm.scripted import Fails, Says, ScriptedModel, Uses
-from agents.loop.loop import SILENT, Agent, Done, Stopped, Stuck, work
-from agents.loop.tools.tool import Mistaken, Tool
-from agents.loop.turns import DROPPED, Assignment, Exchange, Result, ToolUse, Turn, fitted, named, take
+from agents.loop.loop import MAX_SILENT_TURNS, Agent, Done, Stopped, Stuck, run_agent
+from agents.loop.tools.tool import Tool, ToolMistake
+from agents.loop.turns import DROPPED, Assignment, Exchange, Result, ToolUse, Turn, digest_turn, fit_past, take_turn
 from tests.purses import OpenPurse
 
 IMPATIENT = Patience(attempts=1)
@@ -31,7 +31,7 @@ class Number(BaseModel):
 
 async def _look(asked: Number) -> str:
     if asked.of == "nothing":
-        raise Mistaken("There is no such number. Ask for a price.")
+        raise ToolMistake("There is no such number. Ask for a price.")
     return f"the number of {asked.of} is {len(asked.of)}"
 
 
@@ -49,12 +49,12 @@ class Steps:
         self.names: list[str] = []
         self.past: list[Exchange] = []
 
-    async def earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[Exchange]:
         return self.before
 
     async def reason(self, past: Sequence[Exchange]) -> Turn:
-        self.names.append(named(ASSIGNMENT, past, Sum, self.model.language_model))
-        return await take(ASSIGNMENT, past, Sum, [LOOK], self.model.language_model, OpenPurse(), IMPATIENT)
+        self.names.append(digest_turn(ASSIGNMENT, past, Sum, self.model.language_model))
+        return await take_turn(ASSIGNMENT, past, Sum, [LOOK], self.model.language_model, OpenPurse(), IMPATIENT)
 
     async def act(self, past: Sequence[Exchange], turn: Turn, use: Callable[[], Awaitable[Any]]) -> Exchange:
         exchange = Exchange(turn=turn, results=tuple(await use()))
@@ -62,25 +62,25 @@ class Steps:
         return exchange
 
 
-def playing(*replies: Any) -> Steps:
+def build_steps(*replies: Any) -> Steps:
     return Steps(ScriptedModel().when("Add the numbers", *replies))
 
 
 async def test_it_goes_on_behind_what_was_done_before() -> None:
     """With every number of turns taken, up to the work that was handed in; no tool is used for them again."""
     replies = [Uses([("look", {"of": "egg"})]), Uses([("look", {"of": "tea"})]), {"total": 6}]
-    whole = playing(*replies)
-    await work(ADDER, whole)
+    whole = build_steps(*replies)
+    await run_agent(ADDER, whole)
     for taken in range(1, len(replies) + 1):
-        steps = playing(*replies[taken:])
+        steps = build_steps(*replies[taken:])
         steps.before = whole.past[:taken]
-        assert await work(ADDER, steps) == Done(Sum(total=6))
+        assert await run_agent(ADDER, steps) == Done(Sum(total=6))
         assert steps.names == whole.names[taken:]
 
 
 async def test_it_uses_tools_at_once_and_hands_in() -> None:
-    steps = playing(Uses([("look", {"of": "egg"}), ("look", {"of": "tea"})], "First I look."), {"total": 6})
-    assert await work(ADDER, steps) == Done(Sum(total=6))
+    steps = build_steps(Uses([("look", {"of": "egg"}), ("look", {"of": "tea"})], "First I look."), {"total": 6})
+    assert await run_agent(ADDER, steps) == Done(Sum(total=6))
     assert [result.text for result in steps.past[0].results] == ["the number of egg is 3", "the number of tea is 3"]
     assert "the number of tea is 3" in steps.model.calls[1].content
     assert len(set(steps.names)) == 2
@@ -98,27 +98,27 @@ async def test_it_uses_tools_at_once_and_hands_in() -> None:
     ],
 )
 async def test_what_it_does_wrong_it_can_mend(wrong: Any, told: str) -> None:
-    steps = playing(wrong, {"total": 6})
-    assert await work(ADDER, steps) == Done(Sum(total=6))
+    steps = build_steps(wrong, {"total": 6})
+    assert await run_agent(ADDER, steps) == Done(Sum(total=6))
     assert told in steps.model.calls[1].content
 
 
 async def test_who_only_talks_is_stuck() -> None:
-    steps = playing(Says("Hm."))
-    assert isinstance(await work(ADDER, steps), Stuck)
-    assert len(steps.model.calls) == SILENT
+    steps = build_steps(Says("Hm."))
+    assert isinstance(await run_agent(ADDER, steps), Stuck)
+    assert len(steps.model.calls) == MAX_SILENT_TURNS
 
 
 async def test_a_provider_that_fails_stops_it() -> None:
-    ended = await work(ADDER, playing(Fails(400)))
+    ended = await run_agent(ADDER, build_steps(Fails(400)))
     assert isinstance(ended, Stopped)
     assert "HTTP 400" in ended.why
 
 
 async def test_what_is_used_beside_a_report_is_answered_too() -> None:
     """Every use has its result, or providers refuse the conversation."""
-    steps = playing(Uses([("report", {"total": -1}), ("look", {"of": "egg"})]), {"total": 6})
-    assert await work(ADDER, steps) == Done(Sum(total=6))
+    steps = build_steps(Uses([("report", {"total": -1}), ("look", {"of": "egg"})]), {"total": 6})
+    assert await run_agent(ADDER, steps) == Done(Sum(total=6))
     assert [result.is_error for result in steps.past[0].results] == [True, False]
 
 
@@ -136,7 +136,7 @@ SIZES = st.lists(st.integers(0, 300), max_size=30)
 @given(sizes=SIZES, room=st.integers(0, 2000))
 def test_only_the_oldest_results_go_and_nothing_else(sizes: list[int], room: int) -> None:
     past = [exchange(number, words) for number, words in enumerate(sizes)]
-    left = fitted(past, room)
+    left = fit_past(past, room)
     dropped = [each.results[0].text == DROPPED for each in left]
     assert [each.turn for each in left] == [each.turn for each in past]
     assert dropped == sorted(dropped, reverse=True)
@@ -149,7 +149,7 @@ def test_only_the_oldest_results_go_and_nothing_else(sizes: list[int], room: int
 def test_what_stands_in_front_seldom_changes(sizes: list[int], room: int) -> None:
     """Each time it does, at least half of the room is free again; until then providers find what they cached."""
     past = [exchange(number, words) for number, words in enumerate(sizes)]
-    counts = [sum(e.results[0].text == DROPPED for e in fitted(past[:end], room)) for end in range(len(past) + 1)]
+    counts = [sum(e.results[0].text == DROPPED for e in fit_past(past[:end], room)) for end in range(len(past) + 1)]
     changes = sum(before != after for before, after in pairwise(counts))
     assert counts == sorted(counts)
     assert changes <= 1 + 2 * (sum(sizes) + 4 * len(sizes)) // max(1, room // 2)
@@ -157,6 +157,6 @@ def test_what_stands_in_front_seldom_changes(sizes: list[int], room: int) -> Non
 
 def test_what_was_made_room_for_is_named() -> None:
     past = [exchange(number, 100) for number in range(10)]
-    left = fitted(past, 500)
+    left = fit_past(past, 500)
     assert left[0].results[0].text == DROPPED
     assert left[-1] == past[-1]

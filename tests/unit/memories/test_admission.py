@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.prompts import prompt
-from domain.memories.memory import Kind, Memory, Origin
-from safety.learning_screening import Admission, Learning, Shown, admitted
+from agents.prompts import load_prompt
+from domain.memories.memory import Memory, MemoryKind, Origin
+from safety.learning_screening import Learning, LearningDecision, ShownToModel, screen_learnings
 from tests.unit.memories.test_confidence import NOON
 
 EVENT = "01J00000000000000000EVENT1"
@@ -15,7 +15,7 @@ FACTS = (
     "apply_patch: 3 of 7 calls failed in implementation\n"
     "npm: 1 of 1 calls failed; run `npm ci` before `npm test`"
 )
-SHOWN = Shown(prompt=f"{prompt('reflect')}\n{FACTS}", events={EVENT: FACTS})
+SHOWN = ShownToModel(prompt=f"{load_prompt('reflect')}\n{FACTS}", events={EVENT: FACTS})
 
 GOOD = [
     "Give classes in shop/money.py a __hash__ whenever they define __eq__, since carts keep them in sets.",
@@ -25,7 +25,7 @@ GOOD = [
 ]
 
 
-def learning(content: str, **more: object) -> Learning:
+def build_learning(content: str, **more: object) -> Learning:
     return Learning.model_validate({"kind": "procedural", "content": content, "event": EVENT, **more})
 
 
@@ -34,7 +34,7 @@ def memory(content: str, memory_id: str = "01J0000000000000000MEMORY1") -> Memor
         id=memory_id,
         installation_id=1,
         repository_id=7,
-        kind=Kind.procedural,
+        kind=MemoryKind.procedural,
         content=content,
         confidence=0.5,
         origin=Origin.model,
@@ -44,8 +44,8 @@ def memory(content: str, memory_id: str = "01J0000000000000000MEMORY1") -> Memor
     )
 
 
-def admit(content: str, *known: Memory, **more: object) -> Admission:
-    [decided] = admitted([learning(content, **more)], SHOWN, known)
+def admit(content: str, *known: Memory, **more: object) -> LearningDecision:
+    [decided] = screen_learnings([build_learning(content, **more)], SHOWN, known)
     return decided
 
 
@@ -116,15 +116,15 @@ def test_what_is_known_is_merged(known: str, is_merged: bool) -> None:
 
 
 def test_of_a_run_the_best_is_kept() -> None:
-    vague = learning("Read files again before apply_patch is used on them.", kind="episodic")
-    again = learning(GOOD[0].replace("whenever", "if"))
-    proposed = [vague, learning(GOOD[0]), again]
+    vague = build_learning("Read files again before apply_patch is used on them.", kind="episodic")
+    again = build_learning(GOOD[0].replace("whenever", "if"))
+    proposed = [vague, build_learning(GOOD[0]), again]
 
-    kept, *refused = admitted(proposed, SHOWN, ())
+    kept, *refused = screen_learnings(proposed, SHOWN, ())
     assert kept.is_new
-    assert kept.learning.kind is Kind.procedural
+    assert kept.learning.kind is MemoryKind.procedural
     assert {each.refused.code for each in refused if each.refused} == {"learning.repeated", "learning.too_many"}
 
-    two = admitted(proposed, SHOWN, (), most=2)
+    two = screen_learnings(proposed, SHOWN, (), most=2)
     assert [each.is_new for each in two].count(True) == 2
-    assert not admitted([], SHOWN, ())
+    assert not screen_learnings([], SHOWN, ())

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from bot.cli import memory as remembered
-from bot.cli.database import NotThere
-from bot.cli.memory import Asked, Words
+from bot.cli.database import UnknownName
+from bot.cli.memory import MemoryOptions, MemoryText
 from domain.errors import ForgeError
 from domain.events import EventType
-from domain.memories.memory import Archived, Kind, Memory, Use
+from domain.memories.memory import Archived, Memory, MemoryKind, Use
 from domain.review.findings import Category, Finding, Layer, Severity
 from memory.db.engine import Database
 from memory.db.tables import DismissalRow, FindingRow, RecallRow
 from memory.learned import memories
 from memory.ledger import ledger
 from memory.repositories import configurations
-from memory.repositories.configurations import Scope
+from memory.repositories.configurations import ConfigurationScope
 from tests.rows import NOON, run_row, settings
 from tests.unit.memories.test_confidence import memory
 
@@ -40,7 +40,7 @@ async def url(url: str) -> str:
         session.add_all([run_row(RUN), run_row(OTHER, BANK, "bank")])
     ago = datetime.now(UTC) - timedelta(weeks=3, hours=1)
     await memories.add(database, _memory(FIRST, content="Tests \x1b[31muse\nmake db.", tags=("tests",), used_at=ago))
-    await memories.add(database, _memory(SECOND, content="Ask first.", pinned=True, kind=Kind.procedural))
+    await memories.add(database, _memory(SECOND, content="Ask first.", pinned=True, kind=MemoryKind.procedural))
     await memories.add(database, _memory(THIRD, content="Old.", repository_id=BANK))
     await memories.archive(database, [THIRD], Archived.unused, NOON)
     await database.close()
@@ -48,29 +48,31 @@ async def url(url: str) -> str:
 
 
 async def test_what_is_listed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await remembered.show_all(settings(url), Asked())
+    await remembered.show_all(settings(url), MemoryOptions())
     assert capsys.readouterr().out.splitlines() == [
         "M-00M001  procedural  octo-org/shop  confidence 0.70  pinned  never recalled",
         "    Ask first.",
         "M-00M000  semantic  octo-org/shop  confidence 0.55  never recalled",
         "    Tests use make db.",
     ]
-    await remembered.show_all(settings(url), Asked(repository="octo-org/bank"))
+    await remembered.show_all(settings(url), MemoryOptions(repository="octo-org/bank"))
     assert capsys.readouterr().out == "Nothing of that is remembered.\n"
-    await remembered.show_all(settings(url), Asked(kind=Kind.semantic, archived=True, limit=2))
+    await remembered.show_all(settings(url), MemoryOptions(kind=MemoryKind.semantic, archived=True, limit=2))
     listed = capsys.readouterr().out.splitlines()
     assert listed[0] == "M-00M002  semantic  octo-org/bank  archived: unused  never recalled"
     assert listed[-1] == "These are the newest 2; --limit or an export shows more."
 
 
 async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await remembered.add(settings(url), "Octo-Org/shop", Words("Use  dataclasses.", "style", "a, b,a,"), Kind.semantic)
+    await remembered.add(
+        settings(url), "Octo-Org/shop", MemoryText("Use  dataclasses.", "style", "a, b,a,"), MemoryKind.semantic
+    )
     name = capsys.readouterr().out.split()[0]
-    await remembered.add(settings(url), "octo-org/shop", Words("use dataclasses.", "Style"), Kind.semantic)
+    await remembered.add(settings(url), "octo-org/shop", MemoryText("use dataclasses.", "Style"), MemoryKind.semantic)
     assert capsys.readouterr().out == f"{name} says that already, so nothing was added.\n"
 
-    await remembered.edit(settings(url), name, Words("Use attrs.", tags="c"))
-    await remembered.edit(settings(url), name, Words(context="style"))
+    await remembered.edit(settings(url), name, MemoryText("Use attrs.", tags="c"))
+    await remembered.edit(settings(url), name, MemoryText(context="style"))
     await remembered.archive(settings(url), name)
     await remembered.archive(settings(url), name)
     assert capsys.readouterr().out.splitlines() == [
@@ -80,7 +82,7 @@ async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytes
         f"{name} was archived before, so nothing was changed.",
     ]
     with pytest.raises(ForgeError, match="is archived and counts no more"):
-        await remembered.edit(settings(url), name, Words("Use neither."))
+        await remembered.edit(settings(url), name, MemoryText("Use neither."))
 
     await remembered.show_one(settings(url), name)
     shown = capsys.readouterr().out
@@ -100,11 +102,11 @@ async def test_patterns_are_listed_with_what_makes_them_one(url: str, capsys: py
     )
     for use, causes in ((Use.recurred, "ab"), (Use.applied, "abc"), (Use.dismissed, "d")):
         for cause in causes:
-            await memories.use(database, [PATTERN], use, cause, NOON)
+            await memories.record_use(database, [PATTERN], use, cause, NOON)
     async with database.transaction() as session:
-        ledger.tell(session, RUN, EventType.learning_stored, NOON, payload={"memory": PATTERN, "event": 1})
+        ledger.record(session, RUN, EventType.learning_stored, NOON, payload={"memory": PATTERN, "event": 1})
     await database.close()
-    await remembered.show_all(settings(url), Asked(patterns=True))
+    await remembered.show_all(settings(url), MemoryOptions(patterns=True))
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == ["M-00M003", "A", "Pattern"]
     assert listed[2] == "    Pattern (failure): 3 runs taught it, helped 75% of the time"
@@ -117,7 +119,7 @@ async def test_patterns_are_listed_with_what_makes_them_one(url: str, capsys: py
 
 async def test_uses_and_recalls_are_shown(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     database = Database(url)
-    await memories.use(database, [SECOND], Use.confirmed, "delivery 1", NOON)
+    await memories.record_use(database, [SECOND], Use.confirmed, "delivery 1", NOON)
     async with database.transaction() as session:
         told = {"run_id": RUN, "task": "review", "memory_id": SECOND, "phase": "review"}
         session.add(RecallRow(rank=1, at=NOON, outcome="helped", **told))
@@ -133,18 +135,18 @@ async def test_uses_and_recalls_are_shown(url: str, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (Words(" "), "The text is empty."),
-        (Words("x" * 1001), "The text has 1,001 characters. Allowed: at most 1,000."),
-        (Words("a\u202eb"), "The text holds invisible or control characters."),
-        (Words("a <!-- b -->"), "The text holds HTML"),
-        (Words("a", "x" * 201), "The context has 201 characters."),
-        (Words("a", tags="x" * 61), "The tag is empty or too long."),
-        (Words("AKIA" + "Q3EGRZ7VJX2MNB5T"), "The text holds what looks like a credential."),
+        (MemoryText(" "), "The text is empty."),
+        (MemoryText("x" * 1001), "The text has 1,001 characters. Allowed: at most 1,000."),
+        (MemoryText("a\u202eb"), "The text holds invisible or control characters."),
+        (MemoryText("a <!-- b -->"), "The text holds HTML"),
+        (MemoryText("a", "x" * 201), "The context has 201 characters."),
+        (MemoryText("a", tags="x" * 61), "The tag is empty or too long."),
+        (MemoryText("AKIA" + "Q3EGRZ7VJX2MNB5T"), "The text holds what looks like a credential."),
     ],
 )
-async def test_what_is_refused(words: Words, said: str, url: str) -> None:
+async def test_what_is_refused(words: MemoryText, said: str, url: str) -> None:
     with pytest.raises(ForgeError) as refused:
-        await remembered.add(settings(url), "octo-org/shop", words, Kind.semantic)
+        await remembered.add(settings(url), "octo-org/shop", words, MemoryKind.semantic)
     assert str(refused.value).startswith(said)
     with pytest.raises(ForgeError):
         await remembered.edit(settings(url), "M-00M000", words)
@@ -152,21 +154,21 @@ async def test_what_is_refused(words: Words, said: str, url: str) -> None:
 
 async def test_what_is_not_there(url: str) -> None:
     for name in ("M-NOPE99", "M-001", "%"):
-        with pytest.raises(NotThere, match="There is no memory"):
+        with pytest.raises(UnknownName, match="There is no memory"):
             await remembered.show_one(settings(url), name)
     with pytest.raises(ForgeError, match="Several memories end with"):
         await _with_same_ending(url)
     for call in (
-        remembered.show_all(settings(url), Asked(repository="a/b")),
-        remembered.add(settings(url), "a/b", Words("x"), Kind.semantic),
-        remembered.why(settings(url), "F-ABCDEF", "a/b", 1),
+        remembered.show_all(settings(url), MemoryOptions(repository="a/b")),
+        remembered.add(settings(url), "a/b", MemoryText("x"), MemoryKind.semantic),
+        remembered.explain(settings(url), "F-ABCDEF", "a/b", 1),
     ):
-        with pytest.raises(NotThere, match="No run was in a repository a/b"):
+        with pytest.raises(UnknownName, match="No run was in a repository a/b"):
             await call
-    with pytest.raises(NotThere, match="There is no finding F-ABCDEF in octo-org/shop#1"):
-        await remembered.why(settings(url), "F-ABCDEF", "octo-org/shop", 1)
+    with pytest.raises(UnknownName, match="There is no finding F-ABCDEF in octo-org/shop#1"):
+        await remembered.explain(settings(url), "F-ABCDEF", "octo-org/shop", 1)
     with pytest.raises(ForgeError, match="There is nothing to change"):
-        await remembered.edit(settings(url), "M-00M000", Words())
+        await remembered.edit(settings(url), "M-00M000", MemoryText())
 
 
 async def _with_same_ending(url: str) -> None:
@@ -178,8 +180,8 @@ async def _with_same_ending(url: str) -> None:
 
 async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "all.jsonl"
-    await remembered.export(settings(url), Asked(archived=True), file)
-    await remembered.export(settings(url), Asked(archived=True), None)
+    await remembered.export(settings(url), MemoryOptions(archived=True), file)
+    await remembered.export(settings(url), MemoryOptions(archived=True), None)
     printed = capsys.readouterr().out
     assert printed == f"3 memories written to {file}.\n" + file.read_text()
     assert file.read_text().isascii()
@@ -187,20 +189,20 @@ async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: 
 
     text = file.read_text().replace("\\u001b[31m", "")
     file.write_text(text)
-    await remembered.take_in(settings(url), file, "octo-org/bank")
-    await remembered.take_in(settings(url), file, "octo-org/bank")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out.splitlines() == [
         "2 memories imported into octo-org/bank; 1 archived and left out.",
         "0 memories imported into octo-org/bank; 2 known already, 1 archived and left out.",
     ]
     database = Database(url)
-    came = {each.content: each for each in await memories.live(database, BANK)}
+    came = {each.content: each for each in await memories.list_live(database, BANK)}
     there = await memories.find(database, FIRST)
     await database.close()
     again = came["Tests use make db."]
     assert there is not None
     assert (again.confidence, again.used_at, again.pinned) == (there.confidence, there.used_at, False)
-    assert (came["Ask first."].kind, came["Ask first."].pinned) == (Kind.procedural, True)
+    assert (came["Ask first."].kind, came["Ask first."].pinned) == (MemoryKind.procedural, True)
     assert again.source == "imported from all.jsonl; there: a test"
 
 
@@ -229,12 +231,12 @@ async def test_an_import_with_a_mistake_imports_nothing(lines: list[str], said: 
     file = tmp_path / "x.jsonl"
     file.write_text("\n".join(lines))
     with pytest.raises(ForgeError) as refused:
-        await remembered.take_in(settings(url), file, "octo-org/bank")
+        await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert str(refused.value).startswith(said)
     assert "Nothing was imported" in str(refused.value)
     assert "\n" not in str(refused.value)
     database = Database(url)
-    assert await memories.live(database, BANK) == []
+    assert await memories.list_live(database, BANK) == []
     await database.close()
 
 
@@ -242,17 +244,17 @@ async def test_files_that_cannot_be_read_or_written(url: str, tmp_path: Path) ->
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     for file, said in ((tmp_path / "nope", "could not be read: No such file"), (tmp_path / "binary", "is not UTF-8")):
         with pytest.raises(ForgeError, match=said):
-            await remembered.take_in(settings(url), file, "octo-org/shop")
+            await remembered.import_memories(settings(url), file, "octo-org/shop")
     with pytest.raises(ForgeError, match="could not be written: Is a directory"):
-        await remembered.export(settings(url), Asked(), tmp_path)
+        await remembered.export(settings(url), MemoryOptions(), tmp_path)
 
 
 async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "many.jsonl"
     file.write_text("\n".join(json.dumps({"content": f"Number {number}."}) for number in range(9_999)))
     with pytest.raises(ForgeError, match=r"has 2 memories, and no more than 10,000 can count there\. Nothing was"):
-        await remembered.take_in(settings(url), file, "octo-org/shop")
-    await remembered.take_in(settings(url), file, "octo-org/bank")
+        await remembered.import_memories(settings(url), file, "octo-org/shop")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out == "9,999 memories imported into octo-org/bank.\n"
 
 
@@ -260,14 +262,16 @@ async def test_no_more_than_the_repository_wants(url: str, tmp_path: Path, capsy
     file = tmp_path / "one.jsonl"
     file.write_text(json.dumps({"content": "One more."}))
     database = Database(url)
-    await configurations.keep(database, Scope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}})
+    await configurations.keep(
+        database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}}
+    )
     with pytest.raises(ForgeError, match=r"has 2 memories, and no more than 2 can count there\. Nothing was imported"):
-        await remembered.take_in(settings(url), file, "octo-org/shop")
-    await remembered.add(settings(url), "octo-org/shop", Words("Ask twice."), Kind.semantic)
+        await remembered.import_memories(settings(url), file, "octo-org/shop")
+    await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask twice."), MemoryKind.semantic)
     assert "does not decay" in capsys.readouterr().out
-    assert {each.content for each in await memories.live(database, SHOP)} == {"Ask first.", "Ask twice."}
+    assert {each.content for each in await memories.list_live(database, SHOP)} == {"Ask first.", "Ask twice."}
     with pytest.raises(ForgeError, match=r"all that do are pinned\. Nothing was added\."):
-        await remembered.add(settings(url), "octo-org/shop", Words("Ask thrice."), Kind.semantic)
+        await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask thrice."), MemoryKind.semantic)
     await database.close()
 
 
@@ -277,7 +281,7 @@ async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -
     await memories.add(database, _memory("01J0000000000000000000M009", content="From the file.", source=source))
     await database.close()
     with pytest.raises(ForgeError, match=r"M-00M009 stands in .github/forge-memory.md of its repository"):
-        await remembered.edit(settings(url), "M-00M009", Words("Other."))
+        await remembered.edit(settings(url), "M-00M009", MemoryText("Other."))
 
 
 async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,7 +290,7 @@ async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[
         session.add_all([_finding("F-AAAAAA", "1" * 64), _finding("F-BBBBBB", "2" * 64, memories=(SECOND,))])
         session.add(_dismissal("F-AAAAAA", "1" * 64, memory_id=FIRST))
         session.add(_dismissal("F-OLDOLD", "3" * 64, undone_at=NOON))
-    await remembered.why(settings(url), "f-bbbbbb", "octo-org/shop", 1)
+    await remembered.explain(settings(url), "f-bbbbbb", "octo-org/shop", 1)
     assert capsys.readouterr().out.splitlines() == [
         "F-BBBBBB  ruff/F401  app.py:1  confidence 0.90",
         "  unused import",
@@ -295,7 +299,7 @@ async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[
         "  Others of its rule that were dismissed here:",
         "    F-AAAAAA in #1, app.py, by carol on 2026-05-01: “on purpose”; it taught M-00M000",
     ]
-    await remembered.why(settings(url), "F-AAAAAA", "octo-org/shop", 1)
+    await remembered.explain(settings(url), "F-AAAAAA", "octo-org/shop", 1)
     assert "  Muted by its own dismissal: F-AAAAAA in #1, app.py, by carol" in capsys.readouterr().out
     await remembered.archive(settings(url), "M-00M000")
     assert capsys.readouterr().out.splitlines()[1] == (
@@ -303,10 +307,12 @@ async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[
     )
     async with database.transaction() as session:
         session.add_all(_dismissal(f"F-MORE0{number}", str(number) * 64) for number in range(4, 8))
-    await remembered.why(settings(url), "F-BBBBBB", "octo-org/shop", 1)
+    await remembered.explain(settings(url), "F-BBBBBB", "octo-org/shop", 1)
     assert "  Held back, because its like was dismissed: confidence here 0.00" in capsys.readouterr().out
-    await configurations.keep(database, Scope(f"repository {SHOP}", 1, False), "sha", {"memory": {"enabled": False}})
-    await remembered.why(settings(url), "F-BBBBBB", "octo-org/shop", 1)
+    await configurations.keep(
+        database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"enabled": False}}
+    )
+    await remembered.explain(settings(url), "F-BBBBBB", "octo-org/shop", 1)
     assert "  Raised: nothing is learned here" in capsys.readouterr().out
     await database.close()
 

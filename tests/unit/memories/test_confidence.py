@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.memories import memory as memories
-from domain.memories.memory import Archived, Kind, Memory, Origin, Use, Used
+from domain.memories.memory import Archived, Memory, MemoryKind, MemoryUse, Origin, Use
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 WEEK = timedelta(weeks=1)
@@ -18,7 +18,7 @@ def memory(confidence: float = 0.7, origin: Origin = Origin.person, *, pinned: b
         id="01J0000000000000000MEMORY1",
         installation_id=1,
         repository_id=7,
-        kind=Kind.semantic,
+        kind=MemoryKind.semantic,
         content="Tests use a real database.",
         confidence=confidence,
         origin=origin,
@@ -49,7 +49,7 @@ def test_what_a_memory_starts_with(origin: Origin, confidence: float) -> None:
     ],
 )
 def test_what_a_use_changes(use: Use, before: float, after: float) -> None:
-    changed = memories.used(memory(before), use, NOON + timedelta(hours=1))
+    changed = memories.apply_use(memory(before), use, NOON + timedelta(hours=1))
     assert changed.confidence == after
     assert changed.used_at == NOON + timedelta(hours=1)
 
@@ -68,14 +68,14 @@ def test_what_a_use_changes(use: Use, before: float, after: float) -> None:
     ],
 )
 def test_decay(unused: timedelta, left: float) -> None:
-    assert memories.confidence(memory(), NOON + unused) == left
-    assert memories.confidence(memory(pinned=True), NOON + unused) == 0.7
+    assert memories.compute_confidence(memory(), NOON + unused) == left
+    assert memories.compute_confidence(memory(pinned=True), NOON + unused) == 0.7
 
 
 def test_decay_counts_before_a_use_and_begins_anew_after_it() -> None:
-    used = memories.used(memory(), Use.applied, NOON + 4 * WEEK)
+    used = memories.apply_use(memory(), Use.applied, NOON + 4 * WEEK)
     assert used.confidence == 0.6
-    assert memories.confidence(used, NOON + 4 * WEEK + WEEK) == 0.55
+    assert memories.compute_confidence(used, NOON + 4 * WEEK + WEEK) == 0.55
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_decay_counts_before_a_use_and_begins_anew_after_it() -> None:
     ],
 )
 def test_what_is_archived(confidence: float, pinned: bool, unused: timedelta, why: Archived | None) -> None:
-    assert memories.spent(memory(confidence, pinned=pinned), NOON + unused) is why
+    assert memories.find_archive_reason(memory(confidence, pinned=pinned), NOON + unused) is why
 
 
 steps = st.lists(
@@ -103,17 +103,19 @@ steps = st.lists(
 
 @given(start=st.floats(0, 1), steps=steps, rest=st.timedeltas(min_value=timedelta(), max_value=timedelta(days=900)))
 def test_random_histories(start: float, steps: list[tuple[Use, timedelta]], rest: timedelta) -> None:
-    at, history = NOON, list[Used]()
+    at, history = NOON, list[MemoryUse]()
     for use, later in steps:
         at += later
-        history.append(Used(at, use))
+        history.append(MemoryUse(at, use))
     made = memory(round(start, 4))
-    last = memories.after(made, history)
+    last = memories.replay_uses(made, history)
 
     assert 0 <= last.confidence <= 1
-    assert memories.confidence(last, at + rest) <= last.confidence  # silence never adds any
-    assert memories.after(memories.after(made, history[:7]), history[7:]) == last  # only what happened counts
+    assert memories.compute_confidence(last, at + rest) <= last.confidence  # silence never adds any
+    assert (
+        memories.replay_uses(memories.replay_uses(made, history[:7]), history[7:]) == last
+    )  # only what happened counts
     for use in (Use.applied, Use.confirmed):
-        assert memories.used(last, use, at).confidence >= memories.confidence(last, at)
-    assert memories.used(last, Use.dismissed, at).confidence <= memories.confidence(last, at)
-    assert memories.used(last, Use.recurred, at) == last  # a model does not confirm itself
+        assert memories.apply_use(last, use, at).confidence >= memories.compute_confidence(last, at)
+    assert memories.apply_use(last, Use.dismissed, at).confidence <= memories.compute_confidence(last, at)
+    assert memories.apply_use(last, Use.recurred, at) == last  # a model does not confirm itself

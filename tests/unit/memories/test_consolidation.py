@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Kind, Memory, Origin, Scope, Use
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
 from memory.db.engine import Database
 from memory.db.tables import MemoryUseRow
 from memory.learned import consolidation, memories
 from memory.ledger import ledger
-from safety.memory_consolidation import PATTERN, Known, Plan, pattern, plan
+from safety.memory_consolidation import PATTERN, ConsolidationPlan, LiveMemory, plan_consolidation, to_pattern
 from tests.unit.memories.test_confidence import NOON, WEEK
 
 CACHE = "Run `make clean` before tests/api, or the cache of shop/prices.py is stale."
@@ -30,7 +30,7 @@ def memory(number: int, content: str, confidence: float = 0.5, **more: object) -
         "id": f"01J00000000000000000000{number:03}",
         "installation_id": 1,
         "repository_id": 7,
-        "kind": Kind.procedural,
+        "kind": MemoryKind.procedural,
         "content": content,
         "confidence": confidence,
         "origin": Origin.model,
@@ -41,13 +41,15 @@ def memory(number: int, content: str, confidence: float = 0.5, **more: object) -
     return Memory.model_validate(values | more)
 
 
-def night(*known: Memory | Known, most: int = 10_000, now: datetime = NOON + WEEK, held: Sequence[str] = ()) -> Plan:
+def night(
+    *known: Memory | LiveMemory, most: int = 10_000, now: datetime = NOON + WEEK, held: Sequence[str] = ()
+) -> ConsolidationPlan:
     numbers = iter(range(900, 999))
-    given_ = [each if isinstance(each, Known) else Known(each) for each in known]
-    return plan(given_, now, most, held, lambda: f"01J00000000000000000000{next(numbers)}")
+    given_ = [each if isinstance(each, LiveMemory) else LiveMemory(each) for each in known]
+    return plan_consolidation(given_, now, most, held, lambda: f"01J00000000000000000000{next(numbers)}")
 
 
-def said(planned: Plan) -> dict[int, str]:
+def describe_plan(planned: ConsolidationPlan) -> dict[int, str]:
     """What becomes of each memory, by number."""
     return {int(each.id[-3:]): each.why.value for each in planned.changes}
 
@@ -62,7 +64,7 @@ def said(planned: Plan) -> dict[int, str]:
         ([memory(1, CACHE, 0.7), memory(2, SAME, 0.7)], {2: "merged"}),  # the older one stays
         ([memory(1, CACHE, 0.7), memory(2, SAME, 0.7, origin=Origin.person)], {1: "merged"}),
         ([memory(1, CACHE), memory(2, OTHER)], {}),  # about another file
-        ([memory(1, CACHE), memory(2, SAME, kind=Kind.semantic)], {}),
+        ([memory(1, CACHE), memory(2, SAME, kind=MemoryKind.semantic)], {}),
         ([memory(1, CACHE), memory(2, SAME, scope=Scope.organisation)], {}),
         ([memory(1, CACHE, 0.7), memory(2, NEVER, 0.5)], {2: "contradicted"}),
         ([memory(1, CACHE, 0.5), memory(2, NEVER, 0.7)], {1: "contradicted"}),
@@ -72,46 +74,46 @@ def said(planned: Plan) -> dict[int, str]:
     ],
 )
 def test_what_becomes_of_memories(memories_: list[Memory], ends: dict[int, str]) -> None:
-    assert said(night(*memories_)) == ends
+    assert describe_plan(night(*memories_)) == ends
 
 
 def test_what_a_standing_dismissal_taught_is_not_merged() -> None:
     one, other = memory(1, CACHE, 0.9), memory(2, SAME, 0.5)
-    assert said(night(one, other, held=[other.id])) == {}
+    assert describe_plan(night(one, other, held=[other.id])) == {}
 
 
 def test_the_least_certain_and_oldest_make_room() -> None:
     crowd = [memory(number, f"Keep shop/part{number}.py small.", 0.3 + number / 100) for number in range(1, 9)]
     crowd.append(memory(9, "Keep shop/pinned.py small.", 0.2, pinned=True))
     planned = night(*crowd, most=4, now=NOON)
-    assert said(planned) == dict.fromkeys([1, 2, 3, 4, 5], "crowded")
+    assert describe_plan(planned) == dict.fromkeys([1, 2, 3, 4, 5], "crowded")
     assert planned.live == 4
     assert night(*crowd, most=0, now=NOON).live == 1
 
 
 def test_an_episode_that_recurs_becomes_a_pattern() -> None:
-    episode = memory(1, f"{CACHE} It failed twice.", kind=Kind.episodic, context="testing", tags=("tests/api",))
-    assert said(night(Known(episode, frozenset({"run 2"})))) == {}
+    episode = memory(1, f"{CACHE} It failed twice.", kind=MemoryKind.episodic, context="testing", tags=("tests/api",))
+    assert describe_plan(night(LiveMemory(episode, frozenset({"run 2"})))) == {}
 
-    [change] = night(Known(episode, frozenset({"run 2", "run 3"}))).changes
+    [change] = night(LiveMemory(episode, frozenset({"run 2", "run 3"}))).changes
     made = change.made
     assert made is not None
-    assert (change.why, change.into, made.kind) == (Archived.merged, made.id, Kind.procedural)
+    assert (change.why, change.into, made.kind) == (Archived.merged, made.id, MemoryKind.procedural)
     assert made.tags == ("tests/api", PATTERN, "failure")
     assert made.confidence == 0.5  # a model does not confirm itself
 
-    found = pattern(made, {Use.recurred: 2, Use.applied: 3, Use.dismissed: 1}, NOON + WEEK)
+    found = to_pattern(made, {Use.recurred: 2, Use.applied: 3, Use.dismissed: 1}, NOON + WEEK)
     assert found is not None
     assert (found.trigger, found.outcome, found.frequency, found.success_rate) == ("testing", "failure", 3, 0.75)
     assert found.resolution == "It failed twice."
-    assert pattern(episode, {}, NOON) is None
+    assert to_pattern(episode, {}, NOON) is None
 
 
 def test_episodes_that_are_merged_count() -> None:
     wordings = [CACHE, SAME, "Before tests/api, run `make clean`: a stale cache of shop/prices.py is used."]
-    episodes = [memory(number, text, kind=Kind.episodic) for number, text in enumerate(wordings, 1)]
+    episodes = [memory(number, text, kind=MemoryKind.episodic) for number, text in enumerate(wordings, 1)]
     planned = night(*episodes)
-    assert Counter(said(planned).values()) == {"merged": 3}
+    assert Counter(describe_plan(planned).values()) == {"merged": 3}
     assert planned.counts == {"merged": 2, "promoted": 1}
     assert planned.live == 1
 
@@ -135,7 +137,7 @@ some = st.lists(
     st.tuples(
         st.sampled_from([CACHE, SAME, OTHER, NEVER, ALONE, "Keep shop/money.py free of floats, amounts are cents."]),
         st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]),
-        st.sampled_from(Kind),
+        st.sampled_from(MemoryKind),
         st.booleans(),
         st.integers(0, 4),
     ),
@@ -144,9 +146,9 @@ some = st.lists(
 
 
 @given(some=some, most=st.integers(0, 12))
-def test_after_a_night_nothing_is_left_to_do(some: list[tuple[str, float, Kind, bool, int]], most: int) -> None:
+def test_after_a_night_nothing_is_left_to_do(some: list[tuple[str, float, MemoryKind, bool, int]], most: int) -> None:
     known = [
-        Known(
+        LiveMemory(
             memory(number, text, sure, kind=kind, pinned=pinned and sure > 0.2),
             frozenset(f"run {number} {each}" for each in range(recurred)),
         )
@@ -155,7 +157,7 @@ def test_after_a_night_nothing_is_left_to_do(some: list[tuple[str, float, Kind, 
     planned = night(*known, most=most)
     gone = {change.id for change in planned.changes}
     left = [each for each in known if each.memory.id not in gone]
-    left += [Known(change.made) for change in planned.changes if change.made and change.made.id not in gone]
+    left += [LiveMemory(change.made) for change in planned.changes if change.made and change.made.id not in gone]
     assert len(left) == planned.live
     assert not [each for each in known if each.memory.pinned and each.memory.id in gone]
     assert night(*left, most=most).changes == ()
@@ -164,76 +166,78 @@ def test_after_a_night_nothing_is_left_to_do(some: list[tuple[str, float, Kind, 
 # --- what is kept ------------------------------------------------------------------------------------------
 
 
-async def _stored(database: Database) -> None:
+async def _store(database: Database) -> None:
     for each in (
         memory(1, CACHE, 0.7, tags=("cache",)),
         memory(2, SAME, 0.5, tags=("make",)),
         memory(3, ALONE, 0.1),
-        memory(4, f"{ALONE} Rounding failed.", kind=Kind.episodic),
+        memory(4, f"{ALONE} Rounding failed.", kind=MemoryKind.episodic),
         memory(5, CACHE, 0.5, repository_id=8),
     ):
         await memories.add(database, each)
-    await memories.use(database, [memory(2, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=2))
-    await memories.use(database, [memory(1, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=1))
+    await memories.record_use(database, [memory(2, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=2))
+    await memories.record_use(database, [memory(1, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=1))
     for run in ("run 2", "run 3"):
-        await memories.use(database, [memory(4, "").id], Use.recurred, run, NOON)
+        await memories.record_use(database, [memory(4, "").id], Use.recurred, run, NOON)
 
 
 async def _end(database: Database) -> list[object]:
     """All there is, as far as it can be compared."""
-    every = [each for repository in (7, 8) for each in await memories.every(database, repository)]
+    every = [each for repository in (7, 8) for each in await memories.list_all(database, repository)]
     async with database.transaction() as session:
         uses = [(row.memory_id, row.use, row.cause) for row in await session.scalars(select(MemoryUseRow))]
     shown = [(each.id, each.tags, each.confidence, each.archived_at, each.archived_why) for each in every]
-    told = await ledger.replay(database, "a night")
+    told = await ledger.load_events(database, "a night")
     return [shown, sorted(uses), [each.payload for each in told if each.type is EventType.consolidated]]
 
 
-async def _planned(database: Database) -> Plan:
-    known = await consolidation.known(database, 7)
-    return plan(known, NOON + WEEK, 100, await consolidation.held(database, 7), lambda: "01J00000000000000000MADE01")
+async def _plan(database: Database) -> ConsolidationPlan:
+    known = await consolidation.load_memories(database, 7)
+    return plan_consolidation(
+        known, NOON + WEEK, 100, await consolidation.list_protected(database, 7), lambda: "01J00000000000000000MADE01"
+    )
 
 
-async def _carried_out(database: Database, planned: Plan) -> None:
+async def _carry_out(database: Database, planned: ConsolidationPlan) -> None:
     for change in planned.changes:
-        await consolidation.carry_out(database, [change], NOON + WEEK)
+        await consolidation.apply_changes(database, [change], NOON + WEEK)
     await consolidation.report(database, 7, "a night", planned, NOON + WEEK)
 
 
 async def test_a_night_is_kept(database: Database) -> None:
-    await _stored(database)
-    planned = await _planned(database)
-    await _carried_out(database, planned)
+    await _store(database)
+    planned = await _plan(database)
+    await _carry_out(database, planned)
 
-    live = {each.id: each for each in await memories.live(database, 7)}
+    live = {each.id: each for each in await memories.list_live(database, 7)}
     assert {each[-3:] for each in live} == {"001", "E01"}
     assert live[memory(1, "").id].tags == ("cache", "make")
     assert live[memory(1, "").id].confidence == 0.5  # the dismissal of both counts once
     assert live["01J00000000000000000MADE01"].tags == (PATTERN, "failure")
-    [other] = await memories.live(database, 8)
+    [other] = await memories.list_live(database, 8)
     assert other.content == CACHE
-    [told] = await ledger.replay(database, "a night")
+    [told] = await ledger.load_events(database, "a night")
     assert told.payload == {"repository": 7, "live": 2, "merged": 1, "doubtful": 1, "promoted": 1}
-    known = {each.memory.id: each.frequency for each in await consolidation.known(database, 7)}
+    known = {each.memory.id: each.frequency for each in await consolidation.load_memories(database, 7)}
     assert known == {memory(1, "").id: 2, "01J00000000000000000MADE01": 3}
 
 
 async def test_done_again_it_ends_the_same(database: Database) -> None:
-    await _stored(database)
-    planned = await _planned(database)
-    await consolidation.carry_out(database, planned.changes[:1], NOON + WEEK)
-    await _carried_out(database, planned)
+    await _store(database)
+    planned = await _plan(database)
+    await consolidation.apply_changes(database, planned.changes[:1], NOON + WEEK)
+    await _carry_out(database, planned)
     once = await _end(database)
-    await _carried_out(database, planned)
+    await _carry_out(database, planned)
     assert await _end(database) == once
-    assert not (await _planned(database)).changes
+    assert not (await _plan(database)).changes
 
 
 async def test_what_was_used_since_stays(database: Database) -> None:
-    await _stored(database)
-    planned = await _planned(database)
-    await memories.use(database, [memory(3, "").id], Use.confirmed, "carol", NOON + WEEK)
-    await _carried_out(database, planned)
+    await _store(database)
+    planned = await _plan(database)
+    await memories.record_use(database, [memory(3, "").id], Use.confirmed, "carol", NOON + WEEK)
+    await _carry_out(database, planned)
     found = await memories.find(database, memory(3, "").id)
     assert found is not None
     assert found.is_live

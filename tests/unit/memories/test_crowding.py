@@ -8,14 +8,14 @@ from sqlalchemy import select
 
 from domain.events import EventType
 from domain.ids import new_id
-from domain.memories.memory import Archived, Kind, Memory, Origin
-from domain.memories.memory_file import Entry
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin
+from domain.memories.memory_file import MemoryFileEntry
 from memory.db.engine import Database
 from memory.db.tables import EventRow
 from memory.findings import dismissals
 from memory.learned import catalogue, memories, memory_file, reflections, remember
-from safety.learning_screening import Admission, Learning
-from safety.memory_eviction import room
+from safety.learning_screening import Learning, LearningDecision
+from safety.memory_eviction import plan_eviction
 from tests.rows import run_row
 from tests.unit.memories.test_confidence import NOON
 from tests.unit.memories.test_consolidation import memory
@@ -28,7 +28,7 @@ def _memory(number: int, confidence: float = 0.5, **more: Any) -> Memory:
     return memory(number, f"Number {number}.", confidence, repository_id=SHOP.id, **more)
 
 
-def _pinned(number: int) -> Memory:
+def _build_pinned(number: int) -> Memory:
     return _memory(number, 0.7, pinned=True, origin=Origin.person)
 
 
@@ -39,15 +39,21 @@ def _pinned(number: int) -> Memory:
         ([_memory(1, 0.6), _memory(2, 0.5)], [_memory(3)], 2, [3], [2]),
         ([_memory(1, 0.5), _memory(2, 0.5)], [_memory(3)], 2, [3], [1]),  # the older one
         ([_memory(1, 0.6), _memory(2, 0.7)], [_memory(3, 0.5)], 2, [], []),  # both are surer
-        ([_memory(1, 0.9), _pinned(2)], [_pinned(3)], 2, [3], [1]),  # a person's word counts more
-        ([_pinned(1), _pinned(2)], [_pinned(3)], 2, [], []),
-        ([_pinned(1), _memory(2)], [_pinned(3), _pinned(4)], 2, [3], [2]),
-        ([_memory(1)], [_pinned(2)], 0, [], []),
-        ([_memory(1, 0.3), _memory(2, 0.2), _memory(3, 0.4)], [_pinned(4)], 1, [4], [2]),  # the night does the rest
+        ([_memory(1, 0.9), _build_pinned(2)], [_build_pinned(3)], 2, [3], [1]),  # a person's word counts more
+        ([_build_pinned(1), _build_pinned(2)], [_build_pinned(3)], 2, [], []),
+        ([_build_pinned(1), _memory(2)], [_build_pinned(3), _build_pinned(4)], 2, [3], [2]),
+        ([_memory(1)], [_build_pinned(2)], 0, [], []),
+        (
+            [_memory(1, 0.3), _memory(2, 0.2), _memory(3, 0.4)],
+            [_build_pinned(4)],
+            1,
+            [4],
+            [2],
+        ),  # the night does the rest
     ],
 )
 def test_who_gives_way(live: list[Memory], new: list[Memory], most: int, kept: list[int], gone: list[int]) -> None:
-    found = room(live, new, most, NOON)
+    found = plan_eviction(live, new, most, NOON)
     assert [int(each.id[-3:]) for each in found.kept] == kept
     assert [int(each.id[-3:]) for each in found.gone] == gone
 
@@ -55,10 +61,10 @@ def test_who_gives_way(live: list[Memory], new: list[Memory], most: int, kept: l
 def test_what_lost_its_confidence_gives_way_first() -> None:
     """As sure as it is now, not as it was."""
     old, young = _memory(1, 0.6), _memory(2, 0.5).model_copy(update={"used_at": NOON.replace(year=2027)})
-    assert room([old, young], [_memory(3)], 2, NOON.replace(year=2027)).gone == [old]
+    assert plan_eviction([old, young], [_memory(3)], 2, NOON.replace(year=2027)).gone == [old]
 
 
-async def _crowded(database: Database) -> list[tuple[str, str]]:
+async def _list_evicted(database: Database) -> list[tuple[str, str]]:
     """What gave way, and to the trace of what."""
     async with database.transaction() as session:
         told = await session.scalars(select(EventRow).where(EventRow.type == EventType.memory_archived.value))
@@ -66,29 +72,29 @@ async def _crowded(database: Database) -> list[tuple[str, str]]:
 
 
 async def _live(database: Database) -> set[str]:
-    return {each.content for each in await memories.live(database, SHOP.id)}
+    return {each.content for each in await memories.list_live(database, SHOP.id)}
 
 
 async def test_what_a_person_says_takes_the_place_of_the_least_certain(database: Database) -> None:
-    least, pinned = _memory(1), _pinned(2)
+    least, pinned = _memory(1), _build_pinned(2)
     for each in (least, pinned):
         await memories.add(database, each)
-    said = _pinned(3)
+    said = _build_pinned(3)
     assert await remember.learn(database, SHOP, 1, said, CAROL, "comment 3", 2) == (said, True)
     assert await _live(database) == {"Number 2.", "Number 3."}
-    assert await _crowded(database) == [(least.id, str(SHOP.id))]
+    assert await _list_evicted(database) == [(least.id, str(SHOP.id))]
     found = await memories.find(database, least.id)
     assert found is not None
     assert found.archived_why is Archived.crowded
 
-    assert await remember.learn(database, SHOP, 1, _pinned(4), CAROL, "comment 4", 2) is None
+    assert await remember.learn(database, SHOP, 1, _build_pinned(4), CAROL, "comment 4", 2) is None
     repeated = said.model_copy(update={"id": new_id()})
     assert await remember.learn(database, SHOP, 1, repeated, CAROL, "comment 3", 2) == (said, True)
     assert await _live(database) == {"Number 2.", "Number 3."}
 
 
 async def test_two_at_once_do_not_pass_the_last_place(database: Database) -> None:
-    said = [_pinned(number) for number in range(1, 7)]
+    said = [_build_pinned(number) for number in range(1, 7)]
     learned = [remember.learn(database, SHOP, 1, each, CAROL, f"comment {each.id}", 3) for each in said]
     assert (await asyncio.gather(*learned)).count(None) == 3
     assert len(await _live(database)) == 3
@@ -96,12 +102,12 @@ async def test_two_at_once_do_not_pass_the_last_place(database: Database) -> Non
 
 async def test_what_the_operator_adds_and_imports(database: Database) -> None:
     await memories.add(database, _memory(1))
-    assert await catalogue.add(database, _pinned(2), "ops", 1) == _pinned(2)
-    assert await catalogue.add(database, _pinned(3), "ops", 1) is None
-    many = [_memory(4), _memory(5), _pinned(2)]
-    assert await catalogue.take_in(database, SHOP, many, "f", "ops", NOON, 2) == catalogue.TakenIn(None, 1)
-    assert await catalogue.take_in(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.TakenIn(2, 1)
-    assert await catalogue.take_in(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.TakenIn(0, 3)
+    assert await catalogue.add(database, _build_pinned(2), "ops", 1) == _build_pinned(2)
+    assert await catalogue.add(database, _build_pinned(3), "ops", 1) is None
+    many = [_memory(4), _memory(5), _build_pinned(2)]
+    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 2) == catalogue.ImportResult(None, 1)
+    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.ImportResult(2, 1)
+    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.ImportResult(0, 3)
 
 
 @pytest.mark.parametrize(("there", "stored"), [(0.5, 1), (0.6, 0)])
@@ -111,35 +117,35 @@ async def test_what_a_run_teaches(there: float, stored: int, database: Database)
         session.add(run_row(RUN))
     live = _memory(1, there, used_at=NOON)
     await memories.add(database, live)
-    decided = [Admission(learning=Learning(kind=Kind.procedural, content="Use cents.", event="e"))]
+    decided = [LearningDecision(learning=Learning(kind=MemoryKind.procedural, content="Use cents.", event="e"))]
     for _ in range(2):
         assert await reflections.keep(database, run, "ended", decided, "", NOON, 1) == stored
     assert await _live(database) == {"Use cents." if stored else "Number 1."}
-    assert await _crowded(database) == ([(live.id, RUN)] if stored else [])
+    assert await _list_evicted(database) == ([(live.id, RUN)] if stored else [])
     async with database.transaction() as session:
         [refused] = [*await session.scalars(select(EventRow).where(EventRow.type.startswith("learning.")))]
     assert refused.payload.get("code") == (None if stored else "learning.crowded")
 
 
 async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Database) -> None:
-    await memories.add(database, _pinned(1))
+    await memories.add(database, _build_pinned(1))
     assert await dismissals.add(database, SHOP, 1, [finding()], CAROL, "no", NOON, most=1) == {}
-    assert list(await dismissals.among(database, SHOP, ["A"])) == ["A"]
+    assert list(await dismissals.find_by_fingerprint(database, SHOP, ["A"])) == ["A"]
     assert await _live(database) == {"Number 1."}
 
 
 async def test_bullets_for_which_there_is_no_room_are_said_and_tried_again(database: Database) -> None:
-    await memories.add(database, _pinned(1))
-    entries = [Entry(number, text) for number, text in enumerate("abc", 1)]
-    taken = await memory_file.take_over(database, SHOP, entries, "c" * 40, 0, "guid", NOON, 3)
+    await memories.add(database, _build_pinned(1))
+    entries = [MemoryFileEntry(number, text) for number, text in enumerate("abc", 1)]
+    taken = await memory_file.import_entries(database, SHOP, entries, "c" * 40, 0, "guid", NOON, 3)
     assert taken is not None
     assert ([each.content for each in taken.added], taken.left_out) == (["a", "b"], 1)
-    now = await memory_file.taken(database, SHOP)
+    now = await memory_file.load_state(database, SHOP)
     assert now is not None
     assert "1 memory left out, because as many are pinned here as may live (`memory.max`: 3)" in now.problem
-    await memories.archive(database, [_pinned(1).id], Archived.forgotten, NOON)
-    assert await memory_file.take_over(database, SHOP, entries, "d" * 40, 1, "guid", NOON, 3) is not None
+    await memories.archive(database, [_build_pinned(1).id], Archived.forgotten, NOON)
+    assert await memory_file.import_entries(database, SHOP, entries, "d" * 40, 1, "guid", NOON, 3) is not None
     assert await _live(database) == {"a", "b", "c"}
-    now = await memory_file.taken(database, SHOP)
+    now = await memory_file.load_state(database, SHOP)
     assert now is not None
     assert not now.problem

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.memories.memory_file import LARGEST, MOST_MEMORIES, Entry, parse
-from messages.memory_file import broken
+from domain.memories.memory_file import LARGEST, MOST_MEMORIES, MemoryFileEntry, parse
+from messages.memory_file import render_broken
 
 GOOD = """\
 <!-- Forge reads this.
@@ -41,16 +41,16 @@ After a blank line it is for people again.
 
 def test_what_a_file_says() -> None:
     assert parse(GOOD.encode()).entries == (
-        Entry(8, "Ask before you touch billing."),
-        Entry(
+        MemoryFileEntry(8, "Ask before you touch billing."),
+        MemoryFileEntry(
             13,
             "Start the database with `make db` before the tests; plain pytest skips half of them.",
             "Tests",
             ("pytest", "tests", "database"),
         ),
-        Entry(16, "Two paragraphs belong together, as does what GitHub joins.", "Tests", ("pytest", "tests")),
-        Entry(25, "They are marked `slow<T>`. ⚠", "Tests › Slow ones"),
-        Entry(28, "Prefer dataclasses.", "Style"),
+        MemoryFileEntry(16, "Two paragraphs belong together, as does what GitHub joins.", "Tests", ("pytest", "tests")),
+        MemoryFileEntry(25, "They are marked `slow<T>`. ⚠", "Tests › Slow ones"),
+        MemoryFileEntry(28, "Prefer dataclasses.", "Style"),
     )
 
 
@@ -102,7 +102,7 @@ def test_no_file_and_one_for_people_say_nothing() -> None:
 
 
 def test_what_a_check_says_does_nothing_on_github() -> None:
-    said = broken(parse(b"- @alice closes #1 <img src=x>\n- a\n  tags: @bob,,\n").mistakes)
+    said = render_broken(parse(b"- @alice closes #1 <img src=x>\n- a\n  tags: @bob,,\n").mistakes)
     assert said.title == "2 mistakes in .github/forge-memory.md"
     assert "alice" not in said.summary
     assert "@bob" not in said.summary

@@ -6,7 +6,7 @@ import pytest
 
 from domain.memories import ranking
 from domain.memories.memory import Memory
-from domain.memories.ranking import Recalled
+from domain.memories.ranking import RecalledMemory
 from tests.unit.memories.test_confidence import NOON, memory
 
 
@@ -27,13 +27,13 @@ from tests.unit.memories.test_confidence import NOON, memory
     ],
 )
 def test_terms(text: str, terms: tuple[str, ...]) -> None:
-    assert ranking.terms(text) == terms
+    assert ranking.extract_terms(text) == terms
 
 
 def test_terms_are_few_and_the_same_whatever_their_order() -> None:
     words = [f"word{'x' * (number % 7)}{number}" for number in range(300)]
-    assert len(ranking.terms(" ".join(words))) == ranking.MOST_TERMS
-    assert ranking.terms(" ".join(words)) == ranking.terms(" ".join(reversed(words)))
+    assert len(ranking.extract_terms(" ".join(words))) == ranking.MOST_TERMS
+    assert ranking.extract_terms(" ".join(words)) == ranking.extract_terms(" ".join(reversed(words)))
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_terms_are_few_and_the_same_whatever_their_order() -> None:
     ],
 )
 def test_places_by_words(holders: list[str], places: dict[str, int]) -> None:
-    assert ranking.by_words(holders) == places
+    assert ranking.rank_by_words(holders) == places
 
 
 def test_only_the_best_have_a_place_and_the_newest_of_equals() -> None:
     many = {f"{number:03}": 1.0 for number in range(ranking.CANDIDATES + 9)}
-    found = ranking.places({**many, "best": 2.0})
+    found = ranking.rank_by_worth({**many, "best": 2.0})
     assert len(found) == ranking.CANDIDATES
     assert found["best"] == 1
     assert "009" not in found
@@ -60,7 +60,7 @@ def test_only_the_best_have_a_place_and_the_newest_of_equals() -> None:
 
 
 def test_what_several_rankings_name_comes_before_what_one_does() -> None:
-    scores = ranking.fused([{"a": 1, "b": 2}, {"b": 2}, {}])
+    scores = ranking.fuse_rankings([{"a": 1, "b": 2}, {"b": 2}, {}])
     assert scores["b"] > scores["a"]
     assert scores["a"] == pytest.approx(1 / 61)
 
@@ -76,15 +76,15 @@ def test_what_several_rankings_name_comes_before_what_one_does() -> None:
     ],
 )
 def test_weights(confidence: float, pinned: bool, age: timedelta, weight: float) -> None:
-    assert ranking.weight(memory(confidence, pinned=pinned), NOON + age) == pytest.approx(weight)
+    assert ranking.compute_weight(memory(confidence, pinned=pinned), NOON + age) == pytest.approx(weight)
 
 
 def test_the_best_are_in_order_and_still_hold() -> None:
-    def named(name: str, confidence: float) -> Memory:
+    def build_memory(name: str, confidence: float) -> Memory:
         return memory(confidence).model_copy(update={"id": name})
 
     found = {"a": (0.5, 0.02), "b": (1.0, 0.01), "c": (0.1, 1.0), "d": (0.5, 0.02)}
-    recalled = [Recalled(named(name, sure), score) for name, (sure, score) in found.items()]
-    assert [each.memory.id for each in ranking.best(recalled, NOON, 2)] == ["d", "a"]
-    alike = [Recalled(each.memory, 0.01) for each in recalled]
-    assert [each.memory.id for each in ranking.best(alike, NOON, 9)] == ["b", "d", "a"]
+    recalled = [RecalledMemory(build_memory(name, sure), score) for name, (sure, score) in found.items()]
+    assert [each.memory.id for each in ranking.select_best(recalled, NOON, 2)] == ["d", "a"]
+    alike = [RecalledMemory(each.memory, 0.01) for each in recalled]
+    assert [each.memory.id for each in ranking.select_best(alike, NOON, 9)] == ["b", "d", "a"]

@@ -13,13 +13,13 @@ from ulid import ULID
 
 import migrations
 from domain.memories import memory as rules
-from domain.memories.memory import Archived, Kind, Memory, Origin, Scope, Use
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, begin, sync_engine
 from memory.db.tables import MemoryRow, RecallRow
 from memory.learned import fulltext, memories
 from memory.learned import recall as recalls
-from memory.learned.recall import Asked, helped, note, recall, settle
+from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle
 from tests.unit.memories.test_confidence import NOON, WEEK
 
 SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
@@ -27,7 +27,7 @@ SIBLING = RepositoryRef(installation_id=1, id=8, owner="octo-org", name="depot")
 STRANGER = RepositoryRef(installation_id=2, id=9, owner="others", name="shop")
 
 
-def learned(
+def build_memory(
     content: str,
     tags: tuple[str, ...] = (),
     *,
@@ -42,7 +42,7 @@ def learned(
         installation_id=of.installation_id,
         repository_id=of.id,
         scope=scope,
-        kind=Kind.semantic,
+        kind=MemoryKind.semantic,
         content=content,
         tags=tags,
         confidence=confidence,
@@ -56,89 +56,96 @@ def learned(
 
 async def keep(database: Database, *many: Memory) -> None:
     async with database.transaction() as session:
-        session.add_all([memories.row_of(each) for each in many])
+        session.add_all([memories.to_row(each) for each in many])
 
 
-async def told(database: Database, words: str, tags: tuple[str, ...] = (), *, of: RepositoryRef = SHOP) -> list[str]:
-    return said(await found_by(database, Asked(of, words, tags)))
+async def recall_texts(
+    database: Database, words: str, tags: tuple[str, ...] = (), *, of: RepositoryRef = SHOP
+) -> list[str]:
+    return list_texts(await recall_memories(database, RecallQuery(of, words, tags)))
 
 
-async def found_by(database: Database, asked: Asked) -> Sequence[Memory]:
+async def recall_memories(database: Database, asked: RecallQuery) -> Sequence[Memory]:
     return [each.memory for each in await recall(database, asked, NOON)]
 
 
-def said(found: Sequence[Memory]) -> list[str]:
+def list_texts(found: Sequence[Memory]) -> list[str]:
     return [each.content for each in found]
 
 
 async def test_it_finds_by_words_in_any_form(database: Database) -> None:
     await keep(
         database,
-        learned("Queries are parsed by parse_query, never by hand."),
-        learned("Money is kept in cents.", ("src/shop/cart.py",)),
-        learned("Größen stehen in einer Tabelle."),
+        build_memory("Queries are parsed by parse_query, never by hand."),
+        build_memory("Money is kept in cents.", ("src/shop/cart.py",)),
+        build_memory("Größen stehen in einer Tabelle."),
     )
-    assert await told(database, "a new QUERY is needed") == ["Queries are parsed by parse_query, never by hand."]
-    assert await told(database, "fix ParseQuery()") == ["Queries are parsed by parse_query, never by hand."]
-    assert await told(database, "diff --git a/lib/cart.py b/lib/cart.py") == ["Money is kept in cents."]
-    assert await told(database, "die größen!") == ["Größen stehen in einer Tabelle."]
-    assert await told(database, "kubernetes") == []
+    assert await recall_texts(database, "a new QUERY is needed") == [
+        "Queries are parsed by parse_query, never by hand."
+    ]
+    assert await recall_texts(database, "fix ParseQuery()") == ["Queries are parsed by parse_query, never by hand."]
+    assert await recall_texts(database, "diff --git a/lib/cart.py b/lib/cart.py") == ["Money is kept in cents."]
+    assert await recall_texts(database, "die größen!") == ["Größen stehen in einer Tabelle."]
+    assert await recall_texts(database, "kubernetes") == []
 
 
 async def test_a_tag_finds_what_says_nothing_of_it(database: Database) -> None:
     long = "x" * 500
     await keep(
         database,
-        learned("Ask the data team first.", ("S608", "src/shop/cart.py")),
-        learned("Ask the web team first.", ("src/shop/cart.pyi", 'it\'s "quoted" – ü', long)),
-        learned("Ask nobody."),
+        build_memory("Ask the data team first.", ("S608", "src/shop/cart.py")),
+        build_memory("Ask the web team first.", ("src/shop/cart.pyi", 'it\'s "quoted" – ü', long)),
+        build_memory("Ask nobody."),
     )
-    assert await told(database, "", ("src/shop/cart.py",)) == ["Ask the data team first.", "Ask the web team first."]
-    assert await told(database, "", ("S608",)) == ["Ask the data team first."]
-    assert await told(database, "…", ('it\'s "quoted" – ü',)) == ["Ask the web team first."]
-    assert await told(database, "…", (long,)) == ["Ask the web team first."]
-    assert await told(database, "", ("608",)) == []
+    assert await recall_texts(database, "", ("src/shop/cart.py",)) == [
+        "Ask the data team first.",
+        "Ask the web team first.",
+    ]
+    assert await recall_texts(database, "", ("S608",)) == ["Ask the data team first."]
+    assert await recall_texts(database, "…", ('it\'s "quoted" – ü',)) == ["Ask the web team first."]
+    assert await recall_texts(database, "…", (long,)) == ["Ask the web team first."]
+    assert await recall_texts(database, "", ("608",)) == []
 
 
 async def test_a_rare_word_says_more_than_one_that_many_hold(database: Database) -> None:
-    often = [learned(f"The tests of module{number} are slow.") for number in range(20)]
-    await keep(database, learned("The cart is rounded."), *often)
-    assert (await told(database, "why are tests of the cart slow?"))[0] == "The cart is rounded."
-    assert (await told(database, "why are tests slow?"))[0] == "The tests of module19 are slow."
+    often = [build_memory(f"The tests of module{number} are slow.") for number in range(20)]
+    await keep(database, build_memory("The cart is rounded."), *often)
+    assert (await recall_texts(database, "why are tests of the cart slow?"))[0] == "The cart is rounded."
+    assert (await recall_texts(database, "why are tests slow?"))[0] == "The tests of module19 are slow."
 
 
 async def test_confidence_and_recency_decide_between_what_fits_as_well(database: Database) -> None:
-    sure = learned("Carts are rounded up.", confidence=0.9)
-    new = learned("Carts are rounded down.")
-    old = learned("Carts are rounded half.", pinned=True, age=timedelta(days=60))
-    doubtful = learned("Carts are not rounded.", confidence=0.3)
+    sure = build_memory("Carts are rounded up.", confidence=0.9)
+    new = build_memory("Carts are rounded down.")
+    old = build_memory("Carts are rounded half.", pinned=True, age=timedelta(days=60))
+    doubtful = build_memory("Carts are not rounded.", confidence=0.3)
     await keep(database, doubtful, old, new, sure)
     expected = [each.content for each in (sure, new, old, doubtful)]
-    assert await told(database, "rounding of carts: carts rounded") == expected
+    assert await recall_texts(database, "rounding of carts: carts rounded") == expected
 
 
 async def test_no_more_than_the_limit(database: Database) -> None:
-    await keep(database, *(learned(f"The cart has rule {number}.") for number in range(80)))
-    assert len(await told(database, "cart")) == 10
-    assert len(await recall(database, Asked(SHOP, "cart", limit=3), NOON)) == 3
-    assert not await recall(database, Asked(SHOP, "cart", limit=0), NOON)
+    await keep(database, *(build_memory(f"The cart has rule {number}.") for number in range(80)))
+    assert len(await recall_texts(database, "cart")) == 10
+    assert len(await recall(database, RecallQuery(SHOP, "cart", limit=3), NOON)) == 3
+    assert not await recall(database, RecallQuery(SHOP, "cart", limit=0), NOON)
 
 
 async def test_no_repository_sees_what_another_learned(database: Database) -> None:
     await keep(
         database,
-        learned("Ours: the cart.", ("cart",)),
-        learned("Our sibling's: the cart.", ("cart",), of=SIBLING),
-        learned("A stranger's: the cart.", ("cart",), of=STRANGER),
-        learned("A stranger's, for its organisation: the cart.", ("cart",), of=STRANGER, scope=Scope.organisation),
+        build_memory("Ours: the cart.", ("cart",)),
+        build_memory("Our sibling's: the cart.", ("cart",), of=SIBLING),
+        build_memory("A stranger's: the cart.", ("cart",), of=STRANGER),
+        build_memory("A stranger's, for its organisation: the cart.", ("cart",), of=STRANGER, scope=Scope.organisation),
     )
     for organisation in (False, True):
-        asked = Asked(SHOP, "cart", ("cart",), organisation=organisation)
-        assert said(await found_by(database, asked)) == ["Ours: the cart."]
+        asked = RecallQuery(SHOP, "cart", ("cart",), organisation=organisation)
+        assert list_texts(await recall_memories(database, asked)) == ["Ours: the cart."]
 
 
 async def test_what_an_organisation_shares_is_for_repositories_that_take_part(database: Database) -> None:
-    await keep(database, learned("For all: the cart.", ("cart",), of=SIBLING, scope=Scope.organisation))
+    await keep(database, build_memory("For all: the cart.", ("cart",), of=SIBLING, scope=Scope.organisation))
     for repository, organisation, seen in (
         (SHOP, True, True),
         (SHOP, False, False),
@@ -147,7 +154,7 @@ async def test_what_an_organisation_shares_is_for_repositories_that_take_part(da
         (STRANGER, True, False),
         (STRANGER, False, False),
     ):
-        found = await found_by(database, Asked(repository, "cart", ("cart",), organisation=organisation))
+        found = await recall_memories(database, RecallQuery(repository, "cart", ("cart",), organisation=organisation))
         assert bool(found) is seen, (repository.full_name, organisation)
 
 
@@ -156,12 +163,14 @@ async def test_words_are_never_taken_for_a_scope(database: Database, mark: str) 
     """Neither those of a memory nor those of a question."""
     await keep(
         database,
-        learned(f"{mark} The cart {mark}", (mark, f"x {mark}", f"x' {mark}"), of=STRANGER, scope=Scope.organisation),
+        build_memory(
+            f"{mark} The cart {mark}", (mark, f"x {mark}", f"x' {mark}"), of=STRANGER, scope=Scope.organisation
+        ),
     )
     for organisation in (False, True):
-        asked = Asked(SHOP, f"{mark} cart {mark}", (mark,), organisation=organisation)
+        asked = RecallQuery(SHOP, f"{mark} cart {mark}", (mark,), organisation=organisation)
         assert not await recall(database, asked, NOON)
-    assert await told(database, "cart", of=STRANGER)
+    assert await recall_texts(database, "cart", of=STRANGER)
 
 
 HOSTILE = [
@@ -195,85 +204,85 @@ HOSTILE = [
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 async def test_a_question_is_never_taken_for_a_command(database: Database, hostile: str) -> None:
-    await keep(database, learned("Ours: the cart."), learned("A stranger's: the cart.", of=STRANGER))
-    found = await told(database, hostile, (hostile, *hostile[:100]))
+    await keep(database, build_memory("Ours: the cart."), build_memory("A stranger's: the cart.", of=STRANGER))
+    found = await recall_texts(database, hostile, (hostile, *hostile[:100]))
     assert set(found) <= {"Ours: the cart."}
     if " cart " in f" {hostile[:100]} ":
         assert found
 
 
 async def test_many_tags_and_words_are_asked_at_once(database: Database) -> None:
-    await keep(database, learned("The cart.", ("path/31.py",)))
+    await keep(database, build_memory("The cart.", ("path/31.py",)))
     tags = tuple(f"path/{number}.py" for number in range(5_000))
-    assert await told(database, " ".join(f"word{number}" for number in range(5_000)), tags) == ["The cart."]
+    assert await recall_texts(database, " ".join(f"word{number}" for number in range(5_000)), tags) == ["The cart."]
 
 
 async def test_what_is_archived_or_over_is_not_told(database: Database) -> None:
-    gone = learned("Archived: the cart.")
+    gone = build_memory("Archived: the cart.")
     await keep(
         database,
         gone,
-        learned("Doubtful: the cart.", confidence=0.19),
-        learned("Decayed: the cart.", age=11 * WEEK),
-        learned("Unused: the cart.", confidence=1, age=timedelta(days=90)),
-        learned("Doubted, though pinned: the cart.", confidence=0.1, pinned=True),
-        learned("Pinned: the cart.", pinned=True, age=timedelta(days=900)),
+        build_memory("Doubtful: the cart.", confidence=0.19),
+        build_memory("Decayed: the cart.", age=11 * WEEK),
+        build_memory("Unused: the cart.", confidence=1, age=timedelta(days=90)),
+        build_memory("Doubted, though pinned: the cart.", confidence=0.1, pinned=True),
+        build_memory("Pinned: the cart.", pinned=True, age=timedelta(days=900)),
     )
     await memories.archive(database, [gone.id], Archived.forgotten, NOON)
-    assert await told(database, "cart") == ["Pinned: the cart."]
+    assert await recall_texts(database, "cart") == ["Pinned: the cart."]
     assert await rows_of_words(database) == 5
 
 
 async def test_what_goes_while_it_is_looked_for(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two statements of a recall somebody else may forget what the first one found."""
-    stays, goes = learned("The cart stays."), learned("The cart goes.")
+    stays, goes = build_memory("The cart stays."), build_memory("The cart goes.")
     await keep(database, stays, goes)
     search = fulltext._holders  # pyright: ignore[reportPrivateUsage]  # between its statement and the next
 
-    def interrupted(connection: Connection, *asked: Any) -> Sequence[Sequence[int]]:
+    def interrupt(connection: Connection, *asked: Any) -> Sequence[Sequence[int]]:
         found = search(connection, *asked)
         connection.execute(delete(MemoryRow).where(MemoryRow.id == goes.id))
         return found
 
-    monkeypatch.setattr(fulltext, "_holders", interrupted)
-    assert await told(database, "cart") == ["The cart stays."]
+    monkeypatch.setattr(fulltext, "_holders", interrupt)
+    assert await recall_texts(database, "cart") == ["The cart stays."]
 
 
 async def test_what_changes_is_found_as_it_is_now(database: Database) -> None:
-    one, other = learned("The cart.", ("S1",)), learned("The till.")
+    one, other = build_memory("The cart.", ("S1",)), build_memory("The till.")
     await keep(database, one, other)
     async with database.transaction() as session:
         row = await session.get_one(MemoryRow, one.id)
         row.content, row.tags = "The basket.", ["S2"]
-    assert await told(database, "cart", ("S1",)) == []
-    assert await told(database, "basket") == await told(database, "", ("S2",)) == ["The basket."]
+    assert await recall_texts(database, "cart", ("S1",)) == []
+    assert await recall_texts(database, "basket") == await recall_texts(database, "", ("S2",)) == ["The basket."]
 
     async with database.transaction() as session:
         (await session.get_one(MemoryRow, one.id)).scope = Scope.organisation.value
-    assert await found_by(database, Asked(SIBLING, "basket", organisation=True))
+    assert await recall_memories(database, RecallQuery(SIBLING, "basket", organisation=True))
 
     await memories.archive(database, [one.id], Archived.unused, NOON)
     async with database.transaction() as session:  # a person wants it back
         (await session.get_one(MemoryRow, one.id)).archived_at = None
-    assert await told(database, "basket") == ["The basket."]
+    assert await recall_texts(database, "basket") == ["The basket."]
 
     async with database.transaction() as session:
         await session.delete(await session.get_one(MemoryRow, one.id))
-    assert await told(database, "basket till") == ["The till."]
+    assert await recall_texts(database, "basket till") == ["The till."]
     assert await rows_of_words(database) == 1
 
 
 async def test_the_search_stays_right_when_sqlite_numbers_rows_anew(database: Database) -> None:
-    many = [learned(f"Rule {number}: the thing{number}.") for number in range(30)]
+    many = [build_memory(f"Rule {number}: the thing{number}.") for number in range(30)]
     await keep(database, *many)
     async with database.transaction() as session:
         for each in many[:20]:
             await session.delete(await session.get_one(MemoryRow, each.id))
     if database.dialect == "sqlite":
-        await database.at_once(lambda connection: connection.exec_driver_sql("VACUUM"))
-    await keep(database, learned("Rule 30: the thing30."))
+        await database.run_in_transaction(lambda connection: connection.exec_driver_sql("VACUUM"))
+    await keep(database, build_memory("Rule 30: the thing30."))
     for number in (20, 29, 30):
-        assert await told(database, f"thing{number}") == [f"Rule {number}: the thing{number}."]
+        assert await recall_texts(database, f"thing{number}") == [f"Rule {number}: the thing{number}."]
 
 
 async def rows_of_words(database: Database) -> int | None:
@@ -282,9 +291,9 @@ async def rows_of_words(database: Database) -> int | None:
 
 
 async def test_a_recall_is_noted_once_and_makes_nothing_more_sure(database: Database) -> None:
-    one, other = learned("The cart is rounded."), learned("The cart.")
+    one, other = build_memory("The cart is rounded."), build_memory("The cart.")
     await keep(database, one, other)
-    found = await recall(database, Asked(SHOP, "cart rounded"), NOON)
+    found = await recall(database, RecallQuery(SHOP, "cart rounded"), NOON)
     for _ in range(3):
         await note(database, "run", Phase.review, "review", found, NOON)
     await note(database, "run", Phase.review, "review", found[:1], NOON + WEEK)
@@ -312,14 +321,16 @@ async def accesses(database: Database, memory_id: str) -> tuple[int, object]:
 
 
 async def test_what_became_of_a_recall_is_kept(database: Database) -> None:
-    one, other = learned("The cart is rounded."), learned("The cart.")
+    one, other = build_memory("The cart is rounded."), build_memory("The cart.")
     await keep(database, one, other)
-    found = await recall(database, Asked(SHOP, "cart rounded"), NOON)
+    found = await recall(database, RecallQuery(SHOP, "cart rounded"), NOON)
     for task in ("plan", "review"):
         await note(database, "run", Phase.review, task, found, NOON)
     for _ in range(2):
-        await helped(database, "run", "review", [one.id, "unknown"], NOON + WEEK)
-    assert [each.id for each in await recalls.told(database, "run", "plan")] == [each.memory.id for each in found]
+        await mark_helped(database, "run", "review", [one.id, "unknown"], NOON + WEEK)
+    assert [each.id for each in await recalls.list_recalled(database, "run", "plan")] == [
+        each.memory.id for each in found
+    ]
     for _ in range(2):
         assert await settle(database, "run", NOON + 2 * WEEK) == [one.id]
 
@@ -337,24 +348,28 @@ async def test_what_became_of_a_recall_is_kept(database: Database) -> None:
 
 async def test_recall_keeps_nothing_alive_in_a_thousand_runs(database: Database) -> None:
     """A memory recalled by a thousand runs, and never of use, is gone when one that nobody asked for is."""
-    asked_for, used, other = learned("The cart is rounded."), learned("The cart is blue."), learned("The till.")
+    asked_for, used, other = (
+        build_memory("The cart is rounded."),
+        build_memory("The cart is blue."),
+        build_memory("The till."),
+    )
     await keep(database, asked_for, used, other)
     last, shown = dict[str, int](), 0
     for run in range(1_000):
         now = NOON + run * timedelta(hours=4)
-        found = await recall(database, Asked(SHOP, "cart"), now)
+        found = await recall(database, RecallQuery(SHOP, "cart"), now)
         await note(database, f"run {run}", Phase.review, "review", found, now)
-        await helped(database, f"run {run}", "review", [used.id], now)
+        await mark_helped(database, f"run {run}", "review", [used.id], now)
         await settle(database, f"run {run}", now)
         if run % 42 == 0:  # once a week
-            await memories.use(database, [used.id], Use.applied, f"run {run}", now)
+            await memories.record_use(database, [used.id], Use.applied, f"run {run}", now)
         last.update({each.memory.id: run for each in found})
         shown += asked_for.id in last and last[asked_for.id] == run
-        for each in await memories.live(database, SHOP.id) if run % 6 == 0 else ():  # once a day
-            why = rules.spent(each, now)
+        for each in await memories.list_live(database, SHOP.id) if run % 6 == 0 else ():  # once a day
+            why = rules.find_archive_reason(each, now)
             if why is not None:
                 await memories.archive(database, [each.id], why, now)
-    everything = {each.id: each for each in await memories.every(database, SHOP.id)}
+    everything = {each.id: each for each in await memories.list_all(database, SHOP.id)}
     assert everything[asked_for.id].archived_at == everything[other.id].archived_at is not None
     assert everything[asked_for.id].archived_why is Archived.doubtful
     assert everything[used.id].is_live
@@ -366,8 +381,8 @@ async def test_recall_keeps_nothing_alive_in_a_thousand_runs(database: Database)
 async def test_memories_of_the_version_before_are_found(url: str) -> None:
     """After there and back again, too."""
     engine = sync_engine(url)
-    made = learned("The cart is rounded.", ("S608",))
-    gone = learned("The cart.").model_copy(update={"archived_at": NOON, "archived_why": Archived.unused})
+    made = build_memory("The cart is rounded.", ("S608",))
+    gone = build_memory("The cart.").model_copy(update={"archived_at": NOON, "archived_why": Archived.unused})
     for _ in range(2):
         with begin(engine) as connection:
             config = Config()
@@ -376,13 +391,13 @@ async def test_memories_of_the_version_before_are_found(url: str) -> None:
             command.downgrade(config, "0008")
         with begin(engine) as connection:
             names = [column["name"] for column in inspect(connection).get_columns("memories")]
-            rows = [memories.row_of(each) for each in (made, gone)]
+            rows = [memories.to_row(each) for each in (made, gone)]
             connection.execute(delete(MemoryRow))
             connection.execute(insert(MemoryRow), [{name: getattr(row, name) for name in names} for row in rows])
         migrations.upgrade(engine)
     engine.dispose()
 
     database = Database(url)
-    found, rows = await told(database, "cart"), await rows_of_words(database)
+    found, rows = await recall_texts(database, "cart"), await rows_of_words(database)
     await database.close()
     assert (found, rows) == (["The cart is rounded."], 1)

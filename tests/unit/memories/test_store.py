@@ -12,10 +12,10 @@ async def test_a_use_counts_once_per_cause(database: Database) -> None:
     made = memory(0.5)
     await memories.add(database, made)
 
-    [changed] = await memories.use(database, [made.id, made.id], Use.applied, "run 1", NOON)
+    [changed] = await memories.record_use(database, [made.id, made.id], Use.applied, "run 1", NOON)
     assert changed.confidence == 0.6
-    assert not await memories.use(database, [made.id], Use.applied, "run 1", NOON)
-    await memories.use(database, [made.id], Use.dismissed, "run 1", NOON)
+    assert not await memories.record_use(database, [made.id], Use.applied, "run 1", NOON)
+    await memories.record_use(database, [made.id], Use.dismissed, "run 1", NOON)
 
     found = await memories.find(database, made.id)
     assert found is not None
@@ -28,6 +28,6 @@ async def test_what_is_archived_is_still_there(database: Database) -> None:
     assert await memories.archive(database, [made.id], Archived.forgotten, NOON + timedelta(days=1)) == [made.id]
     assert not await memories.archive(database, [made.id], Archived.unused, NOON + timedelta(days=2))
 
-    assert not await memories.live(database, 7)
-    [found] = await memories.every(database, 7)
+    assert not await memories.list_live(database, 7)
+    [found] = await memories.list_all(database, 7)
     assert (found.archived_at, found.archived_why) == (NOON + timedelta(days=1), Archived.forgotten)

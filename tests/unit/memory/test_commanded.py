@@ -6,26 +6,26 @@ from pathlib import Path
 import pytest
 
 from memory.db.engine import Database
-from memory.deliveries.command_counts import note, tell_once
-from tests.databases import Backend, drop, fresh
+from memory.deliveries.command_counts import claim_notice, count_comment
+from tests.databases import Backend, create_database, drop_database
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_the_comment_that_is_answered_stays_the_one(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     database = Database(url)
     for guid, account in (("first", 2), ("second", 2), ("other", 3)):
-        await note(database, guid, 1, account, NOON)
-    assert await tell_once(database, "first", "quota")  # and GitHub takes its answer later
-    assert not await tell_once(database, "second", "quota")
-    assert await tell_once(database, "first", "quota")
-    assert await tell_once(database, "other", "quota")
-    assert await tell_once(database, "second", "refusal")
+        await count_comment(database, guid, 1, account, NOON)
+    assert await claim_notice(database, "first", "quota")  # and GitHub takes its answer later
+    assert not await claim_notice(database, "second", "quota")
+    assert await claim_notice(database, "first", "quota")
+    assert await claim_notice(database, "other", "quota")
+    assert await claim_notice(database, "second", "refusal")
 
     later = NOON + timedelta(minutes=61)
-    await note(database, "third", 1, 2, later)
-    assert await tell_once(database, "third", "quota")
+    await count_comment(database, "third", 1, 2, later)
+    assert await claim_notice(database, "third", "quota")
     await database.close()
-    drop(url)
+    drop_database(url)

@@ -14,12 +14,12 @@ from domain.events import Event, EventType
 from memory.db.engine import PLANNED_ONCE, Connection, Database, insert_new
 from memory.db.tables import HaltRow
 from memory.ledger import ledger
-from tests.databases import Backend, drop, fresh
+from tests.databases import Backend, create_database, drop_database
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 
 
-class Books:
+class TwoDatabases:
     """Two databases as of two processes, and what the first one told its subscribers."""
 
     def __init__(self, url: str) -> None:
@@ -27,43 +27,43 @@ class Books:
         self.told: list[Event] = []
         self.ours.bus.subscribe("*", self.told.append)
 
-    async def stored(self) -> int:
-        return len(await ledger.replay(self.theirs, "a run"))
+    async def count_rows(self) -> int:
+        return len(await ledger.load_events(self.theirs, "a run"))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def books(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Books]:
+async def books(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[TwoDatabases]:
     backend: Backend = request.param
-    url = fresh(backend, tmp_path)
-    opened = Books(url)
+    url = create_database(backend, tmp_path)
+    opened = TwoDatabases(url)
     yield opened
     for database in (opened.ours, opened.theirs):
         await database.close()
-    drop(url)
+    drop_database(url)
 
 
 def tell(connection: Connection) -> str:
-    ledger.tell(connection, "a run", EventType.run_started, NOW)
+    ledger.record(connection, "a run", EventType.run_started, NOW)
     return "done"
 
 
-async def test_it_stores_and_tells_once(books: Books):
-    assert await books.ours.at_once(tell) == "done"
-    assert await books.ours.at_once(lambda _: "nothing to tell") == "nothing to tell"
-    assert (await books.stored(), [event.type for event in books.told]) == (1, [EventType.run_started])
+async def test_it_stores_and_tells_once(books: TwoDatabases):
+    assert await books.ours.run_in_transaction(tell) == "done"
+    assert await books.ours.run_in_transaction(lambda _: "nothing to tell") == "nothing to tell"
+    assert (await books.count_rows(), [event.type for event in books.told]) == (1, [EventType.run_started])
 
 
-async def test_what_fails_stores_and_tells_nothing(books: Books):
+async def test_what_fails_stores_and_tells_nothing(books: TwoDatabases):
     def fail(connection: Connection) -> None:
         tell(connection)
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        await books.ours.at_once(fail)
-    assert (await books.stored(), books.told) == (0, [])
+        await books.ours.run_in_transaction(fail)
+    assert (await books.count_rows(), books.told) == (0, [])
 
 
-async def test_what_is_cancelled_stores_and_tells_nothing(books: Books):
+async def test_what_is_cancelled_stores_and_tells_nothing(books: TwoDatabases):
     """Nobody hears that it is done, so it must not be: a reservation would stay for ever."""
     begun, let_go = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -73,26 +73,26 @@ async def test_what_is_cancelled_stores_and_tells_nothing(books: Books):
         loop.call_soon_threadsafe(begun.set)
         let_go.wait(5)
 
-    task = asyncio.create_task(books.ours.at_once(wait))
+    task = asyncio.create_task(books.ours.run_in_transaction(wait))
     await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     let_go.set()
     await books.ours.close()
-    assert (await books.stored(), books.told) == (0, [])
+    assert (await books.count_rows(), books.told) == (0, [])
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_it_stands_in_line_with_the_other_writers(backend: Backend, tmp_path: Path):
     """Of one file one writes at a time; who waits too long learns that the database did not take part."""
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     patient, hasty = Database(url), Database(url, busy_seconds=0.1)
     async with patient.transaction() as session:
         await session.execute(insert_new(backend, HaltRow, {"id": 1, "why": "", "since": NOW}))
-        waiting = asyncio.create_task(patient.at_once(tell))
+        waiting = asyncio.create_task(patient.run_in_transaction(tell))
         with pytest.raises(DatabaseUnavailable):
-            await hasty.at_once(tell)
+            await hasty.run_in_transaction(tell)
         assert not waiting.done()
     assert await waiting == "done"
     for database in (patient, hasty):
@@ -101,7 +101,7 @@ async def test_it_stands_in_line_with_the_other_writers(backend: Backend, tmp_pa
 
 async def test_what_is_planned_once_ends_with_its_transaction(tmp_path: Path) -> None:
     """The connections of the pool serve others, too, whose indexes need plans for their values."""
-    url = fresh("postgresql", tmp_path)
+    url = create_database("postgresql", tmp_path)
     database = Database(url)
 
     def mode(connection: Connection) -> str:
@@ -111,6 +111,10 @@ async def test_what_is_planned_once_ends_with_its_transaction(tmp_path: Path) ->
         connection.execute(text(f"SELECT {PLANNED_ONCE}"))
         return mode(connection)
 
-    assert [await database.at_once(each) for each in (mode, once, mode)] == ["auto", "force_generic_plan", "auto"]
+    assert [await database.run_in_transaction(each) for each in (mode, once, mode)] == [
+        "auto",
+        "force_generic_plan",
+        "auto",
+    ]
     await database.close()
-    drop(url)
+    drop_database(url)

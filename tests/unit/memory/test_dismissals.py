@@ -6,7 +6,7 @@ from domain.commands import Sender
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.suppression import TakenUp
+from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables import FindingRow
@@ -38,7 +38,7 @@ def finding(name: str = "A", layer: Layer = Layer.model, path: str = "docs/a.py"
     ).model_copy(update=more)
 
 
-async def found(database: Database, memory_id: str) -> Memory:
+async def load_memory(database: Database, memory_id: str) -> Memory:
     kept = await memories.find(database, memory_id)
     assert kept is not None
     return kept
@@ -50,8 +50,8 @@ async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Databas
     one = finding(memories=(led.id,))
     taught = await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON)
     assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON) == taught
-    assert (await found(database, led.id)).confidence == 0.3
-    assert (await found(database, *taught)).is_live
+    assert (await load_memory(database, led.id)).confidence == 0.3
+    assert (await load_memory(database, *taught)).is_live
 
 
 async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) -> None:
@@ -59,9 +59,9 @@ async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) 
     await memories.add(database, led)
     one = finding(memories=(led.id,))
     assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON, learns=False) == {}
-    assert list(await dismissals.among(database, SHOP, ["A"])) == ["A"]
-    assert (await found(database, led.id)).confidence == 0.5
-    assert await memories.live(database, SHOP.id) == []
+    assert list(await dismissals.find_by_fingerprint(database, SHOP, ["A"])) == ["A"]
+    assert (await load_memory(database, led.id)).confidence == 0.5
+    assert await memories.list_live(database, SHOP.id) == []
     assert await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
     assert not await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
 
@@ -71,42 +71,42 @@ async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(dat
     await dismissals.add(database, SHOP, 2, [finding("B", Layer.static, rule="ruff/E501")], CAROL, "no", NOON)
     await dismissals.add(database, OTHER, 3, [finding("C")], CAROL, "no", NOON)
 
-    assert [past.name for past in await dismissals.like(database, SHOP, ["model/race"])] == ["F-A"]
-    assert [past.name for past in await dismissals.like(database, SHOP, [], ["place of A"])] == ["F-A"]
-    assert await dismissals.like(database, SHOP, [], ["place of B", ""]) == []  # a tool has no other words
-    assert [past.number for past in await dismissals.like(database, SHOP, ["ruff/E501"])] == [2]
+    assert [past.name for past in await dismissals.find_related(database, SHOP, ["model/race"])] == ["F-A"]
+    assert [past.name for past in await dismissals.find_related(database, SHOP, [], ["place of A"])] == ["F-A"]
+    assert await dismissals.find_related(database, SHOP, [], ["place of B", ""]) == []  # a tool has no other words
+    assert [past.number for past in await dismissals.find_related(database, SHOP, ["ruff/E501"])] == [2]
 
 
 async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) -> None:
     [taught] = await dismissals.add(database, SHOP, 1, [finding()], CAROL, "no", NOON)
-    assert await dismissals.undo_taught(database, OTHER, 1, taught, CAROL, NOON) == []
-    assert [past.name for past in await dismissals.undo_taught(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
-    assert await dismissals.undo_taught(database, SHOP, 9, taught, CAROL, NOON) == []
-    assert await dismissals.taught_in(database, SHOP, taught) == {1}
-    assert await dismissals.among(database, SHOP, ["A"]) == {}
-    assert (await found(database, taught)).archived_why is Archived.forgotten
+    assert await dismissals.undo_by_memory(database, OTHER, 1, taught, CAROL, NOON) == []
+    assert [past.name for past in await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
+    assert await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON) == []
+    assert await dismissals.find_pull_requests(database, SHOP, taught) == {1}
+    assert await dismissals.find_by_fingerprint(database, SHOP, ["A"]) == {}
+    assert (await load_memory(database, taught)).archived_why is Archived.forgotten
 
 
 async def test_what_is_dismissed_together_teaches_once_for_each_folder(database: Database) -> None:
     one, two, three = finding("A"), finding("B"), finding("C", path="tools/b.py")
     taught = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
     assert list(taught.values()) == [three, one]
-    assert len(await memories.live(database, SHOP.id)) == 2
+    assert len(await memories.list_live(database, SHOP.id)) == 2
     again = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
     assert again == taught
-    assert set(await dismissals.among(database, SHOP, ["A", "B", "C"])) == {"A", "B", "C"}
+    assert set(await dismissals.find_by_fingerprint(database, SHOP, ["A", "B", "C"])) == {"A", "B", "C"}
 
 
 async def test_a_memory_lasts_as_long_as_one_of_those_that_taught_it(database: Database) -> None:
     one, two = finding("A"), finding("B")
     [taught] = await dismissals.add(database, SHOP, 1, [one, two], CAROL, "no", NOON)
     await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
-    assert (await found(database, taught)).is_live
+    assert (await load_memory(database, taught)).is_live
     await dismissals.undo(database, SHOP, 1, two, CAROL, NOON)
-    assert (await found(database, taught)).archived_why is Archived.forgotten
+    assert (await load_memory(database, taught)).archived_why is Archived.forgotten
 
 
-async def _seen(database: Database, one: Finding, last_run: str, *, posted: bool = True) -> None:
+async def _save_finding(database: Database, one: Finding, last_run: str, *, posted: bool = True) -> None:
     async with database.transaction() as session:
         session.add(
             FindingRow(
@@ -136,16 +136,16 @@ async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(databa
             ]
         )
     gone = finding("GONE")
-    await _seen(database, gone, "1")
-    await _seen(database, finding("SILENT"), "1", posted=False)
-    await _seen(database, finding("OTHER", rule="model/security"), "1")
-    await _seen(database, finding("DISMISSED"), "1")
+    await _save_finding(database, gone, "1")
+    await _save_finding(database, finding("SILENT"), "1", posted=False)
+    await _save_finding(database, finding("OTHER", rule="model/security"), "1")
+    await _save_finding(database, finding("DISMISSED"), "1")
     await dismissals.add(database, SHOP, 1, [finding("DISMISSED")], CAROL, "no", NOON)
     await dismissals.undo(database, SHOP, 1, finding("DISMISSED"), CAROL, NOON)
-    assert await findings.taken_up(database, SHOP.id, ["model/race"]) == []
+    assert await findings.find_resolved(database, SHOP.id, ["model/race"]) == []
 
     async with database.transaction() as session:
         session.add(run_row("4", head_sha="c"))
-    await _seen(database, finding("THERE"), "4")
-    assert await findings.taken_up(database, SHOP.id, ["model/race"]) == [TakenUp("model/race", "docs/a.py")]
-    assert await findings.taken_up(database, OTHER.id, ["model/race"]) == []
+    await _save_finding(database, finding("THERE"), "4")
+    assert await findings.find_resolved(database, SHOP.id, ["model/race"]) == [UptakeRecord("model/race", "docs/a.py")]
+    assert await findings.find_resolved(database, OTHER.id, ["model/race"]) == []

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from memory.db.engine import Database
 from memory.process import executors
-from memory.process.executors import LEASE, LOOKED_AFTER, Holder
+from memory.process.executors import LEASE, TAKEOVER_PERIOD, Holder
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATE = NOW + LEASE + timedelta(seconds=1)
@@ -21,15 +21,15 @@ async def test_one_process_holds_an_id_until_its_lease_runs_out(database: Databa
 async def test_what_a_process_takes_up_after_it_was_given_up_is_found_too(database: Database) -> None:
     """It was frozen, others took over, it woke for a moment and died: its id is still looked after."""
     await executors.take(database, A, NOW)
-    assert await executors.lapsed(database, "b", LATE) == ["a"]
+    assert await executors.list_lapsed(database, "b", LATE) == ["a"]
     await executors.forget(database, "a", LATE)
-    assert await executors.lapsed(database, "b", LATE) == ["a"]
+    assert await executors.list_lapsed(database, "b", LATE) == ["a"]
 
 
 async def test_in_the_end_it_is_dropped_unless_it_came_back(database: Database) -> None:
     await executors.take(database, A, NOW)
-    later = LATE + LOOKED_AFTER
+    later = LATE + TAKEOVER_PERIOD
     await executors.take(database, Holder("c", "third", "host", 3), later - LEASE)
     for each in ("a", "c"):
         await executors.forget(database, each, later)
-    assert await executors.lapsed(database, "b", later + LEASE) == ["c"]
+    assert await executors.list_lapsed(database, "b", later + LEASE) == ["c"]

@@ -7,7 +7,7 @@ from domain.events import EventType
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.ledger import audit, ledger
-from memory.ledger.audit import Wanted
+from memory.ledger.audit import EventFilter
 from memory.runs import runs
 from tests.rows import NOON, delivery_row, run_row
 
@@ -18,9 +18,9 @@ SHOP = RepositoryRef(installation_id=LARGE, id=LARGE + 1, owner="octo-org", name
 
 async def test_a_thread_is_known_by_the_comment_it_began_with(database: Database) -> None:
     replied = {"thread": LARGE, "replied": True}
-    await ledger.note_feedback(database, RUN, EventType.feedback_replied, replied, "guid", NOON)
-    assert await ledger.replies_in(database, RUN, LARGE) == 1
-    assert await ledger.replies_in(database, RUN, LARGE - 2**32) == 0
+    await ledger.record_feedback(database, RUN, EventType.feedback_replied, replied, "guid", NOON)
+    assert await ledger.count_replies(database, RUN, LARGE) == 1
+    assert await ledger.count_replies(database, RUN, LARGE - 2**32) == 0
 
 
 async def test_who_began_a_run_is_known_by_their_account(database: Database) -> None:
@@ -28,10 +28,10 @@ async def test_who_began_a_run_is_known_by_their_account(database: Database) -> 
     async with database.transaction() as session:
         run = run_row(RUN, SHOP.id, installation_id=SHOP.installation_id)
         session.add_all([run, delivery_row(f"delivery of {RUN}", SHOP.id, command=command)])
-    assert await runs.requester(database, RUN) == LARGE
+    assert await runs.find_requester(database, RUN) == LARGE
     found = await runs.get(database, RUN)
     assert found is not None
-    begun = await runs.begun_by_pushes(database, found, NOON - timedelta(hours=1))
+    begun = await runs.count_begun(database, found, NOON - timedelta(hours=1))
     assert (begun.by_sender, begun.in_repository) == (1, 1)
 
 
@@ -39,8 +39,8 @@ async def test_the_audit_of_a_repository_is_found_by_its_id(database: Database) 
     mallory = Sender(id=LARGE + 2, login="mallory")
     async with database.transaction() as session:
         session.add(delivery_row("guid", SHOP.id, command={"repository": SHOP.model_dump()}))
-        ledger.tell(session, "guid", EventType.permission_refused, NOON, payload={"account": mallory.id})
-        await ledger.tell_of(session, SHOP, None, EventType.ladder_changed, mallory, NOON)
-    found = await audit.newest(database, Wanted(repositories=[SHOP.id]), 10)
+        ledger.record(session, "guid", EventType.permission_refused, NOON, payload={"account": mallory.id})
+        await ledger.record_person_action(session, SHOP, None, EventType.ladder_changed, mallory, NOON)
+    found = await audit.list_newest(database, EventFilter(repositories=[SHOP.id]), 10)
     assert [each.event.type for each in found] == [EventType.permission_refused, EventType.ladder_changed]
-    assert await audit.newest(database, Wanted(repositories=[SHOP.id - 2**32]), 10) == []
+    assert await audit.list_newest(database, EventFilter(repositories=[SHOP.id - 2**32]), 10) == []

@@ -8,7 +8,7 @@ from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database
 from memory.db.tables import DismissalRow, FindingRow, GateRow, RunRow
 from memory.repositories import automation_level
-from safety.automation_ladder import RUNS_NEEDED, Decided, Move, RunRecord, evaluate
+from safety.automation_ladder import RUNS_NEEDED, HumanDecision, LevelChange, RunRecord, evaluate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
@@ -113,7 +113,7 @@ def as_run(row: RunRow) -> Run:
 
 
 async def test_a_repository_nothing_happened_in_starts_at_one(database: Database) -> None:
-    known = await automation_level.facts(database, 10)
+    known = await automation_level.load_facts(database, 10)
     assert (known.level, known.since, list(known.runs), list(known.missed)) == (1, None, [], [])
     assert list(known.decisions) == []
 
@@ -136,7 +136,7 @@ async def test_completed_runs_count_with_what_they_posted(database: Database) ->
     taken_back = dismissal("F-B", 1, NOON)
     told = [dismissal("F-A", 1), taken_back, dismissal("F-D", 1), dismissal("F-E", 9)]
     await keep(database, [first, second, *others, *found, *told])
-    known = await automation_level.facts(database, 10)
+    known = await automation_level.load_facts(database, 10)
     assert list(known.runs) == [RunRecord(at(1), 3, 1), RunRecord(at(2), 1, 0)]
 
 
@@ -145,20 +145,23 @@ async def test_a_head_counts_once_however_often_it_is_reviewed(database: Databas
     again.head_sha, again.attempt = first.head_sha, 2
     found = [finding(first, "F-A", 1), finding(first, "F-B", 1), finding(again, "F-C", 1), finding(pushed, "F-D", 1)]
     await keep(database, [first, again, pushed, *found, dismissal("F-A", 1), dismissal("F-C", 1)])
-    assert list((await automation_level.facts(database, 10)).runs) == [RunRecord(at(1), 3, 2), RunRecord(at(6), 1, 0)]
+    assert list((await automation_level.load_facts(database, 10)).runs) == [
+        RunRecord(at(1), 3, 2),
+        RunRecord(at(6), 1, 0),
+    ]
 
 
 async def test_an_author_who_merges_decides_nothing_about_the_verdict(database: Database) -> None:
     await keep(database, [run(1), run(2)])
-    await automation_level.decide(database, as_run(run(1)), True, "alice", at(5), own=True)
-    await automation_level.decide(database, as_run(run(2)), False, "alice", at(6), own=True)
-    assert list((await automation_level.facts(database, 10)).decisions) == []
+    await automation_level.record_decision(database, as_run(run(1)), True, "alice", at(5), own=True)
+    await automation_level.record_decision(database, as_run(run(2)), False, "alice", at(6), own=True)
+    assert list((await automation_level.load_facts(database, 10)).decisions) == []
     assert await automation_level.was_approved(database, run(1).id)
 
 
 async def test_no_more_runs_are_read_than_the_highest_level_needs(database: Database) -> None:
     await keep(database, [run(count) for count in range(1, RUNS_NEEDED + 20)])
-    known = await automation_level.facts(database, 10)
+    known = await automation_level.load_facts(database, 10)
     assert len(known.runs) == RUNS_NEEDED
     assert known.runs[-1].at == at(RUNS_NEEDED + 19)
 
@@ -176,68 +179,70 @@ async def test_decisions_are_those_of_people_about_changes(database: Database) -
         gate("human_review", "approved", 11, repository=11),
     ]
     await keep(database, [merged, against, *gates])
-    await automation_level.decide(database, as_run(merged), True, "carol", at(3))
-    await automation_level.decide(database, as_run(merged), True, "carol", at(4))  # the same again
-    await automation_level.decide(database, as_run(against), False, "carol", at(12))
-    known = await automation_level.facts(database, 10)
+    await automation_level.record_decision(database, as_run(merged), True, "carol", at(3))
+    await automation_level.record_decision(database, as_run(merged), True, "carol", at(4))  # the same again
+    await automation_level.record_decision(database, as_run(against), False, "carol", at(12))
+    known = await automation_level.load_facts(database, 10)
     assert list(known.decisions) == [
-        Decided(at(1), True),
-        Decided(at(3), True),
-        Decided(at(5), False),
-        Decided(at(12), False),
+        HumanDecision(at(1), True),
+        HumanDecision(at(3), True),
+        HumanDecision(at(5), False),
+        HumanDecision(at(12), False),
     ]
 
 
 async def test_a_missed_bug_is_recorded_once_per_cause(database: Database) -> None:
-    assert await automation_level.miss(database, SHOP, 7, None, "carol", "money was lost", "guid-1", at(1))
-    assert not await automation_level.miss(database, SHOP, 7, None, "carol", "money was lost", "guid-1", at(2))
-    assert list((await automation_level.facts(database, 10)).missed) == [at(1)]
-    assert list((await automation_level.facts(database, 11)).missed) == []
+    assert await automation_level.record_missed_bug(database, SHOP, 7, None, "carol", "money was lost", "guid-1", at(1))
+    assert not await automation_level.record_missed_bug(
+        database, SHOP, 7, None, "carol", "money was lost", "guid-1", at(2)
+    )
+    assert list((await automation_level.load_facts(database, 10)).missed) == [at(1)]
+    assert list((await automation_level.load_facts(database, 11)).missed) == []
 
 
 async def test_a_level_is_changed_once_and_told(database: Database) -> None:
     await keep(database, [run(count) for count in range(1, 60)])
     for count in range(1, 40):
-        await automation_level.decide(database, as_run(run(count)), True, "carol", at(count))
-    known = await automation_level.facts(database, 10)
+        await automation_level.record_decision(database, as_run(run(count)), True, "carol", at(count))
+    known = await automation_level.load_facts(database, 10)
     verdict = evaluate(known, Ladder(), at(100))
-    assert (verdict.level, verdict.move) == (2, Move.rises)
-    assert await automation_level.move(database, 10, known, verdict, "run-1")
-    assert not await automation_level.move(database, 10, known, verdict, "run-1")
-    [told] = await automation_level.changes(database, "run-1")
+    assert (verdict.level, verdict.move) == (2, LevelChange.rises)
+    assert await automation_level.move_level(database, 10, known, verdict, "run-1")
+    assert not await automation_level.move_level(database, 10, known, verdict, "run-1")
+    [told] = await automation_level.list_changes(database, "run-1")
     assert (told["before"], told["level"], told["repository"]) == (1, 2, 10)
-    now = await automation_level.facts(database, 10)
+    now = await automation_level.load_facts(database, 10)
     assert (now.level, now.since) == (2, at(100))
     falls = evaluate(now, Ladder(max_level=1), at(101))
-    assert await automation_level.move(database, 10, now, falls, "run-2")
-    assert await automation_level.level(database, 10) == 1
+    assert await automation_level.move_level(database, 10, now, falls, "run-2")
+    assert await automation_level.get_level(database, 10) == 1
 
 
 async def test_a_person_sets_the_level_once_per_delivery(database: Database) -> None:
     assert await automation_level.set_level(database, 10, 3, "alice", "guid-1", at(1)) == 1
     assert await automation_level.set_level(database, 10, 3, "alice", "guid-1", at(2)) == 1
     assert await automation_level.set_level(database, 10, 2, "alice", "guid-2", at(3)) == 3
-    known = await automation_level.facts(database, 10)
+    known = await automation_level.load_facts(database, 10)
     assert (known.level, known.since) == (2, at(3))
-    assert [told["level"] for told in await automation_level.changes(database, "guid-1")] == [3]
+    assert [told["level"] for told in await automation_level.list_changes(database, "guid-1")] == [3]
 
 
 async def test_an_act_is_recorded_once(database: Database) -> None:
     await keep(database, [run(1)])
     for _ in range(2):
-        await automation_level.acted(
+        await automation_level.record_action(
             database, as_run(run(1)), "auto_fix", at(1), {"level": 2, "rule": "ladder.auto_fix"}
         )
-    [told] = await automation_level.acts(database, run(1).id)
+    [told] = await automation_level.list_actions(database, run(1).id)
     assert (told["act"], told["level"], told["rule"], told["number"]) == ("auto_fix", 2, "ladder.auto_fix", 1)
 
 
 async def test_what_was_merged_after_the_verdict_was_approved(database: Database) -> None:
     await keep(database, [run(1), run(2), run(3), run(4)])
-    await automation_level.decide(database, as_run(run(1)), True, "carol", at(5))
-    await automation_level.decide(database, as_run(run(2)), False, "carol", at(5))
-    await automation_level.acted(database, as_run(run(3)), "auto_merge", at(5), {})
-    await automation_level.acted(database, as_run(run(4)), "auto_approve", at(5), {})
+    await automation_level.record_decision(database, as_run(run(1)), True, "carol", at(5))
+    await automation_level.record_decision(database, as_run(run(2)), False, "carol", at(5))
+    await automation_level.record_action(database, as_run(run(3)), "auto_merge", at(5), {})
+    await automation_level.record_action(database, as_run(run(4)), "auto_approve", at(5), {})
     assert [await automation_level.was_approved(database, run(count).id) for count in range(1, 5)] == [
         True,
         False,
@@ -249,10 +254,10 @@ async def test_what_was_merged_after_the_verdict_was_approved(database: Database
 async def test_an_announcement_keeps_its_first_moment(database: Database) -> None:
     await keep(database, [run(1)])
     one = as_run(run(1))
-    assert await automation_level.announced(database, one.id) is None
-    assert await automation_level.announce(database, one, at(10), at(0), {"level": 3}) == at(10)
-    assert await automation_level.announce(database, one, at(20), at(10), {"level": 4}) == at(10)
-    assert (await automation_level.announced(database, one.id) or {})["level"] == 3
-    assert await automation_level.stopped(database, one.id) is None
-    await automation_level.stop(database, one, "carol rejected it", at(2))
-    assert await automation_level.stopped(database, one.id) == "carol rejected it"
+    assert await automation_level.find_announcement(database, one.id) is None
+    assert await automation_level.record_announcement(database, one, at(10), at(0), {"level": 3}) == at(10)
+    assert await automation_level.record_announcement(database, one, at(20), at(10), {"level": 4}) == at(10)
+    assert (await automation_level.find_announcement(database, one.id) or {})["level"] == 3
+    assert await automation_level.find_stop_reason(database, one.id) is None
+    await automation_level.record_stop(database, one, "carol rejected it", at(2))
+    assert await automation_level.find_stop_reason(database, one.id) == "carol rejected it"

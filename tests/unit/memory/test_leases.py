@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.commands import Repeat
-from domain.runs.contracts import Holding
+from domain.runs.contracts import HeldContract
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.db.engine import Database
 from memory.runs import contract_leases, outbox, runs
-from memory.runs.contract_leases import Acquired
+from memory.runs.contract_leases import AcquireResult
 from memory.runs.runs import Candidate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -21,11 +21,11 @@ def at(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
-async def begun(database: Database, issue: int) -> Run:
+async def start_run(database: Database, issue: int) -> Run:
     """A run of an issue that works."""
     where = RepositoryRef(installation_id=1, id=SHOP, owner="octo-org", name="shop")
     wanted = Candidate(f"for {issue}", where, issue, "a" * 40, "a" * 40, Trigger.issue, Repeat.anew)
-    run = (await runs.admit(database, wanted, await runs.fence(database, SHOP, issue), NOON)).run
+    run = (await runs.admit(database, wanted, await runs.get_fence(database, SHOP, issue), NOON)).run
     assert run is not None
     assert await runs.move(database, run.id, RunState.running, NOON)
     return run
@@ -43,14 +43,14 @@ async def test_one_run_holds_a_contract(database: Database) -> None:
 
 async def test_a_lapsed_lease_goes_to_the_next_with_a_larger_token(database: Database) -> None:
     await contract_leases.acquire(database, SHOP, ["db"], "one", at(0))
-    assert [lease.holder for lease in await contract_leases.expired(database, at(300))] == ["one"]
+    assert [lease.holder for lease in await contract_leases.list_expired(database, at(300))] == ["one"]
 
     assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(300))).tokens == {"db": 2}
 
-    assert await contract_leases.expired(database, at(300)) == []
+    assert await contract_leases.list_expired(database, at(300)) == []
     assert await contract_leases.renew(database, SHOP, {"db": 1}, "one", at(301)) == ("db",)
-    assert await contract_leases.newest(database, SHOP) == {"db": 2}
-    held = await contract_leases.holder(database, SHOP, "db", at(301))
+    assert await contract_leases.load_newest_tokens(database, SHOP) == {"db": 2}
+    held = await contract_leases.find_holder(database, SHOP, "db", at(301))
     assert held is not None
     assert held.holder == "two"
 
@@ -89,7 +89,7 @@ async def test_all_or_none(database: Database) -> None:
     refused = await contract_leases.acquire(database, SHOP, ["db", "events", "openapi"], "two", at(1))
 
     assert (refused.tokens, [lease.contract for lease in refused.held]) == ({}, ["events"])
-    assert await contract_leases.holder(database, SHOP, "db", at(1)) is None
+    assert await contract_leases.find_holder(database, SHOP, "db", at(1)) is None
     assert (await contract_leases.acquire(database, SHOP, ["db", "openapi"], "three", at(1))).is_ours
 
 
@@ -99,15 +99,15 @@ async def test_released_contracts_are_free_and_cannot_be_renewed(database: Datab
 
     await contract_leases.release(database, SHOP, "one", at(10))
 
-    assert await contract_leases.holder(database, SHOP, "db", at(10)) is None
-    assert await contract_leases.expired(database, at(10)) == []
+    assert await contract_leases.find_holder(database, SHOP, "db", at(10)) is None
+    assert await contract_leases.list_expired(database, at(10)) == []
     assert await contract_leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(11)) == ("db", "events")
     assert (await contract_leases.acquire(database, SHOP, ["db"], "one", at(12))).tokens == {"db": 2}
-    assert await contract_leases.holder(database, SHOP, "openapi", at(12)) is not None
+    assert await contract_leases.find_holder(database, SHOP, "openapi", at(12)) is not None
 
 
 async def test_nothing_asked_for_is_nothing_held(database: Database) -> None:
-    assert await contract_leases.acquire(database, SHOP, [], "one", at(0)) == Acquired({})
+    assert await contract_leases.acquire(database, SHOP, [], "one", at(0)) == AcquireResult({})
 
 
 async def test_twenty_runs_race(database: Database) -> None:
@@ -122,7 +122,7 @@ async def test_twenty_runs_race(database: Database) -> None:
     assert len(taken) == len(set(taken))
     for i, tokens in won:
         for contract, token in tokens.items():
-            held = await contract_leases.holder(database, SHOP, contract, at(1))
+            held = await contract_leases.find_holder(database, SHOP, contract, at(1))
             assert held is not None
             assert (held.holder, held.token) == (f"run {i}", token)
 
@@ -135,7 +135,7 @@ async def test_twenty_runs_race_for_a_lapsed_lease(database: Database) -> None:
         contract_leases.renew(database, SHOP, {"db": 1}, "gone", at(301)),
     )
 
-    won = [each for each in tried[:-1] if isinstance(each, Acquired) and each.is_ours]
+    won = [each for each in tried[:-1] if isinstance(each, AcquireResult) and each.is_ours]
     assert len(won) + (tried[-1] == ()) == 1
     assert [each.tokens for each in won] in ([], [{"db": 2}])
 
@@ -146,46 +146,46 @@ async def test_a_repository_that_is_lost_is_forgotten(database: Database) -> Non
 
     await contract_leases.purge(database, [SHOP])
 
-    assert await contract_leases.newest(database, SHOP) == {}
-    assert await contract_leases.newest(database, SHOP + 1) == {"db": 1}
+    assert await contract_leases.load_newest_tokens(database, SHOP) == {}
+    assert await contract_leases.load_newest_tokens(database, SHOP + 1) == {"db": 1}
 
 
 @pytest.mark.parametrize("end", [RunState.completed, RunState.failed, RunState.cancelled])
 async def test_a_run_that_ended_holds_nothing(database: Database, end: RunState) -> None:
     """However it ended, nobody has to release what it held; what it still writes is void."""
-    run = await begun(database, 1)
+    run = await start_run(database, 1)
     await contract_leases.acquire(database, SHOP, ["db"], run.id, at(0))
     assert not (await contract_leases.acquire(database, SHOP, ["db"], "two", at(1))).is_ours
 
     await runs.move(database, run.id, end, NOON)
 
-    assert await contract_leases.holder(database, SHOP, "db", at(1)) is None
+    assert await contract_leases.find_holder(database, SHOP, "db", at(1)) is None
     assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(1))).tokens == {"db": 2}
     assert await contract_leases.renew(database, SHOP, {"db": 1}, run.id, at(1)) == ("db",)
 
 
 async def test_people_are_told_which_issue_holds_it(database: Database) -> None:
-    first, second = await begun(database, 1), await begun(database, 2)
+    first, second = await start_run(database, 1), await start_run(database, 2)
     await contract_leases.acquire(database, SHOP, ["db"], first.id, at(0))
     await contract_leases.acquire(database, SHOP, ["events"], second.id, at(0))
     await contract_leases.acquire(database, SHOP, ["openapi"], "gone", at(0))
     claim = await outbox.claim(database, second, "propose", outbox.PULL_REQUEST, NOON)
-    await outbox.done(database, claim.id, 7, NOON)
+    await outbox.mark_done(database, claim.id, 7, NOON)
 
     refused = await contract_leases.acquire(database, SHOP, ["db", "events", "openapi"], "three", at(1))
 
-    told = await contract_leases.holdings(database, refused.held)
-    assert told == (Holding("db", 1), Holding("events", 2, 7), Holding("openapi", None))
+    told = await contract_leases.load_holdings(database, refused.held)
+    assert told == (HeldContract("db", 1), HeldContract("events", 2, 7), HeldContract("openapi", None))
 
 
 async def test_the_lease_of_a_run_that_waits_stands(database: Database) -> None:
     """Nothing works there, so there is no heartbeat; once the run works again, it is needed again."""
-    run = await begun(database, 1)
+    run = await start_run(database, 1)
     await contract_leases.acquire(database, SHOP, ["db"], run.id, at(0))
     await runs.move(database, run.id, RunState.waiting, NOON, ReasonCode.in_review)
 
     assert not (await contract_leases.acquire(database, SHOP, ["db"], "two", at(100_000))).is_ours
-    assert await contract_leases.holder(database, SHOP, "db", at(100_000)) is not None
+    assert await contract_leases.find_holder(database, SHOP, "db", at(100_000)) is not None
 
     await runs.move(database, run.id, RunState.running, NOON)
     assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(300))).is_ours

@@ -8,9 +8,9 @@ import pytest
 
 from domain.importance import Importance
 from memory.db.engine import Database
-from memory.process.write_rates import take
+from memory.process.write_rates import reserve_write
 from safety.write_rates import Rate
-from tests.databases import Backend, drop, fresh
+from tests.databases import Backend, create_database, drop_database
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RATE = Rate(timedelta(seconds=1))
@@ -18,19 +18,19 @@ RATE = Rate(timedelta(seconds=1))
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_processes_share_a_budget(backend: Backend, tmp_path: Path) -> None:
-    url = fresh(backend, tmp_path)
+    url = create_database(backend, tmp_path)
     processes = [Database(url), Database(url)]
     asked = await asyncio.gather(
         *(
-            take(database, installation, RATE, Importance.awaited, NOON, creates=True)
+            reserve_write(database, installation, RATE, Importance.awaited, NOON, creates=True)
             for database in processes
             for _ in range(15)
             for installation in (7, 8)
         )
     )
     assert sum(not each.wait for each in asked) == 2 * RATE.burst
-    later = await take(processes[0], 7, RATE, Importance.awaited, NOON + timedelta(seconds=1), creates=True)
+    later = await reserve_write(processes[0], 7, RATE, Importance.awaited, NOON + timedelta(seconds=1), creates=True)
     assert not later.wait
     for database in processes:
         await database.close()
-    drop(url)
+    drop_database(url)

@@ -15,7 +15,7 @@ from memory.db.tables import (
     BudgetRow,
     CheckpointRow,
     CircuitRow,
-    CommandedRow,
+    CommandCountRow,
     DeliveryRow,
     EventRow,
     GateRow,
@@ -27,7 +27,7 @@ from memory.db.tables import (
 from memory.deliveries import command_counts
 from memory.reports import retention
 from memory.repositories import automation_level, configurations, purges
-from memory.repositories.configurations import Scope
+from memory.repositories.configurations import ConfigurationScope
 from memory.runs import outbox
 from tests.rows import NOON, delivery_row, gate_row, run_row, spend_row
 
@@ -37,8 +37,12 @@ SHOP, BANK, MILL = 2**32 + 10, 2**32 + 11, 2**32 + 12  # keep the usual 90, 7 an
 @pytest.fixture
 async def database(url: str) -> AsyncGenerator[Database]:
     opened = Database(url)
-    await configurations.keep(opened, Scope(f"repository {BANK}", 1, False), "sha", {"audit": {"retention_days": 7}})
-    await configurations.keep(opened, Scope("organisation 2", 2, True), "sha", {"audit": {"retention_days": 200}})
+    await configurations.keep(
+        opened, ConfigurationScope(f"repository {BANK}", 1, False), "sha", {"audit": {"retention_days": 7}}
+    )
+    await configurations.keep(
+        opened, ConfigurationScope("organisation 2", 2, True), "sha", {"audit": {"retention_days": 200}}
+    )
     yield opened
     await opened.close()
 
@@ -85,12 +89,12 @@ def _of(days: float, repository: int, **more: Any) -> list[Base]:
     return rows
 
 
-async def _stored(database: Database, rows: list[Base]) -> None:
+async def _store(database: Database, rows: list[Base]) -> None:
     async with database.transaction() as session:
         session.add_all(rows)
 
 
-async def _left(database: Database, run_id: str) -> dict[str, int]:
+async def _count_left(database: Database, run_id: str) -> dict[str, int]:
     """What is left of a run, by kind; the run itself always is."""
     columns: dict[str, tuple[Any, Any]] = {
         "events": (EventRow, EventRow.trace == run_id),
@@ -141,22 +145,22 @@ BARE = {"events": 1, "gates": 2}  # that somebody decided, which the ladder coun
 )
 async def test_each_kind_has_its_time(repository: int, days: float, left: dict[str, int], database: Database) -> None:
     rows = _of(days, repository)
-    await _stored(database, rows)
-    await _stored(database, _of(1, SHOP, number=99))
-    found = await retention.terms(database)
+    await _store(database, rows)
+    await _store(database, _of(1, SHOP, number=99))
+    found = await retention.load_terms(database)
     assert found == {number: time for number, time in ((BANK, 7), (MILL, 200)) if number == repository}
     await retention.remove(database, found, NOON)
-    assert await _left(database, _run_of(rows)) == left
+    assert await _count_left(database, _run_of(rows)) == left
     assert await retention.remove(database, found, NOON) == {}
 
 
 async def test_who_commented_is_known_for_an_hour(database: Database) -> None:
     for guid, minutes in (("old", 61), ("new", 59)):
-        await command_counts.note(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
+        await command_counts.count_comment(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
     assert await retention.remove(database, {}, NOON) == {"commanded": 1}
     await retention.forget(database, [SHOP])
     async with database.transaction() as session:
-        assert (await session.scalars(select(CommandedRow.guid))).all() == []
+        assert (await session.scalars(select(CommandCountRow.guid))).all() == []
 
 
 async def test_nothing_goes_of_a_run_that_is_not_over(database: Database) -> None:
@@ -164,9 +168,9 @@ async def test_nothing_goes_of_a_run_that_is_not_over(database: Database) -> Non
     run = rows[0]
     assert isinstance(run, RunRow)
     run.state, run.finished_at = "waiting", None
-    await _stored(database, rows)
+    await _store(database, rows)
     await retention.remove(database, {}, NOON)
-    assert await _left(database, run.id) == WHOLE
+    assert await _count_left(database, run.id) == WHOLE
     async with database.transaction() as session:
         gate = await session.scalar(select(GateRow).where(GateRow.name == "human_review"))
     assert gate is not None
@@ -175,12 +179,12 @@ async def test_nothing_goes_of_a_run_that_is_not_over(database: Database) -> Non
     async with database.transaction() as session:
         await session.merge(run)
     await retention.remove(database, {}, NOON)
-    assert await _left(database, run.id) == BARE
+    assert await _count_left(database, run.id) == BARE
 
 
 async def test_an_old_answered_gate_keeps_nothing_but_its_answer(database: Database) -> None:
     rows = _of(91, SHOP)
-    await _stored(database, rows)
+    await _store(database, rows)
     await retention.remove(database, {}, NOON)
     async with database.transaction() as session:
         gate = await session.scalar(select(GateRow).where(GateRow.name == "human_review"))
@@ -195,46 +199,46 @@ async def test_that_forge_merged_stays_for_a_late_revert(database: Database) -> 
     rows = _of(91, SHOP)
     run = rows[0]
     assert isinstance(run, RunRow)
-    await _stored(database, rows)
+    await _store(database, rows)
     for act in ("auto_approve", "auto_merge"):
-        await automation_level.acted(database, run.as_run(), act, NOON - timedelta(days=91), {})
+        await automation_level.record_action(database, run.as_run(), act, NOON - timedelta(days=91), {})
     async with database.transaction() as session:
         for event in await session.scalars(select(EventRow).where(EventRow.type == EventType.ladder_acted.value)):
             event.id = str(ULID.from_datetime(NOON - timedelta(days=91)))
     await retention.remove(database, {}, NOON)
-    assert [told["act"] for told in await automation_level.acts(database, run.id)] == ["auto_merge"]
+    assert [told["act"] for told in await automation_level.list_actions(database, run.id)] == ["auto_merge"]
     assert await automation_level.was_approved(database, run.id)
 
 
 async def test_an_approval_is_known_until_the_repository_is_long_lost(database: Database) -> None:
     at, run_id = NOON - timedelta(days=400), _id(400)
     approval = {"step": outbox.APPROVAL, "kind": "review", "state": "done", "remote_id": 1, "created_at": at}
-    await _stored(database, [run_row(run_id, SHOP, finished_at=at)])
-    await _stored(database, [OutboxRow(id=run_id, run_id=run_id, done_at=at, **approval)])
+    await _store(database, [run_row(run_id, SHOP, finished_at=at)])
+    await _store(database, [OutboxRow(id=run_id, run_id=run_id, done_at=at, **approval)])
     assert await retention.remove(database, {SHOP: 1}, NOON) == {}
-    assert await _left(database, run_id) == {"outbox": 1}
+    assert await _count_left(database, run_id) == {"outbox": 1}
 
     await purges.note(database, [SHOP], NOON)
     await retention.forget(database, [SHOP])
     assert await retention.remove(database, {}, NOON + timedelta(days=59)) == {}
     assert await retention.remove(database, {}, NOON + timedelta(days=61)) == {"outbox": 1, "purges": 1}
-    assert await _left(database, run_id) == {}
+    assert await _count_left(database, run_id) == {}
 
 
 async def test_a_replaced_checkpoint_goes_with_the_code(database: Database) -> None:
     old, newer = _of(20, SHOP), _of(16, SHOP)
-    await _stored(database, old)
-    await _stored(database, newer)
+    await _store(database, old)
+    await _store(database, newer)
     await retention.remove(database, {}, NOON)
-    assert "checkpoints" not in await _left(database, _run_of(old))
-    assert "checkpoints" in await _left(database, _run_of(newer))
+    assert "checkpoints" not in await _count_left(database, _run_of(old))
+    assert "checkpoints" in await _count_left(database, _run_of(newer))
 
 
 async def test_many_rows_go_in_batches(database: Database) -> None:
     many = [row for _ in range(retention.BATCH + 5) for row in [spend_row(_id(100), "gone", 1)]]
     for row in many:
         row.reserved_at = NOON - timedelta(days=100)
-    await _stored(database, [*many])
+    await _store(database, [*many])
     assert await retention.remove(database, {}, NOON) == {"spend": retention.BATCH + 5}
 
 
@@ -249,8 +253,8 @@ async def test_what_is_lost_is_forgotten(database: Database) -> None:
         "source": "s",
     }
     times: dict[str, Any] = {"created_at": NOON, "last_accessed": NOON, "access_count": 0, "archived_at": None}
-    await _stored(database, [*lost, *kept])
-    await _stored(
+    await _store(database, [*lost, *kept])
+    await _store(
         database,
         [
             MemoryRow(id="1", repository_id=SHOP, **memory, **times),
@@ -259,10 +263,10 @@ async def test_what_is_lost_is_forgotten(database: Database) -> None:
         ],
     )
     await retention.forget(database, [SHOP])
-    assert await _left(database, _run_of(lost)) == {
+    assert await _count_left(database, _run_of(lost)) == {
         name: count for name, count in WHOLE.items() if name not in {"answers", "gates"}
     }
-    assert await _left(database, _run_of(kept)) == WHOLE
+    assert await _count_left(database, _run_of(kept)) == WHOLE
     async with database.transaction() as session:
         assert [*await session.scalars(select(MemoryRow.id))] == ["2"]
         assert await session.scalar(select(func.count()).select_from(CircuitRow)) == 0

@@ -24,4 +24,4 @@ async def test_what_a_person_says_twice_is_kept_once(database: Database) -> None
     assert await remember.learn(database, SHOP, 1, other, CAROL, "comment 3") == (other, True)
     assert await remember.forget(database, SHOP, 1, said, CAROL, NOON)
     assert not await remember.forget(database, SHOP, 1, said, CAROL, NOON)
-    assert [each.id for each in await memories.live(database, SHOP.id)] == [other.id]
+    assert [each.id for each in await memories.list_live(database, SHOP.id)] == [other.id]

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
 from memory.db.engine import begin, sync_engine
-from memory.db.sqlite_writers import Turns, TurnTaking
+from memory.db.sqlite_writers import QueuedConnection, WriterQueue
 
 
 def _engine(path: Path, *, urgent: bool = False, seconds: float = 5) -> Engine:
@@ -23,33 +23,33 @@ def _table(path: Path) -> None:
 
 
 def test_the_urgent_go_first_and_the_others_in_the_order_of_coming() -> None:
-    turns, order = Turns(), list[str]()
-    assert turns.take(1, urgent=False)
+    turns, order = WriterQueue(), list[str]()
+    assert turns.acquire(1, urgent=False)
     waiting: list[threading.Thread] = []
     for name in ("first", "second", "urgent", "third"):
         begun = len(waiting)
 
         def write(name: str = name) -> None:
-            assert turns.take(5, urgent=name == "urgent")
+            assert turns.acquire(5, urgent=name == "urgent")
             order.append(name)
-            turns.give()
+            turns.release()
 
         waiting.append(threading.Thread(target=write))
         waiting[-1].start()
-        while turns.waiting == begun:
+        while turns.queue_length == begun:
             pass
-    turns.give()
+    turns.release()
     for thread in waiting:
         thread.join()
     assert order == ["urgent", "first", "second", "third"]
 
 
 def test_who_waits_too_long_leaves_the_line() -> None:
-    turns = Turns()
-    assert turns.take(1, urgent=False)
-    assert not turns.take(0.01, urgent=True)
-    turns.give()
-    assert turns.take(0, urgent=False)
+    turns = WriterQueue()
+    assert turns.acquire(1, urgent=False)
+    assert not turns.acquire(0.01, urgent=True)
+    turns.release()
+    assert turns.acquire(0, urgent=False)
 
 
 def test_a_turn_ends_with_commit_rollback_error_close_and_oblivion(tmp_path: Path) -> None:
@@ -72,10 +72,10 @@ def test_a_turn_ends_with_commit_rollback_error_close_and_oblivion(tmp_path: Pat
     with pytest.raises(OperationalError, match="no such table"), begin(engine) as connection:
         connection.execute(text("INSERT INTO nowhere VALUES (1)"))
     others_may()
-    forgotten = sqlite3.connect(path, factory=TurnTaking, isolation_level="IMMEDIATE")
-    forgotten.turns, forgotten.urgent, forgotten.patience = Turns.of(str(path)), False, 1
+    forgotten = sqlite3.connect(path, factory=QueuedConnection, isolation_level="IMMEDIATE")
+    forgotten.queue, forgotten.urgent, forgotten.patience = WriterQueue.of(str(path)), False, 1
     forgotten.execute("INSERT INTO lines VALUES ('lost')")
-    assert not forgotten.turns.take(0.01, urgent=True)
+    assert not forgotten.queue.acquire(0.01, urgent=True)
     del forgotten
     gc.collect()  # its statement cache refers to it
     others_may()

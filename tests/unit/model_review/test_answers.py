@@ -7,7 +7,16 @@ from pydantic import JsonValue
 
 from agents.llm.ask import Answer, ask
 from agents.llm.scripted import ScriptedModel
-from agents.review.model import Earlier, Report, Verdicts, confirmed, findings_of, questions, rechecked, second_look
+from agents.review.model import (
+    EarlierFinding,
+    Report,
+    Verdicts,
+    build_questions,
+    build_second_look,
+    extract_findings,
+    keep_confirmed,
+    read_earlier_verdicts,
+)
 from agents.review.model.rules import RULES
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.purses import OpenPurse
@@ -43,15 +52,15 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
     return usual | changes
 
 
-def found(
-    *claims: JsonValue, known: Sequence[RawFinding] = (), earlier: Sequence[Earlier] = ()
+def parse_findings(
+    *claims: JsonValue, known: Sequence[RawFinding] = (), earlier: Sequence[EarlierFinding] = ()
 ) -> tuple[RawFinding, ...]:
-    (question,) = questions(CHANGE, VERSIONS, known, earlier=earlier, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS, known, earlier=earlier, redact=str).questions
     value = Report.model_validate({"findings": list(claims)}).model_dump(mode="json")
-    return findings_of(Answer(key="k", value=value), question, CHANGE, VERSIONS, known, redact=str)
+    return extract_findings(Answer(key="k", value=value), question, CHANGE, VERSIONS, known, redact=str)
 
 
-def known(line: int, category: Category = Category.correctness, layer: Layer = Layer.static) -> RawFinding:
+def build_known(line: int, category: Category = Category.correctness, layer: Layer = Layer.static) -> RawFinding:
     return RawFinding(
         rule="ruff/X1",
         category=category,
@@ -65,7 +74,7 @@ def known(line: int, category: Category = Category.correctness, layer: Layer = L
 
 
 def test_a_claim_becomes_a_finding():
-    (finding,) = found(claim(replacement="    share = amount / (rate or 1)"))
+    (finding,) = parse_findings(claim(replacement="    share = amount / (rate or 1)"))
 
     assert (finding.rule, finding.category, finding.severity) == (
         "model/logic-error",
@@ -103,17 +112,17 @@ BAD_ANCHORS: list[dict[str, JsonValue]] = [
 
 @pytest.mark.parametrize("changes", GOOD_ANCHORS, ids=str)
 def test_a_claim_whose_quote_is_there_or_uniquely_near_is_anchored(changes: dict[str, JsonValue]):
-    (finding,) = found(claim(**changes))
+    (finding,) = parse_findings(claim(**changes))
     assert (finding.line, finding.end_line) == (DIVISION, DIVISION)
 
 
 @pytest.mark.parametrize("changes", BAD_ANCHORS, ids=str)
 def test_a_claim_about_what_is_not_there_is_dropped(changes: dict[str, JsonValue]):
-    assert found(claim(**changes)) == ()
+    assert parse_findings(claim(**changes)) == ()
 
 
 def test_a_range_stays_in_its_hunk():
-    (finding,) = found(claim(end_line=500))
+    (finding,) = parse_findings(claim(end_line=500))
     assert finding.end_line is not None
     assert CHANGE.files[0].can_be_commented(DIVISION, finding.end_line)
 
@@ -131,7 +140,7 @@ def test_a_range_stays_in_its_hunk():
     ids=str,
 )
 def test_how_grave_a_finding_can_be_is_bounded(changes: dict[str, JsonValue], severity: Severity):
-    (finding,) = found(claim(**changes))
+    (finding,) = parse_findings(claim(**changes))
     assert finding.severity is severity
 
 
@@ -140,12 +149,12 @@ def test_a_model_cannot_find_anything_critical():
 
 
 def test_doubtful_claims_are_dropped():
-    assert found(claim(confidence=0.59)) == ()
-    assert len(found(claim(confidence=0.6))) == 1
+    assert parse_findings(claim(confidence=0.59)) == ()
+    assert len(parse_findings(claim(confidence=0.6))) == 1
 
 
 def test_claims_outside_the_closed_list_are_dropped_and_the_others_stay():
-    assert len(found(claim(rule="model/approve"), claim(), {"rule": 3})) == 1
+    assert len(parse_findings(claim(rule="model/approve"), claim(), {"rule": 3})) == 1
 
 
 def test_at_most_five_the_gravest_and_surest():
@@ -156,31 +165,31 @@ def test_at_most_five_the_gravest_and_surest():
         for rule in [*rules, "model/security", "model/performance", "model/missing-test"]
         for line, quote in lines.items()
     ]
-    assert len(found(*claims)) == 5
-    assert all(finding.severity.rank >= Severity.warning.rank for finding in found(*claims))
+    assert len(parse_findings(*claims)) == 5
+    assert all(finding.severity.rank >= Severity.warning.rank for finding in parse_findings(*claims))
 
 
 def test_the_same_matter_is_said_once():
-    assert len(found(claim(), claim(rule="model/missing-edge-case", line=34, quote=NEW[3], end_line=34))) == 1
+    assert len(parse_findings(claim(), claim(rule="model/missing-edge-case", line=34, quote=NEW[3], end_line=34))) == 1
 
 
 @pytest.mark.parametrize(
     ("other", "kept"),
     [
-        (known(DIVISION), 0),
-        (known(DIVISION + 1), 1),
-        (known(DIVISION, Category.security), 1),
-        (known(DIVISION + 2, layer=Layer.model), 0),
-        (known(DIVISION + 3, layer=Layer.model), 1),
+        (build_known(DIVISION), 0),
+        (build_known(DIVISION + 1), 1),
+        (build_known(DIVISION, Category.security), 1),
+        (build_known(DIVISION + 2, layer=Layer.model), 0),
+        (build_known(DIVISION + 3, layer=Layer.model), 1),
     ],
 )
 def test_what_others_said_is_not_repeated(other: RawFinding, kept: int):
-    assert len(found(claim(), known=[other])) == kept
+    assert len(parse_findings(claim(), known=[other])) == kept
 
 
 def test_an_earlier_finding_is_not_raised_again():
-    again = Earlier(id="F-1", rule="model/race", path="shop/till.py", line=DIVISION, message="m", before="b")
-    assert found(claim(), earlier=[again]) == ()
+    again = EarlierFinding(id="F-1", rule="model/race", path="shop/till.py", line=DIVISION, message="m", before="b")
+    assert parse_findings(claim(), earlier=[again]) == ()
 
 
 @pytest.mark.parametrize(
@@ -196,19 +205,19 @@ def test_an_earlier_finding_is_not_raised_again():
     ids=["empty", "the same", "indentation lost", "too long", "hidden characters", "an address"],
 )
 def test_a_replacement_that_does_not_fit_is_left_out_and_the_finding_stays(replacement: str):
-    (finding,) = found(claim(replacement=replacement))
+    (finding,) = parse_findings(claim(replacement=replacement))
     assert finding.fix is None
 
 
 def test_messages_are_short_prose():
-    (finding,) = found(claim(message="  Long\n\n" + "word " * 300))
+    (finding,) = parse_findings(claim(message="  Long\n\n" + "word " * 300))
     assert len(finding.message) <= 500
     assert finding.message.startswith("Long word word")
     assert finding.message.endswith("word…")
 
 
 def test_comparisons_in_a_message_survive():
-    (finding,) = found(claim(message="If amount < 0 and rate > 1, List<int> stays empty."))
+    (finding,) = parse_findings(claim(message="If amount < 0 and rate > 1, List<int> stays empty."))
     assert finding.message == "If amount < 0 and rate > 1, List<int> stays empty."
 
 
@@ -220,7 +229,7 @@ def verdicts(*said: tuple[int, bool, float]) -> Answer:
 
 
 def candidates() -> tuple[RawFinding, ...]:
-    return found(
+    return parse_findings(
         claim(),
         claim(rule="model/performance", severity="info"),
         claim(rule="model/missing-test", severity="info", confidence=0.7),
@@ -228,7 +237,7 @@ def candidates() -> tuple[RawFinding, ...]:
 
 
 def test_the_second_look_sees_only_the_candidates_and_their_code():
-    question = second_look(candidates(), CHANGE, VERSIONS, redact=str)
+    question = build_second_look(candidates(), CHANGE, VERSIONS, redact=str)
     assert question is not None
     assert "#1 shop/till.py:33 model/logic-error: A rate of 0" in question.content
     assert "33+    share = amount / rate" in question.content
@@ -237,7 +246,7 @@ def test_the_second_look_sees_only_the_candidates_and_their_code():
 
 
 def test_there_is_no_second_look_without_candidates():
-    assert second_look((), CHANGE, VERSIONS, redact=str) is None
+    assert build_second_look((), CHANGE, VERSIONS, redact=str) is None
 
 
 @pytest.mark.parametrize(
@@ -251,29 +260,31 @@ def test_there_is_no_second_look_without_candidates():
     ],
 )
 def test_only_what_the_second_look_confirms_is_kept(said: list[tuple[int, bool, float]], kept: int):
-    assert len(confirmed(candidates(), verdicts(*said))) == kept
+    assert len(keep_confirmed(candidates(), verdicts(*said))) == kept
 
 
 def test_a_half_hearted_confirmation_does_not_block_anyone():
-    (finding,) = confirmed(candidates()[:1], verdicts((1, True, 0.7)))
+    (finding,) = keep_confirmed(candidates()[:1], verdicts((1, True, 0.7)))
     assert (finding.severity, finding.confidence) == (Severity.warning, 0.7)
 
 
 def test_without_a_second_look_only_the_sure_ones_are_kept():
-    kept = confirmed(candidates(), Answer(key="k", problem="no money"))
+    kept = keep_confirmed(candidates(), Answer(key="k", problem="no money"))
     assert [finding.confidence for finding in kept] == [0.9, 0.9]
 
 
 def test_an_earlier_finding_is_gone_only_on_a_clear_word():
-    items = [Earlier(id=name, rule="model/race", path="a", line=1, message="m", before="b") for name in ("F-1", "F-2")]
-    (question,) = questions(CHANGE, VERSIONS, earlier=items, redact=str).questions
+    items = [
+        EarlierFinding(id=name, rule="model/race", path="a", line=1, message="m", before="b") for name in ("F-1", "F-2")
+    ]
+    (question,) = build_questions(CHANGE, VERSIONS, earlier=items, redact=str).questions
     value: dict[str, JsonValue] = {
         "findings": [],
         "earlier": [{"id": "F-1", "gone": True}, {"id": "F-9", "gone": True}],
     }
 
-    assert rechecked(Answer(key="k", value=value), question) == {"F-1": True, "F-2": False}
-    assert rechecked(Answer(key="k", problem="no"), question) == {"F-1": False, "F-2": False}
+    assert read_earlier_verdicts(Answer(key="k", value=value), question) == {"F-1": True, "F-2": False}
+    assert read_earlier_verdicts(Answer(key="k", problem="no"), question) == {"F-1": False, "F-2": False}
 
 
 async def test_a_whole_review_by_a_scripted_model():
@@ -281,30 +292,30 @@ async def test_a_whole_review_by_a_scripted_model():
     model.when("share = amount / rate", {"findings": [claim(), claim(quote="nothing of the kind")]})
     model.when("#1 shop/till.py:33", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.95}]})
     purse = OpenPurse()
-    (question,) = questions(CHANGE, VERSIONS, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS, redact=str).questions
 
     answer = await ask(question, Report, model.language_model, purse)
-    candidates = findings_of(answer, question, CHANGE, VERSIONS, redact=str)
-    again = second_look(candidates, CHANGE, VERSIONS, redact=str)
+    candidates = extract_findings(answer, question, CHANGE, VERSIONS, redact=str)
+    again = build_second_look(candidates, CHANGE, VERSIONS, redact=str)
     assert again is not None
-    kept = confirmed(candidates, await ask(again, Verdicts, model.language_model, purse))
+    kept = keep_confirmed(candidates, await ask(again, Verdicts, model.language_model, purse))
 
     assert [(finding.where, finding.confidence) for finding in kept] == [("shop/till.py:33", 0.9)]
     assert len(model.calls) == 2
 
 
 async def test_a_scripted_model_has_nothing_to_say_unless_told():
-    (question,) = questions(CHANGE, VERSIONS, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS, redact=str).questions
     answer = await ask(question, Report, ScriptedModel().language_model, OpenPurse())
-    assert findings_of(answer, question, CHANGE, VERSIONS, redact=str) == ()
+    assert extract_findings(answer, question, CHANGE, VERSIONS, redact=str) == ()
     assert answer.problem is None
 
 
 async def test_an_answer_in_which_no_claim_can_be_read_is_asked_for_again():
     model = ScriptedModel().when("share", {"findings": [{"rule": "nonsense"}]}, {"findings": [claim()]})
-    (question,) = questions(CHANGE, VERSIONS, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS, redact=str).questions
 
     answer = await ask(question, Report, model.language_model, OpenPurse())
 
     assert len(model.calls) == 2
-    assert len(findings_of(answer, question, CHANGE, VERSIONS, redact=str)) == 1
+    assert len(extract_findings(answer, question, CHANGE, VERSIONS, redact=str)) == 1

@@ -9,10 +9,19 @@ from pydantic import BaseModel
 
 from agents.llm.ask import Answer, Question, ask
 from agents.llm.client import Patience
-from agents.llm.models import LanguageModel, Models, Task, Unusable, language_model
-from agents.llm.tokens import at_most
-from domain.money import Outcome, Usage
-from tests.provider import KEY, Provider, anthropic, fails, reports, says, serving, stalls
+from agents.llm.models import LanguageModel, Models, Task, Unusable, build_language_model
+from agents.llm.tokens import count_upper_bound
+from domain.money import CallOutcome, Usage
+from tests.provider import (
+    KEY,
+    Provider,
+    answer_error,
+    answer_late,
+    answer_text,
+    anthropic,
+    report_value,
+    serve_provider,
+)
 from tests.purses import OpenPurse
 
 QUESTION = Question(key="model review 1 of 1", instructions="Find defects.", content="BEGIN\n1+x\nEND")
@@ -28,7 +37,7 @@ class Colours(BaseModel):
 @pytest.fixture
 async def provider() -> AsyncGenerator[tuple[Provider, LanguageModel]]:
     there = Provider()
-    async with serving(there) as address:
+    async with serve_provider(there) as address:
         yield there, anthropic(address)
 
 
@@ -43,7 +52,7 @@ def impatient(**changes: float | int) -> Patience:
 
 async def test_an_answer_holds_the_value_the_tokens_and_the_cost(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [reports({"title": "t", "colours": ["red"]})]
+    there.replies = [report_value({"title": "t", "colours": ["red"]})]
     purse = OpenPurse()
 
     answer = await ask(QUESTION, Colours, model, purse)
@@ -60,7 +69,7 @@ async def test_an_answer_holds_the_value_the_tokens_and_the_cost(provider: tuple
 
 async def test_the_stable_part_goes_first_and_may_be_cached(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [reports({"title": "t"})]
+    there.replies = [report_value({"title": "t"})]
 
     await ask(QUESTION, Colours, model, OpenPurse())
 
@@ -79,19 +88,19 @@ async def test_the_stable_part_goes_first_and_may_be_cached(provider: tuple[Prov
 
 async def test_the_reservation_covers_what_is_sent(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [reports({"title": "t"})]
+    there.replies = [report_value({"title": "t"})]
     long = QUESTION.model_copy(update={"content": "word " * 5000})
     purse = OpenPurse()
 
     await ask(long, Colours, model, purse)
 
     body = json.dumps(there.asked[0])
-    assert purse.reserved[0] >= at_most(body) + 5 * 4000
+    assert purse.reserved[0] >= count_upper_bound(body) + 5 * 4000
 
 
 async def test_no_money_no_call(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [reports({"title": "t"})]
+    there.replies = [report_value({"title": "t"})]
 
     answer = await ask(QUESTION, Colours, model, OpenPurse(money=100))
 
@@ -105,7 +114,7 @@ async def test_no_money_no_call(provider: tuple[Provider, LanguageModel]):
 
 async def test_an_answer_that_does_not_fit_is_asked_for_once_more(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [reports({"colours": "red"}), reports({"title": "t"})]
+    there.replies = [report_value({"colours": "red"}), report_value({"title": "t"})]
 
     answer = await ask(QUESTION, Colours, model, OpenPurse())
 
@@ -118,7 +127,7 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more(provider: tupl
 
 async def test_usage_that_is_missing_costs_the_reservation(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [reports({"title": "t"}, usage=None)]
+    there.replies = [report_value({"title": "t"}, usage=None)]
     purse = OpenPurse()
 
     answer = await ask(QUESTION, Colours, model, purse)
@@ -129,7 +138,7 @@ async def test_usage_that_is_missing_costs_the_reservation(provider: tuple[Provi
 
 async def test_a_key_that_is_not_accepted_is_no_reason_to_try_again(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [fails(401, "authentication_error")]
+    there.replies = [answer_error(401, "authentication_error")]
     purse = OpenPurse()
 
     answer = await ask(QUESTION, Colours, model, purse, impatient())
@@ -139,7 +148,7 @@ async def test_a_key_that_is_not_accepted_is_no_reason_to_try_again(provider: tu
         "anthropic:claude-haiku-4-5 was refused: its provider does not accept the key (HTTP 401). "
         "Check ANTHROPIC_API_KEY."
     )
-    assert [call.outcome for call in answer.calls] == [Outcome.failed]
+    assert [call.outcome for call in answer.calls] == [CallOutcome.failed]
     assert purse.charged == 0
     assert KEY not in str(purse.receipts)
 
@@ -149,7 +158,7 @@ async def test_a_model_that_is_refused_names_the_setting_that_chose_it(
     provider: tuple[Provider, LanguageModel], status: int, why: str
 ):
     there, model = provider
-    there.replies = [fails(status, "not_found_error")]
+    there.replies = [answer_error(status, "not_found_error")]
 
     answer = await ask(QUESTION, Colours, replace(model, setting="FORGE_STRONG_MODEL"), OpenPurse(), impatient())
 
@@ -161,7 +170,7 @@ async def test_a_model_that_is_refused_names_the_setting_that_chose_it(
 
 async def test_a_call_is_bounded_in_time(provider: tuple[Provider, LanguageModel]):
     there, model = provider
-    there.replies = [stalls()]
+    there.replies = [answer_late()]
     purse = OpenPurse()
 
     answer = await ask(QUESTION, Colours, model, purse, impatient(seconds=0.2, attempts=2))
@@ -177,7 +186,7 @@ async def test_text_beside_the_report_does_not_matter(provider: tuple[Provider, 
         {"type": "text", "text": "Let me see."},
         {"type": "tool_use", "id": "t", "name": "report", "input": {"title": "t"}},
     ]
-    there.replies = [says(blocks, stop="tool_use")]
+    there.replies = [answer_text(blocks, stop="tool_use")]
 
     assert (await ask(QUESTION, Colours, model, OpenPurse())).value is not None
 
@@ -193,11 +202,11 @@ async def test_text_beside_the_report_does_not_matter(provider: tuple[Provider, 
     ],
 )
 def test_without_a_key_there_is_a_reason_instead_of_a_model(name: str, environment: dict[str, str], reason: str):
-    unusable = language_model(name, {}, environment)
+    unusable = build_language_model(name, {}, environment)
     assert isinstance(unusable, Unusable)
     assert reason in unusable.reason
     assert unusable.advice
-    assert Models(dict.fromkeys(Task, name), environment=environment).unusable() == [unusable]
+    assert Models(dict.fromkeys(Task, name), environment=environment).list_unusable() == [unusable]
 
 
 @pytest.mark.parametrize(
@@ -209,12 +218,12 @@ def test_without_a_key_there_is_a_reason_instead_of_a_model(name: str, environme
     ],
 )
 def test_other_providers_are_a_matter_of_names(name: str, environment: dict[str, str]):
-    assert isinstance(language_model(name, {}, environment), LanguageModel)
+    assert isinstance(build_language_model(name, {}, environment), LanguageModel)
 
 
 @pytest.mark.parametrize(("name", "extra"), [("bedrock:x", "bedrock"), ("google-cloud:x", "google")])
 def test_a_provider_that_is_not_installed_is_said_with_how_to_install_it(name: str, extra: str):
-    model = language_model(name, {}, {})
+    model = build_language_model(name, {}, {})
     assert isinstance(model, Unusable)
     assert f"pip install '.[{extra}]'" in model.reason
 

@@ -5,11 +5,19 @@ from collections.abc import Sequence
 import pytest
 
 from agents.llm.tokens import estimate
-from agents.review.model import Earlier, Intent, Plan, Size, narrowed, now_at, questions
+from agents.review.model import (
+    EarlierFinding,
+    Intent,
+    QuestionPlan,
+    ReadingLimits,
+    build_questions,
+    find_current_line,
+    narrow_change,
+)
 from agents.review.model.rendering import WITHHELD
-from domain.review.changes import NotLookedAt
+from domain.review.changes import SkippedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from domain.text.redaction import outgoing
+from domain.text.redaction import redact_outgoing
 from tests.unit.checks.building import Versions, change_of
 
 TILL = """\
@@ -37,9 +45,9 @@ def same(text: str) -> str:
     return text
 
 
-def plan(files: Versions, found: Sequence[RawFinding] = (), **options: object) -> Plan:
+def plan(files: Versions, found: Sequence[RawFinding] = (), **options: object) -> QuestionPlan:
     change, versions = change_of(files)
-    return questions(change, versions, found, **{"redact": same, **options})  # pyright: ignore[reportArgumentType]
+    return build_questions(change, versions, found, **{"redact": same, **options})  # pyright: ignore[reportArgumentType]
 
 
 def finding(rule: str, path: str, line: int) -> RawFinding:
@@ -55,12 +63,12 @@ def finding(rule: str, path: str, line: int) -> RawFinding:
     )
 
 
-def named(plan: Plan) -> dict[str, NotLookedAt]:
+def unread_by_path(plan: QuestionPlan) -> dict[str, SkippedFile]:
     return {entry.path: entry for entry in plan.not_read}
 
 
 def test_a_small_change_is_one_question_with_numbers_and_what_encloses_it():
-    (question,) = plan({"shop/till.py": (TILL, PAID)}, size=Size(context=0, least_context=20)).questions
+    (question,) = plan({"shop/till.py": (TILL, PAID)}, size=ReadingLimits(context=0, least_context=20)).questions
 
     assert question.content.split("\n")[1:-1] == [
         "== shop/till.py",
@@ -82,8 +90,8 @@ def test_a_small_change_is_one_question_with_numbers_and_what_encloses_it():
 
 
 def test_more_context_where_there_is_room_for_it():
-    (little,) = plan({"till.py": (TILL, PAID)}, size=Size(least_context=0)).questions
-    (more,) = plan({"till.py": (TILL, PAID)}, size=Size(least_context=500)).questions
+    (little,) = plan({"till.py": (TILL, PAID)}, size=ReadingLimits(least_context=0)).questions
+    (more,) = plan({"till.py": (TILL, PAID)}, size=ReadingLimits(least_context=500)).questions
 
     assert "4 class Till:" not in little.content
     assert "1 import money" in more.content
@@ -92,15 +100,15 @@ def test_more_context_where_there_is_room_for_it():
 
 def test_the_same_change_makes_the_same_questions():
     files: Versions = {f"m{n}.py": (None, f"x = {n}\n" * 50) for n in range(5)}
-    first, second = plan(files, size=Size(question=400)), plan(files, size=Size(question=400))
+    first, second = plan(files, size=ReadingLimits(question=400)), plan(files, size=ReadingLimits(question=400))
 
     assert first == second
-    assert Plan.model_validate_json(first.model_dump_json()) == first
+    assert QuestionPlan.model_validate_json(first.model_dump_json()) == first
 
 
 def test_a_large_change_becomes_several_questions_by_file():
     files: Versions = {f"pkg/m{n}.py": (None, "value = compute(1)\n" * 100) for n in range(6)}
-    planned = plan(files, size=Size(question=2500))
+    planned = plan(files, size=ReadingLimits(question=2500))
 
     assert [sorted(question.lines) for question in planned.questions] == [
         ["pkg/m0.py", "pkg/m1.py"],
@@ -113,7 +121,7 @@ def test_a_large_change_becomes_several_questions_by_file():
 
 def test_one_huge_file_is_split_and_every_line_is_shown_once():
     lines = [f"value_{n} = compute({n})" for n in range(1, 901)]
-    planned = plan({"big.py": (None, "\n".join(lines) + "\n")}, size=Size(question=3000))
+    planned = plan({"big.py": (None, "\n".join(lines) + "\n")}, size=ReadingLimits(question=3000))
 
     assert len(planned.questions) > 1
     shown = [number for question in planned.questions for number in question.lines["big.py"]]
@@ -124,7 +132,7 @@ def test_one_huge_file_is_split_and_every_line_is_shown_once():
 
 def test_no_question_is_larger_than_it_may_be():
     files: Versions = {f"m{n}.py": (None, "call(some_name, another)\n" * (40 * n)) for n in range(1, 9)}
-    size = Size(question=1500, questions=20)
+    size = ReadingLimits(question=1500, questions=20)
 
     assert all(estimate(question.content) <= size.question * 1.1 for question in plan(files, size=size).questions)
 
@@ -135,11 +143,11 @@ def test_what_does_not_fit_the_budget_is_named_and_matters():
         "b.py": (None, "call(some_name)\n" * 3000),
         "c.py": (None, "c = 1\n"),
     }
-    planned = plan(files, size=Size(question=1000, questions=2))
+    planned = plan(files, size=ReadingLimits(question=1000, questions=2))
 
     assert [sorted(question.lines) for question in planned.questions] == [["a.py", "c.py"]]
-    assert named(planned)["b.py"].matters
-    assert "too large" in named(planned)["b.py"].reason
+    assert unread_by_path(planned)["b.py"].matters
+    assert "too large" in unread_by_path(planned)["b.py"].reason
 
 
 def test_source_goes_before_tests_when_there_is_not_room_for_both():
@@ -147,10 +155,10 @@ def test_source_goes_before_tests_when_there_is_not_room_for_both():
         "tests/test_a.py": (None, "assert a()\n" * 100),
         "zoo.py": (None, "call(some_name)\n" * 100),
     }
-    planned = plan(files, size=Size(question=1000, questions=1))
+    planned = plan(files, size=ReadingLimits(question=1000, questions=1))
 
     assert list(planned.questions[0].lines) == ["zoo.py"]
-    assert set(named(planned)) == {"tests/test_a.py"}
+    assert set(unread_by_path(planned)) == {"tests/test_a.py"}
 
 
 @pytest.mark.parametrize(
@@ -165,17 +173,17 @@ def test_source_goes_before_tests_when_there_is_not_room_for_both():
 def test_files_that_are_not_read_are_named_and_do_not_leave(path: str, reason: str):
     planned = plan({path: ("old\n", "planted\n"), "a.py": (None, "a = 1\n")}, never_send=["secret/**"])
 
-    assert reason in named(planned)[path].reason
+    assert reason in unread_by_path(planned)[path].reason
     assert "planted" not in planned.model_dump_json()
-    assert not named(planned)[path].matters
+    assert not unread_by_path(planned)[path].matters
 
 
 def test_never_send_holds_for_a_file_that_was_moved_out_and_for_earlier_findings():
     change, versions = change_of({"open/plan.py": ("x = 'planted'\n", "y = 'planted'\n")})
     moved = change.files[0].model_copy(update={"old_path": "secret/plan.py"})
-    again = Earlier(id="F-1", rule="model/race", path="secret/other.py", line=1, message="m", before="planted")
+    again = EarlierFinding(id="F-1", rule="model/race", path="secret/other.py", line=1, message="m", before="planted")
 
-    planned = questions(
+    planned = build_questions(
         change.model_copy(update={"files": (moved,)}),
         versions,
         earlier=[again],
@@ -188,14 +196,14 @@ def test_never_send_holds_for_a_file_that_was_moved_out_and_for_earlier_findings
 def test_a_deleted_file_is_only_named():
     planned = plan({"gone.py": ("x = 1\n" * 500, None)})
     assert planned.questions == ()
-    assert named(planned)["gone.py"].reason == "deleted"
+    assert unread_by_path(planned)["gone.py"].reason == "deleted"
 
 
 @pytest.mark.parametrize(("questions", "shown", "cut"), [(7, 500, ()), (1, 60, ("a.py",))])
 def test_removed_lines_are_shown_while_there_is_room(questions: int, shown: int, cut: tuple[str, ...]):
     """A file of which some are left out is not read whole (T-R13)."""
     files: Versions = {"a.py": ("x = 1\n" * 500 + "keep = 1\n", "keep = 2\n"), "b.py": (None, "y = compute(1)\n" * 200)}
-    planned = plan(files, size=Size(question=4000, questions=questions))
+    planned = plan(files, size=ReadingLimits(question=4000, questions=questions))
 
     assert sum(question.content.count("\n-x = 1") for question in planned.questions) == shown
     assert planned.questions[0].cut == cut
@@ -235,11 +243,11 @@ def test_a_private_key_with_headers_of_its_own_is_withheld_too():
     headers = "Version: GnuPG v1.4.10 (GNU/Linux)\nComment: https://a_place.org/(x)\n\n"
     block = "PGP PRIVATE KEY BLOCK-----"
     key = f"-----BEGIN {block}\n{headers}lQplanted{'A' * 50}\n=planted\n-----END {block}"
-    (question,) = plan({"a.asc.txt": (None, f"{key}\ny = 2\n")}, redact=outgoing).questions
+    (question,) = plan({"a.asc.txt": (None, f"{key}\ny = 2\n")}, redact=redact_outgoing).questions
 
     assert "planted" not in question.content
     assert "8+y = 2" in question.content
-    assert "planted" not in outgoing(key)
+    assert "planted" not in redact_outgoing(key)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +275,9 @@ def test_everything_is_redacted_the_removed_lines_and_the_title_too():
     def hide(text: str) -> str:
         return text.replace("planted", "[redacted]")
 
-    again = Earlier(id="F-1", rule="model/race", path="a.py", line=1, message="see planted", before="a planted one")
+    again = EarlierFinding(
+        id="F-1", rule="model/race", path="a.py", line=1, message="see planted", before="a planted one"
+    )
     (question,) = plan(
         {"a.py": ("x = 'planted'\n", "x = env('planted')\n")},
         redact=hide,
@@ -286,8 +296,8 @@ def test_what_is_already_reported_is_listed_once_per_file_asked_about():
 
 
 def test_an_earlier_finding_is_asked_about_where_its_file_is_shown():
-    lost = Earlier(id="F-LOST", rule="model/race", path="other.py", line=None, message="m", before="was()")
-    again = Earlier(id="F-AGAIN", rule="model/race", path="a.py", line=2, message="racy", before="run()")
+    lost = EarlierFinding(id="F-LOST", rule="model/race", path="other.py", line=None, message="m", before="was()")
+    again = EarlierFinding(id="F-AGAIN", rule="model/race", path="a.py", line=2, message="racy", before="run()")
     (question,) = plan({"a.py": ("run()\n", "lock()\nrun()\n")}, earlier=[lost, again]).questions
 
     assert question.earlier == (lost, again)
@@ -296,7 +306,7 @@ def test_an_earlier_finding_is_asked_about_where_its_file_is_shown():
 
 
 def test_earlier_findings_alone_are_a_question_too():
-    again = Earlier(id="F-1", rule="model/race", path="a.md", line=None, message="m", before="was()")
+    again = EarlierFinding(id="F-1", rule="model/race", path="a.md", line=None, message="m", before="was()")
     (question,) = plan({"a.md": ("a\n", "b\n")}, earlier=[again]).questions
 
     assert question.lines == {}
@@ -313,7 +323,7 @@ def test_on_a_push_only_hunks_that_changed_are_looked_at_again():
     whole, _ = change_of({"a.py": (base, new), "b.py": (None, "b = 1\n")})
     since, _ = change_of({"a.py": (old, new)})
 
-    (file,) = narrowed(whole, since, {"a.py", "b.py"}).files
+    (file,) = narrow_change(whole, since, {"a.py", "b.py"}).files
     assert (file.path, [hunk.new_start for hunk in file.hunks]) == ("a.py", [77])
     assert len(whole.files[0].hunks) == 2
 
@@ -321,18 +331,18 @@ def test_on_a_push_only_hunks_that_changed_are_looked_at_again():
 def test_on_a_push_what_was_never_read_is_read_as_a_whole():
     whole, _ = change_of({"a.py": (None, "a = 1\n"), "b.py": (None, "b = 1\n")})
     since, _ = change_of({"c.py": (None, "c = 1\n")})
-    assert [file.path for file in narrowed(whole, since, {"a.py"}).files] == ["b.py"]
+    assert [file.path for file in narrow_change(whole, since, {"a.py"}).files] == ["b.py"]
 
 
 @pytest.mark.parametrize(("line", "now"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 4), (6, 4), (7, 5)])
 def test_where_a_line_that_was_changed_would_stand_now(line: int, now: int):
     since, _ = change_of({"a.py": ("a\nb\nc\nold 1\nold 2\nold 3\nd\n", "a\nb\nc\nnew\nd\n")})
-    assert now_at(since.files[0], line) == now
+    assert find_current_line(since.files[0], line) == now
 
 
 def test_where_a_line_that_was_removed_would_stand_now():
     since, _ = change_of({"a.py": ("a\nb\nc\n", "a\nc\n")})
-    assert now_at(since.files[0], 2) == 2
+    assert find_current_line(since.files[0], 2) == 2
 
 
 def test_removing_a_line_touches_its_hunk():
@@ -342,4 +352,4 @@ def test_removing_a_line_touches_its_hunk():
     whole, _ = change_of({"a.py": (base, new)})
     since, _ = change_of({"a.py": (old, new)})
 
-    assert len(narrowed(whole, since, {"a.py"}).files) == 1
+    assert len(narrow_change(whole, since, {"a.py"}).files) == 1

@@ -4,11 +4,11 @@ import asyncio
 
 from domain.config.configuration import Breakers, ErrorRateBreaker
 from domain.events import EventType
-from domain.money import Limits, Outcome, Receipt, Refusal, Reservation
+from domain.money import CallOutcome, Limits, Receipt, Refusal, Reservation
 from domain.runs.run import Phase
 from memory.db.engine import Database
 from memory.ledger import ledger
-from memory.reservations.reservations import StoredPurse
+from memory.reservations.reservations import PhaseBudget
 from tests.clock import MovableClock
 from tests.unit.money.test_purse import run
 
@@ -17,21 +17,21 @@ OTHER = "openai:mine"
 BREAKERS = Breakers(error_rate=ErrorRateBreaker(min_events=20))
 
 
-def purse(database: Database, clock: MovableClock, number: int = 1, repository: int = 7) -> StoredPurse:
-    return StoredPurse(database, run(number, repository), Phase.review, Limits(), clock, breakers=BREAKERS.model_copy())
+def purse(database: Database, clock: MovableClock, number: int = 1, repository: int = 7) -> PhaseBudget:
+    return PhaseBudget(database, run(number, repository), Phase.review, Limits(), clock, breakers=BREAKERS.model_copy())
 
 
-async def call(mine: StoredPurse, step: str, *, fails: bool, model: str = MODEL) -> Refusal | None:
+async def call(mine: PhaseBudget, step: str, *, fails: bool, model: str = MODEL) -> Refusal | None:
     """One call of a model that succeeds or fails; why it was not made, if it was not."""
     got = await mine.reserve(step, model, 1)
     if isinstance(got, Refusal):
         return got
-    outcome = Outcome.failed if fails else Outcome.answered
+    outcome = CallOutcome.failed if fails else CallOutcome.answered
     await mine.settle(got, Receipt(outcome=outcome, amount=0 if fails else 1))
     return None
 
 
-async def tripped(database: Database, clock: MovableClock) -> None:
+async def trip_breaker(database: Database, clock: MovableClock) -> None:
     """Five of twenty calls fail, made by four runs."""
     for index in range(20):
         mine = purse(database, clock, number=index % 4)
@@ -40,7 +40,7 @@ async def tripped(database: Database, clock: MovableClock) -> None:
 
 async def test_a_quarter_of_twenty_calls_trips_it_for_the_provider_in_this_repository(database: Database):
     clock = MovableClock()
-    await tripped(database, clock)
+    await trip_breaker(database, clock)
 
     refused = await call(purse(database, clock, number=9), "one more", fails=False)
     assert refused is not None
@@ -48,7 +48,7 @@ async def test_a_quarter_of_twenty_calls_trips_it_for_the_provider_in_this_repos
     assert "5 of the last 20 model calls failed" in refused.check.reason.text
     assert await call(purse(database, clock, number=9), "elsewhere", fails=False, model=OTHER) is None
     assert await call(purse(database, clock, repository=8), "elsewhere", fails=False) is None
-    told = await ledger.snapshot(database, run(9).id)
+    told = await ledger.count_events(database, run(9).id)
     assert told[EventType.breaker_tripped] == 1
 
 
@@ -86,7 +86,7 @@ async def test_nineteen_calls_and_four_of_twenty_do_not_trip_it(database: Databa
 async def test_one_trial_of_all_runs_closes_it(database: Database):
     """After five minutes one call of one run is let through, whoever asks at the same time."""
     clock = MovableClock()
-    await tripped(database, clock)
+    await trip_breaker(database, clock)
     assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
     clock.move(minutes=4, seconds=58)
     assert await call(purse(database, clock, number=9), "too early", fails=False) is not None
@@ -97,15 +97,15 @@ async def test_one_trial_of_all_runs_closes_it(database: Database):
     number, reservation = trial
     assert {each.check.name for each in asked if isinstance(each, Refusal)} == {"error_rate"}
 
-    await purse(database, clock, number).settle(reservation, Receipt(outcome=Outcome.answered, amount=1))
+    await purse(database, clock, number).settle(reservation, Receipt(outcome=CallOutcome.answered, amount=1))
     assert await call(purse(database, clock, number=30), "again", fails=False) is None
-    told = await ledger.snapshot(database, run(number).id)
+    told = await ledger.count_events(database, run(number).id)
     assert (told[EventType.breaker_trial], told[EventType.breaker_closed]) == (1, 1)
 
 
 async def test_a_trial_that_fails_opens_it_for_another_five_minutes(database: Database):
     clock = MovableClock()
-    await tripped(database, clock)
+    await trip_breaker(database, clock)
     assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
     clock.move(minutes=5, seconds=1)
     assert await call(purse(database, clock, number=10), "trial", fails=True) is None
@@ -120,7 +120,7 @@ async def test_a_trial_that_fails_opens_it_for_another_five_minutes(database: Da
 async def test_a_trial_that_is_never_heard_of_again_does_not_hold_everybody_for_ever(database: Database):
     """The process that made the trial died; after another pause somebody else tries."""
     clock = MovableClock()
-    await tripped(database, clock)
+    await trip_breaker(database, clock)
     assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
     clock.move(minutes=5, seconds=1)
     assert isinstance(await purse(database, clock, number=10).reserve("trial", MODEL, 1), Reservation)
@@ -132,7 +132,7 @@ async def test_a_trial_that_is_never_heard_of_again_does_not_hold_everybody_for_
 async def test_what_another_refuses_does_not_use_the_trial_up(database: Database):
     """A call that does not fit the budget is not the trial."""
     clock = MovableClock()
-    await tripped(database, clock)
+    await trip_breaker(database, clock)
     assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
     clock.move(minutes=5, seconds=1)
     refused = await purse(database, clock, number=10).reserve("too dear", MODEL, 10**9)
@@ -143,7 +143,7 @@ async def test_what_another_refuses_does_not_use_the_trial_up(database: Database
 
 async def test_a_clock_that_is_set_back_holds_it_no_longer_than_a_pause(database: Database):
     clock = MovableClock()
-    await tripped(database, clock)
+    await trip_breaker(database, clock)
     assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
     clock.move(hours=-1)
     assert await call(purse(database, clock, number=9), "after", fails=False) is not None

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import Phase as Stage
 from hypothesis import strategies as st
 
-from domain.money import Limits, Outcome, Receipt, Refusal, Slice
+from domain.money import BudgetExtension, CallOutcome, Limits, Receipt, Refusal
 from domain.runs.run import Phase
 from memory.budgets import grants
 from memory.db.engine import Database
 from memory.reservations import reservations
-from tests.accounts import overruns, unaccounted
+from tests.accounts import find_discrepancies, find_overruns
 from tests.unit.money.test_purse import purse, run
 
 RUNS, WORKERS = 20, 4
@@ -66,7 +66,9 @@ async def test_no_interleaving_overruns_a_budget(url: str, plan: Sequence[Act]):
         books = purse(database, mine, LIMITS)
         await _others_first(act.turns[0])
         if act.fate == "is granted":
-            await grants.grant(database, mine, Phase.review, Slice(amount=30), datetime.now(UTC), f"{salt} {number}")
+            await grants.extend_budget(
+                database, mine, Phase.review, BudgetExtension(amount=30), datetime.now(UTC), f"{salt} {number}"
+            )
         step = "the same step" if act.fate == "dies" else f"step {number}"
         got = await books.reserve(step, "m", act.wanted)
         await _others_first(act.turns[1])
@@ -75,15 +77,15 @@ async def test_no_interleaving_overruns_a_budget(url: str, plan: Sequence[Act]):
         if act.fate == "closes":
             await reservations.close(database, mine.id, datetime.now(UTC))
         amount = None if act.share is None else int(act.wanted * act.share)
-        outcome = {"fails": Outcome.failed, "is lost": Outcome.lost}.get(act.fate, Outcome.answered)
-        await books.settle(got, Receipt(outcome=outcome, amount=0 if outcome is Outcome.failed else amount))
+        outcome = {"fails": CallOutcome.failed, "is lost": CallOutcome.lost}.get(act.fate, CallOutcome.answered)
+        await books.settle(got, Receipt(outcome=outcome, amount=0 if outcome is CallOutcome.failed else amount))
 
     playing = [asyncio.create_task(play(number, act)) for number, act in enumerate(plan)]
     while any(not task.done() for task in playing):  # at every moment, not only at the end
-        assert not await overruns(databases[0], LIMITS)
+        assert not await find_overruns(databases[0], LIMITS)
         await asyncio.sleep(0.01)
     await asyncio.gather(*playing)
-    assert not await unaccounted(databases[0], LIMITS, at_rest=False)
+    assert not await find_discrepancies(databases[0], LIMITS, at_rest=False)
     for database in databases:
         await database.close()
 

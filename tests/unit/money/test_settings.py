@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from agents.llm.models import Task
 from bot.settings import Settings
 from domain.config.configuration import Ladder
-from domain.config.presets import build, capped
-from domain.money import Ceilings, Fixed, micro
+from domain.config.presets import apply_ceilings, build
+from domain.money import Ceilings, FixedPrice, to_micro
 
 
 def settings(**values: str) -> Settings:
@@ -35,16 +35,16 @@ def test_models_prices_and_ceilings_are_read():
     )
     assert given.models.names[Task.fast] == "openai-chat:mine"
     assert given.models.prices == {
-        "openai-chat:mine": Fixed(Decimal("0.5"), Decimal("1.5")),
-        "ollama:qwen3:8b": Fixed(Decimal(0), Decimal(0)),
+        "openai-chat:mine": FixedPrice(Decimal("0.5"), Decimal("1.5")),
+        "ollama:qwen3:8b": FixedPrice(Decimal(0), Decimal(0)),
     }
-    assert given.ceilings == Ceilings(run=micro("12.5"), installation=micro(100))
+    assert given.ceilings == Ceilings(run=to_micro("12.5"), installation=to_micro(100))
 
 
 def test_the_operator_bounds_the_automation_level():
     bounds = settings(ceiling_level="2").ceilings.of_configuration
-    assert capped(build(), bounds).ladder == Ladder(max_level=2)
-    assert capped(build({"ladder": {"pinned": 4}}), bounds).ladder == Ladder(max_level=2, pinned=2)
+    assert apply_ceilings(build(), bounds).ladder == Ladder(max_level=2)
+    assert apply_ceilings(build({"ladder": {"pinned": 4}}), bounds).ladder == Ladder(max_level=2, pinned=2)
     with pytest.raises(ValidationError, match="ceiling_level"):
         settings(ceiling_level="5")
 

@@ -24,7 +24,7 @@ def tree(files: Files, modes: Mapping[str, str] | None = None) -> Tree:
     return Tree(dict.fromkeys(files, REGULAR) | dict(modes or {}), files.__getitem__)
 
 
-def applied(files: Files, change: ChangeSet) -> dict[str, bytes]:
+def apply_change(files: Files, change: ChangeSet) -> dict[str, bytes]:
     """The files after a change, and a check that it spoke of the files as they were."""
     after = dict(files)
     for file in change.files:

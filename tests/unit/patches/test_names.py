@@ -5,7 +5,7 @@ import pytest
 from tests.unit.patches.building import new_file, tree
 from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
-from workspace.patches.path_rules import folded, is_git, mistake
+from workspace.patches.path_rules import find_mistake, fold, is_git
 
 BAD = [
     "",
@@ -84,12 +84,12 @@ GOOD = [
 
 @pytest.mark.parametrize("path", BAD)
 def test_refused(path: str) -> None:
-    assert mistake(path) is not None
+    assert find_mistake(path) is not None
 
 
 @pytest.mark.parametrize("path", GOOD)
 def test_taken(path: str) -> None:
-    assert mistake(path) is None
+    assert find_mistake(path) is None
 
 
 @pytest.mark.parametrize("path", BAD)
@@ -115,5 +115,5 @@ def test_what_disks_take_for_git(name: str) -> None:
 
 
 def test_what_disks_take_for_one() -> None:
-    assert folded("A/É.TXT") == folded("a/e\u0301.txt")
-    assert folded("a/e") != folded("a/é")
+    assert fold("A/É.TXT") == fold("a/e\u0301.txt")
+    assert fold("a/e") != fold("a/é")

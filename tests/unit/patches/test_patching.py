@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from domain.runs.patches import ChangeSet, PatchLimits
-from tests.unit.patches.building import Git, applied, hunk, new_file, tree
+from tests.unit.patches.building import Git, apply_change, hunk, new_file, tree
 from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
 
@@ -15,13 +15,13 @@ SIDES = "--- a/x\n+++ b/x\n"
 EDIT = "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n"
 
 
-def parsed(diff: str | bytes) -> ChangeSet:
+def parse_diff(diff: str | bytes) -> ChangeSet:
     return parse(diff.encode() if isinstance(diff, str) else diff, tree(FILES))
 
 
 def refusal(diff: str | bytes) -> str:
     with pytest.raises(PatchRefused) as refused:
-        parsed(diff)
+        parse_diff(diff)
     assert all(each.message.endswith(".") and each.suggestion.endswith(".") for each in refused.value.violations)
     return str(refused.value)
 
@@ -59,7 +59,7 @@ TAKEN = [
 
 @pytest.mark.parametrize(("diff", "path", "after"), TAKEN)
 def test_taken(diff: str, path: str, after: bytes) -> None:
-    assert applied(FILES, parsed(diff)) == FILES | {path: after}
+    assert apply_change(FILES, parse_diff(diff)) == FILES | {path: after}
 
 
 def test_git_takes_it_the_same_way(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_file_becomes_a_folder_and_the_other_way_round(tmp_path: Path) -> None
     for before, after in (("n", "n/m"), ("n/m", "n")):
         files = {before: b"a\n"}
         diff = f"diff --git a/{before} b/{before}\n{gone.format(before)}".encode() + new_file(after)
-        assert applied(files, parse(diff, tree(files))) == git.apply(git.tree(files), diff) == {after: b"x\n"}
+        assert apply_change(files, parse(diff, tree(files))) == git.apply(git.tree(files), diff) == {after: b"x\n"}
 
 
 def test_an_empty_line_of_context_may_have_lost_its_space() -> None:
@@ -91,11 +91,11 @@ def test_an_empty_line_of_context_may_have_lost_its_space() -> None:
     ],
 )
 def test_a_deletion_removes_every_line(diff: str) -> None:
-    assert "x" not in applied(FILES, parsed(diff))
+    assert "x" not in apply_change(FILES, parse_diff(diff))
 
 
 def test_an_empty_file_is_deleted_without_lines() -> None:
-    assert "empty" not in applied(FILES, parsed("diff --git a/empty b/empty\ndeleted file mode 100644\n"))
+    assert "empty" not in apply_change(FILES, parse_diff("diff --git a/empty b/empty\ndeleted file mode 100644\n"))
 
 
 def test_an_executable_stays_one() -> None:
@@ -106,7 +106,7 @@ def test_an_executable_stays_one() -> None:
 def test_what_looks_like_a_header_inside_a_hunk_is_content() -> None:
     body = "--- a/y\n+++ b/y\n@@ -1 +1 @@\n"
     added = "".join(f"+{line}" for line in body.splitlines(keepends=True))
-    change = parsed(f"--- /dev/null\n+++ b/new\n@@ -0,0 +1,3 @@\n{added}")
+    change = parse_diff(f"--- /dev/null\n+++ b/new\n@@ -0,0 +1,3 @@\n{added}")
     assert [(file.path, file.after) for file in change.files] == [("new", body.encode())]
 
 
@@ -217,7 +217,7 @@ def test_a_refusal_does_not_quote_the_file() -> None:
 
 def test_everything_wrong_with_the_files_is_said_at_once() -> None:
     with pytest.raises(PatchRefused) as refused:
-        parsed(new_file("../out") + new_file("fine") + new_file("x") + hunk("gone", EDIT))
+        parse_diff(new_file("../out") + new_file("fine") + new_file("x") + hunk("gone", EDIT))
     assert [each.file for each in refused.value.violations] == ["../out", "x", "gone"]
 
 
@@ -236,7 +236,7 @@ def test_a_diff_may_be_so_long_only() -> None:
 
 
 def test_a_change_is_kept_and_read_again() -> None:
-    change = parsed(SIDES + EDIT + "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+\u00e9\n")
+    change = parse_diff(SIDES + EDIT + "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+\u00e9\n")
     assert ChangeSet.model_validate_json(change.model_dump_json()) == change
     raw = ChangeSet(files=(change.files[0].model_copy(update={"after": b"\xff\0"}),))
     assert ChangeSet.model_validate_json(raw.model_dump_json()) == raw

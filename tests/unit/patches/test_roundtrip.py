@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.runs.patches import Areas
-from tests.unit.patches.building import Files, Git, applied, tree, with_difflib
+from tests.unit.patches.building import Files, Git, apply_change, tree, with_difflib
 from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
-from workspace.patches.path_rules import mistake
+from workspace.patches.path_rules import find_mistake
 from workspace.patches.validation import judge
 
 LINES = st.sampled_from(
@@ -64,7 +64,7 @@ def test_difflib_round_trip(edit: tuple[bytes, bytes]) -> None:
         with pytest.raises(PatchRefused):
             parse(diff, tree({"x": before}))
     else:
-        assert applied({"x": before}, parse(diff, tree({"x": before}))) == {"x": after}
+        assert apply_change({"x": before}, parse(diff, tree({"x": before}))) == {"x": after}
 
 
 NAMES = ["a.py", "b c.txt", "d/é.md", "d/e/f.py", 'g"h', "i/j k/ü l"]
@@ -79,7 +79,7 @@ def content(random_: random.Random) -> bytes:
     return text + random_.choice([b"\n", b"\n", b""]) if text else text
 
 
-def edited(random_: random.Random, before: bytes) -> bytes:
+def edit_file(random_: random.Random, before: bytes) -> bytes:
     lines = before.split(b"\n")
     for _ in range(random_.choice([1, 1, 2, 5])):
         at = random_.randrange(len(lines) + 1)
@@ -92,7 +92,7 @@ def edited(random_: random.Random, before: bytes) -> bytes:
 def versions(random_: random.Random) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """A few files before and after: edited, made, deleted."""
     before = {name: content(random_) for name in NAMES if random_.random() < 0.7}
-    after = {name: edited(random_, text) if random_.random() < 0.6 else text for name, text in before.items()}
+    after = {name: edit_file(random_, text) if random_.random() < 0.6 else text for name, text in before.items()}
     after = {name: text for name, text in after.items() if random_.random() < 0.85}
     return before, after | {name: content(random_) for name in NAMES if name not in before and random_.random() < 0.5}
 
@@ -104,7 +104,7 @@ def test_git_round_trip(tmp_path: Path) -> None:
         before, after = versions(random_)
         diff = git.diff(before, after, "-U3")
         if diff:
-            assert applied(before, parse(diff, tree(before))) == after
+            assert apply_change(before, parse(diff, tree(before))) == after
 
 
 MUTATIONS = 400
@@ -118,7 +118,7 @@ def test_what_is_accepted_git_applies_to_the_same(tmp_path: Path) -> None:
         before, after = versions(random_)
         diff = git.diff(before, after, f"-U{random_.choice([0, 1, 3])}")
         base = git.tree(before)
-        for damage in (_untouched, *_DAMAGES):
+        for damage in (_keep, *_DAMAGES):
             damaged = damage(random_, diff)
             by_us, by_git = _ours(before, damaged), git.apply(base, damaged)
             ours, theirs = ours + (by_us is not None), theirs + (by_git is not None)
@@ -132,11 +132,11 @@ def _ours(before: Files, diff: bytes) -> dict[str, bytes] | None:
     if judged.change is None:
         assert judged.violations
         return None
-    assert [file.path for file in judged.change.files if mistake(file.path)] == []
-    return applied(before, judged.change)
+    assert [file.path for file in judged.change.files if find_mistake(file.path)] == []
+    return apply_change(before, judged.change)
 
 
-def _untouched(_: random.Random, diff: bytes) -> bytes:
+def _keep(_: random.Random, diff: bytes) -> bytes:
     return diff
 
 

@@ -6,8 +6,17 @@ import pytest
 
 from domain.config.configuration import PathRule
 from domain.review.findings import Severity
-from domain.runs.contracts import CONTRACTS, touched
-from domain.runs.patches import Areas, ChangedFile, ChangeSet, ContractLock, PatchLimits, Violation, blocking, told
+from domain.runs.contracts import CONTRACTS, find_contracts
+from domain.runs.patches import (
+    Areas,
+    ChangedFile,
+    ChangeSet,
+    ContractLock,
+    PatchLimits,
+    Violation,
+    select_blocking,
+    select_reported,
+)
 from tests.unit.patches.building import hunk, new_file, tree
 from workspace.patches.tree import Tree
 from workspace.patches.validation import judge, validate
@@ -164,11 +173,11 @@ def test_a_contract_is_changed_under_its_lock_only(lock: ContractLock, is_free: 
     ],
 )
 def test_contracts_of_a_repository_that_names_none(path: str, contracts: tuple[str, ...]) -> None:
-    assert touched([path]) == contracts
+    assert find_contracts([path]) == contracts
     unlocked = Areas(role="implementer", granted=frozenset({path}))
     assert [each[1] for each in wrong(edit(path), unlocked) if each[2] != "info"] == ["contract_lock"] * len(contracts)
     held = {name: ContractLock(globs, token=1) for name, globs in CONTRACTS.items()}
-    assert not blocking(
+    assert not select_blocking(
         validate(edit(path), Areas("implementer", contracts=held, granted=frozenset({path})), tree(BASE))
     )
 
@@ -279,8 +288,8 @@ def test_what_severities_mean() -> None:
         return Violation(file="x", constraint="mode", severity=severity, message="m.", suggestion="s.")
 
     each = [of(severity) for severity in Severity]
-    assert told(each) == each[1:]
-    assert blocking(each) == each[2:]
+    assert select_reported(each) == each[1:]
+    assert select_blocking(each) == each[2:]
 
 
 def test_a_patch_is_judged_by_the_same_function() -> None:

@@ -8,8 +8,8 @@ from domain.commands import Sender
 from domain.config.configuration import Configuration
 from domain.gates import Choice, Gate, GateState
 from domain.runs.run import Phase, RepositoryRef
-from pipeline.gates.decide import Saying, stale_because
-from safety.gates import request
+from pipeline.gates.decide import GateAnswer, find_stale_reason
+from safety.gates import build_request
 
 ASKED = datetime(2026, 5, 1, 12, 0, 0, 500_000, tzinfo=UTC)
 HEAD = "b" * 40
@@ -19,7 +19,7 @@ GATE = Gate(
     repository=RepositoryRef(installation_id=3, id=7, owner="octo-org", name="shop"),
     number=1,
     head_sha=HEAD,
-    request=request("human_review", Phase.review, "s", "", (), Configuration()),
+    request=build_request("human_review", Phase.review, "s", "", (), Configuration()),
     state=GateState.waiting,
     asked_at=ASKED,
     until=ASKED + timedelta(days=1),
@@ -47,5 +47,5 @@ def _at(seconds: float) -> datetime:
 def test_an_answer_counts_for_what_was_shown(
     written: datetime | None, shown: datetime | None, head: str | None, is_stale: bool
 ) -> None:
-    saying = Saying(Sender(id=1, login="carol"), Choice.approve, seen_head=head, written_at=written)
-    assert (stale_because(GATE, saying, shown) is not None) == is_stale
+    saying = GateAnswer(Sender(id=1, login="carol"), Choice.approve, seen_head=head, written_at=written)
+    assert (find_stale_reason(GATE, saying, shown) is not None) == is_stale

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, InternalError, OperationalError, Programm
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from memory.db.engine import is_outage
-from pipeline.steps import noted
+from pipeline.steps import call_dbos
 
 
 def _sqlite(code: int) -> DBAPIError:
@@ -55,18 +55,18 @@ def _operation(*answers: str | Exception) -> Callable[[], Awaitable[str]]:
 async def test_an_outage_interrupts(error: Exception) -> None:
     assert is_outage(error)
     with pytest.raises(asyncio.CancelledError):
-        await noted(_operation(error, "made again"))
+        await call_dbos(_operation(error, "made again"))
 
 
 @pytest.mark.parametrize("error", MISTAKES, ids=repr)
 async def test_a_mistake_stays_one(error: Exception) -> None:
     assert not is_outage(error)
     with pytest.raises(type(error)):
-        await noted(_operation(error, "made again"))
+        await call_dbos(_operation(error, "made again"))
 
 
 async def test_an_outage_that_was_noted_as_the_answer_is_not_one() -> None:
     noted_failure = PortableWorkflowError("server closed the connection", "OperationalError")
-    assert await noted(_operation(noted_failure, noted_failure, "made again")) == "made again"
+    assert await call_dbos(_operation(noted_failure, noted_failure, "made again")) == "made again"
     with pytest.raises(PortableWorkflowError):
-        await noted(_operation(PortableWorkflowError("no", "ValueError")))
+        await call_dbos(_operation(PortableWorkflowError("no", "ValueError")))

@@ -11,7 +11,7 @@ from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.db.tables import PullRequestRow
 from memory.process import halts
-from pipeline.publishing.progress import Telling
+from pipeline.publishing.progress import ProgressUpdates
 from tests.rows import NOON, run_row
 
 LASTS = 0.05
@@ -32,7 +32,7 @@ class Said:
         self.words: list[str] = []
         self._heard: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
-    def saying(self, word: str, seconds: float = 0) -> Callable[[], Awaitable[None]]:
+    def build_write(self, word: str, seconds: float = 0) -> Callable[[], Awaitable[None]]:
         async def write() -> None:
             self._say(f"{word} begins")
             await asyncio.sleep(seconds)
@@ -40,14 +40,14 @@ class Said:
 
         return write
 
-    def failing(self, word: str) -> Callable[[], Awaitable[None]]:
+    def build_failure(self, word: str) -> Callable[[], Awaitable[None]]:
         async def write() -> None:
             self._say(word)
             raise Unavailable("GitHub is away.")
 
         return write
 
-    async def heard(self, word: str) -> None:
+    async def wait_for(self, word: str) -> None:
         await asyncio.wait_for(self._heard[word].wait(), 20)
 
     def _say(self, word: str) -> None:
@@ -56,62 +56,62 @@ class Said:
 
 
 async def test_only_the_newest_that_lasts_is_said(database: Database, run: Run) -> None:
-    telling, said = Telling(database, run, LASTS), Said()
+    telling, said = ProgressUpdates(database, run, LASTS), Said()
     for word in ("one", "two", "three"):
-        telling.tell(said.saying(word))
+        telling.post_later(said.build_write(word))
     assert said.words == []
     await asyncio.sleep(LASTS * 6)
     assert said.words == ["three begins", "three"]
 
 
 async def test_quiet_drops_what_waits(database: Database, run: Run) -> None:
-    telling, said = Telling(database, run, LASTS), Said()
-    telling.tell(said.saying("one"))
+    telling, said = ProgressUpdates(database, run, LASTS), Said()
+    telling.post_later(said.build_write("one"))
     await telling.quiet()
     await asyncio.sleep(LASTS * 6)
     assert said.words == []
 
 
 async def test_quiet_waits_for_what_is_on_its_way(database: Database, run: Run) -> None:
-    telling, said = Telling(database, run, 0), Said()
-    telling.tell(said.saying("one", seconds=0.5))
-    await said.heard("one begins")
-    telling.tell(said.saying("two"))
+    telling, said = ProgressUpdates(database, run, 0), Said()
+    telling.post_later(said.build_write("one", seconds=0.5))
+    await said.wait_for("one begins")
+    telling.post_later(said.build_write("two"))
     await asyncio.sleep(0.01)
     await telling.quiet()
     assert said.words == ["one begins", "one"]
 
 
 async def test_one_write_at_a_time(database: Database, run: Run) -> None:
-    telling, said = Telling(database, run, 0), Said()
-    telling.tell(said.saying("one", seconds=0.3))
-    await said.heard("one begins")
-    telling.tell(said.saying("two"))
-    await said.heard("two")
+    telling, said = ProgressUpdates(database, run, 0), Said()
+    telling.post_later(said.build_write("one", seconds=0.3))
+    await said.wait_for("one begins")
+    telling.post_later(said.build_write("two"))
+    await said.wait_for("two")
     assert said.words == ["one begins", "one", "two begins", "two"]
 
 
 async def test_nothing_is_said_where_another_run_took_over(database: Database, run: Run) -> None:
-    telling, said = Telling(database, run.model_copy(update={"fence": run.fence - 1}), 0), Said()
-    telling.tell(said.saying("one"))
+    telling, said = ProgressUpdates(database, run.model_copy(update={"fence": run.fence - 1}), 0), Said()
+    telling.post_later(said.build_write("one"))
     await asyncio.sleep(0.2)
     await telling.quiet()
     assert said.words == []
 
 
 async def test_nothing_is_said_while_forge_is_halted(database: Database, run: Run) -> None:
-    telling, said = Telling(database, run, 0), Said()
+    telling, said = ProgressUpdates(database, run, 0), Said()
     await halts.halt(database, "an incident", "carol", NOON)
-    telling.tell(said.saying("one"))
+    telling.post_later(said.build_write("one"))
     await asyncio.sleep(0.2)
     await telling.quiet()
     assert said.words == []
 
 
 async def test_what_cannot_be_said_is_left(database: Database, run: Run) -> None:
-    telling, said = Telling(database, run, 0), Said()
-    telling.tell(said.failing("one"))
-    await said.heard("one")
+    telling, said = ProgressUpdates(database, run, 0), Said()
+    telling.post_later(said.build_failure("one"))
+    await said.wait_for("one")
     await telling.quiet()
-    telling.tell(said.saying("two"))
-    await said.heard("two")
+    telling.post_later(said.build_write("two"))
+    await said.wait_for("two")

@@ -9,16 +9,16 @@ from domain.config.configuration import Configuration
 from domain.events import EventType
 from domain.runs.run import Phase
 from memory.budgets import model_answers, totals
-from memory.budgets.model_answers import Used
+from memory.budgets.model_answers import RecordedToolUse
 from memory.db.engine import Connection, Database
 from memory.ledger import ledger
 from memory.reservations import call_facts
 from pipeline.context import Services
-from pipeline.model_calls.guards import Watch
-from tests.rows import working
+from pipeline.model_calls.guards import CallGuards
+from tests.rows import active_run
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-RUN = working("01J9ZQ4T7M8K5N3P2R6S1V0WXY")
+RUN = active_run("01J9ZQ4T7M8K5N3P2R6S1V0WXY")
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,20 @@ RUN = working("01J9ZQ4T7M8K5N3P2R6S1V0WXY")
 async def test_turns_that_do_and_see_nothing_new(database: Database, turns: list[str], stops: bool) -> None:
     """:param turns: each an action and a digit, its result; none of them goes round in a circle."""
     async with database.transaction() as session:
-        ledger.tell(session, RUN.id, EventType.run_started, NOW)
+        ledger.record(session, RUN.id, EventType.run_started, NOW)
     for number, (*did, result) in enumerate(turns):
         action = "".join(did)
         value = {"key": f"read {number}", "text": "", "uses": [{"tool": "edit", "arguments": action}], "problem": None}
         at = NOW + timedelta(seconds=number)
         await model_answers.keep(database, RUN, f"digest {number}", value, at)
-        await model_answers.acted(database, RUN, Phase.review, f"digest {number}", [Used("edit", f"{result}%")], at)
-    watch, now = Watch(cast(Services, None), RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
+        await model_answers.record_outcome(
+            database, RUN, Phase.review, f"digest {number}", [RecordedToolUse("edit", f"{result}%")], at
+        )
+    watch, now = CallGuards(cast(Services, None), RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
 
-    def stopped(connection: Connection) -> str | None:
-        asked = totals.of_call(RUN, Phase.review, now, "s", "anthropic") | totals.since(NOW, "anthropic")
-        refusal = watch.stopped(connection, call_facts.of_run(connection, RUN, asked, 0), now)
+    def find_guard(connection: Connection) -> str | None:
+        asked = totals.bind_values(RUN, Phase.review, now, "s", "anthropic") | totals.bind_recent(NOW, "anthropic")
+        refusal = watch.find_refusal(connection, call_facts.load(connection, RUN, asked, 0), now)
         return None if refusal is None else refusal.check.name
 
-    assert await database.at_once(stopped) == ("stagnation" if stops else None)
+    assert await database.run_in_transaction(find_guard) == ("stagnation" if stops else None)

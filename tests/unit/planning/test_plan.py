@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from domain.review.review import RiskLevel
-from domain.runs.plan import MOST_TASKS, Plan, Planned, Task, covers, in_order, mistakes
+from domain.runs.plan import MOST_TASKS, Plan, Planned, Task, covers_path, find_mistakes, sort_tasks
 from tests.unit.planning.plans import plan, risky, task
 
 
 def wrong(*tasks: Task, **changes: object) -> str | None:
-    return mistakes(Planned(plan=plan(*tasks, **changes)))
+    return find_mistakes(Planned(plan=plan(*tasks, **changes)))
 
 
 @pytest.mark.parametrize(
@@ -27,13 +27,13 @@ def wrong(*tasks: Task, **changes: object) -> str | None:
     ],
 )
 def test_a_plan_that_fits_together_is_left_alone(good: Plan) -> None:
-    assert mistakes(Planned(plan=good)) is None
+    assert find_mistakes(Planned(plan=good)) is None
 
 
 def test_either_a_plan_or_questions() -> None:
-    assert mistakes(Planned(questions=("Which cart?",))) is None
-    assert "Hand in a plan, or questions" in (mistakes(Planned()) or "")
-    assert "not both" in (mistakes(Planned(plan=plan(), questions=("Which cart?",))) or "")
+    assert find_mistakes(Planned(questions=("Which cart?",))) is None
+    assert "Hand in a plan, or questions" in (find_mistakes(Planned()) or "")
+    assert "not both" in (find_mistakes(Planned(plan=plan(), questions=("Which cart?",))) or "")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_either_a_plan_or_questions() -> None:
     ],
 )
 def test_a_mistake_is_told_in_one_line(bad: Plan, told: str) -> None:
-    said = mistakes(Planned(plan=bad)) or ""
+    said = find_mistakes(Planned(plan=bad)) or ""
     assert told in said
     assert "\n" not in said
 
@@ -74,21 +74,21 @@ def test_of_many_mistakes_some_are_told() -> None:
 
 
 def test_a_plain_name_covers_what_lies_below_it() -> None:
-    assert covers(("src",), "src/a/b.py")
-    assert covers(("src/",), "src/a.py")
-    assert covers(("src/a.py",), "src/a.py")
-    assert not covers(("src",), "src2/a.py")
-    assert not covers(("src/*",), "src/a/b.py")
+    assert covers_path(("src",), "src/a/b.py")
+    assert covers_path(("src/",), "src/a.py")
+    assert covers_path(("src/a.py",), "src/a.py")
+    assert not covers_path(("src",), "src2/a.py")
+    assert not covers_path(("src/*",), "src/a/b.py")
 
 
 def test_tasks_are_put_in_order_and_otherwise_left_as_they_are() -> None:
     tasks = (task("T3", "T1"), task("T1"), task("T2"), task("T4", "T3", "T2"))
-    assert [each.id for each in in_order(plan(*tasks))] == ["T1", "T3", "T2", "T4"]
+    assert [each.id for each in sort_tasks(plan(*tasks))] == ["T1", "T3", "T2", "T4"]
 
 
 def test_a_circle_has_no_order() -> None:
     with pytest.raises(ValueError, match="circle"):
-        in_order(plan(task("T1", "T2"), task("T2", "T1")))
+        sort_tasks(plan(task("T1", "T2"), task("T2", "T1")))
 
 
 @st.composite
@@ -101,15 +101,15 @@ def _graphs(draw: st.DrawFn) -> tuple[Task, ...]:
 def test_whatever_has_no_mistake_has_an_order(tasks: tuple[Task, ...]) -> None:
     if wrong(*tasks) is not None:
         with pytest.raises(ValueError, match="circle"):
-            in_order(plan(*tasks))
+            sort_tasks(plan(*tasks))
         return
-    ordered = in_order(plan(*tasks))
+    ordered = sort_tasks(plan(*tasks))
     done = set[str]()
     for each in ordered:
         assert done.issuperset(each.depends_on)
         done.add(each.id)
     assert sorted(ordered, key=tasks.index) == list(tasks)
-    assert in_order(plan(*ordered)) == ordered
+    assert sort_tasks(plan(*ordered)) == ordered
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ from inline_snapshot import snapshot
 from domain.errors import ToolError
 from domain.money import Refusal
 from domain.review.review import RiskLevel
-from domain.runs.contracts import Holding
-from domain.runs.plan import Component, DesignDecision, Interface, Plan, Task, Weighed
+from domain.runs.contracts import HeldContract
+from domain.runs.plan import Component, DesignDecision, Interface, Plan, RatedPlan, Task
 from domain.runs.run import ReasonCode
 from domain.verdicts import Check, Reason
 from handlers.slash import read
 from messages import plan as plan_texts
 from messages.plan import StepState
-from safety.plan_risk import weighed
-from tests.rendering import acts
+from safety.plan_risk import rate_plan
+from tests.rendering import find_active
 from tests.unit.planning.plans import HOSTILE, plan, risky, task
 
 STOPPED = Refusal(
@@ -24,7 +24,7 @@ STOPPED = Refusal(
 )
 
 
-def full_of(text: str, count: int = 20) -> Weighed:
+def full_of(text: str, count: int = 20) -> RatedPlan:
     """A plan as large as it may be, of this text."""
     words, short, place = (text * 1_000)[:990], (text * 200)[:190], (text * 300)[:290]
     tasks = tuple(
@@ -50,26 +50,26 @@ def full_of(text: str, count: int = 20) -> Weighed:
         forbidden_areas=(place,) * 30,
         contracts=(short,) * 20,
     )
-    return weighed(huge)
+    return rate_plan(huge)
 
 
-def shown(of: Weighed) -> str:
-    return plan_texts.comment(of, version=2, spent=123_456)
+def render(of: RatedPlan) -> str:
+    return plan_texts.render_comment(of, version=2, spent=123_456)
 
 
 ALL: Mapping[str, str] = {
-    "progress": plan_texts.progress([(HOSTILE, state) for state in StepState], 0),
-    "comment": shown(full_of(HOSTILE, 1)),
-    "asked": plan_texts.asked(full_of(HOSTILE, 1), version=1),
-    "view": plan_texts.view(full_of(HOSTILE, 1)),
-    "no plan": plan_texts.view(None),
-    "questions": plan_texts.questions([HOSTILE] * 5, spent=1),
+    "progress": plan_texts.render_progress([(HOSTILE, state) for state in StepState], 0),
+    "comment": render(full_of(HOSTILE, 1)),
+    "asked": plan_texts.render_question(full_of(HOSTILE, 1), version=1),
+    "view": plan_texts.render_summary(full_of(HOSTILE, 1)),
+    "no plan": plan_texts.render_summary(None),
+    "questions": plan_texts.render_questions([HOSTILE] * 5, spent=1),
     "no model": plan_texts.no_model(HOSTILE),
-    "closed": plan_texts.closed(),
-    **{f"stopped {why}": plan_texts.stopped(why, spent=1) for why in ReasonCode},
-    "failed": plan_texts.failed(ToolError(HOSTILE, HOSTILE), HOSTILE, spent=1),
-    "stuck": plan_texts.stuck(HOSTILE, spent=1),
-    "refused": plan_texts.refused(STOPPED, spent=1),
+    "closed": plan_texts.refuse_closed(),
+    **{f"stopped {why}": plan_texts.report_stop(why, spent=1) for why in ReasonCode},
+    "failed": plan_texts.report_failure(ToolError(HOSTILE, HOSTILE), HOSTILE, spent=1),
+    "stuck": plan_texts.report_stuck(HOSTILE, spent=1),
+    "refused": plan_texts.report_refusal(STOPPED, spent=1),
 }
 STRUCTURE = ("bullet_list", "ordered_list", "list_item", "strong", "heading")
 KINDS = [f"{kind}_{end}" for kind in STRUCTURE for end in ("open", "close")]
@@ -77,14 +77,14 @@ KINDS = [f"{kind}_{end}" for kind in STRUCTURE for end in ("open", "close")]
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL.keys())
 def test_nothing_in_a_text_acts(text: str) -> None:
-    assert acts(text, [*KINDS, "html_inline", "softbreak"]) == []
+    assert find_active(text, [*KINDS, "html_inline", "softbreak"]) == []
     assert read(text) == ()
     assert text.count("<sub>") == text.count("</sub>") <= 1
 
 
 @pytest.mark.parametrize("character", ["&", "`", "|", "\\", "a", "@b ", HOSTILE])
 def test_the_largest_plan_fits_into_a_comment(character: str) -> None:
-    text = shown(full_of(character))
+    text = render(full_of(character))
     assert len(text) <= 65_000
     assert "**T20**" in text
     assert "**Next:**" in text
@@ -93,7 +93,7 @@ def test_the_largest_plan_fits_into_a_comment(character: str) -> None:
 def test_a_plan_as_a_comment() -> None:
     tasks = (task("T2", "T1", files=("tests/test_cart.py",)), task("T1", files=("src/cart.py", "api/openapi.yaml")))
     given = plan(*tasks, allowed_areas=("src", "tests", "api"), risk=risky(RiskLevel.high, "Every page uses the cart."))
-    assert shown(weighed(given)) == snapshot("""\
+    assert render(rate_plan(given)) == snapshot("""\
 **Plan for this issue, version 2 · risk high**
 
 The cart says how many items it holds.
@@ -139,37 +139,37 @@ The cart says how many items it holds.
 
 def test_a_plan_without_more_than_it_needs() -> None:
     given = plan(components=(), interfaces=(), decisions=(), forbidden_areas=())
-    text = shown(weighed(given))
+    text = render(rate_plan(given))
     assert "###" in text
     assert not any(word in text for word in ("Components", "Decisions", "Stays as it is", "contracts", "(after"))
     assert "`/forge run` carries the issue out" in text
 
 
 def test_a_plan_is_folded_below_how_far_its_run_is() -> None:
-    text = plan_texts.folded(full_of(HOSTILE, 1), version=1)
+    text = plan_texts.render_details(full_of(HOSTILE, 1), version=1)
     start, end = "<details><summary>Plan for this issue, version 1 · risk high</summary>\n\n", "\n\n</details>"
     assert text.startswith(start)
     assert text.endswith(end)
-    assert acts(text.removeprefix(start).removesuffix(end), [*KINDS, "softbreak"]) == []
+    assert find_active(text.removeprefix(start).removesuffix(end), [*KINDS, "softbreak"]) == []
 
 
-@pytest.mark.parametrize("form", [plan_texts.folded, plan_texts.asked])
+@pytest.mark.parametrize("form", [plan_texts.render_details, plan_texts.render_question])
 def test_a_plan_in_another_comment_leaves_room_for_the_rest(form: Callable[..., str]) -> None:
     text = form(full_of("&"), version=1)
     assert len(text) <= 50_100
     assert "**T20**" in text
     assert "write the command again" in text
-    assert "### Risk" in plan_texts.folded(weighed(plan()), version=1)
-    assert "### Risk" not in plan_texts.asked(weighed(plan()), version=1)  # the question says it
+    assert "### Risk" in plan_texts.render_details(rate_plan(plan()), version=1)
+    assert "### Risk" not in plan_texts.render_question(rate_plan(plan()), version=1)  # the question says it
 
 
 def test_a_plan_that_is_too_long_says_what_is_left_out() -> None:
-    assert "left out here" in shown(full_of("&"))
-    assert "left out here" not in shown(weighed(plan()))
+    assert "left out here" in render(full_of("&"))
+    assert "left out here" not in render(rate_plan(plan()))
 
 
 def test_questions_as_a_comment() -> None:
-    assert plan_texts.questions(["Which cart?", "Since when?"], spent=0) == snapshot("""\
+    assert plan_texts.render_questions(["Which cart?", "Since when?"], spent=0) == snapshot("""\
 **Forge has questions before it can plan this issue**
 
 The issue leaves open what is wanted, and a plan would be a guess.
@@ -185,7 +185,7 @@ The issue leaves open what is wanted, and a plan would be a guess.
 
 def test_progress_in_plain_words() -> None:
     steps = [("Read the issue", StepState.done), ("Read the code", StepState.now), ("Write the plan", StepState.next)]
-    assert plan_texts.progress(steps, 20_000) == snapshot("""\
+    assert plan_texts.render_progress(steps, 20_000) == snapshot("""\
 **Forge plans this issue**
 
 - [x] Read the issue: done
@@ -197,8 +197,10 @@ def test_progress_in_plain_words() -> None:
 
 
 def test_progress_that_is_over_cannot_be_stopped() -> None:
-    assert plan_texts.progress([("Read the issue", StepState.done)], 0).startswith("**Forge planned this issue**")
-    assert "cancel" not in plan_texts.progress([("Read the issue", StepState.done)], 0)
+    assert plan_texts.render_progress([("Read the issue", StepState.done)], 0).startswith(
+        "**Forge planned this issue**"
+    )
+    assert "cancel" not in plan_texts.render_progress([("Read the issue", StepState.done)], 0)
 
 
 def test_a_refusal_says_what_to_do() -> None:
@@ -208,7 +210,7 @@ def test_a_refusal_says_what_to_do() -> None:
 **What to do:** whoever operates Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts it; `forge doctor` tells whether it works. Then write `/forge plan`.\
 """)  # noqa: E501
     refusal = Refusal(check=Check(name="phase", reason=Reason(code="b", text="it would pass 5.00 USD"), suggestion=""))
-    assert plan_texts.refused(refusal, spent=5_000_000) == snapshot("""\
+    assert plan_texts.report_refusal(refusal, spent=5_000_000) == snapshot("""\
 **This run was stopped by a limit.** The model was not asked: it would pass 5.00 USD
 
 **What to do:** `/forge plan` plans anew.
@@ -218,17 +220,17 @@ def test_a_refusal_says_what_to_do() -> None:
 
 
 def test_an_end_says_why() -> None:
-    assert plan_texts.stopped(ReasonCode.closed, spent=0) == snapshot("""\
+    assert plan_texts.report_stop(ReasonCode.closed, spent=0) == snapshot("""\
 **This run was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it anew.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
-    assert plan_texts.stopped(ReasonCode.aborted, spent=0) == snapshot("""\
+    assert plan_texts.report_stop(ReasonCode.aborted, spent=0) == snapshot("""\
 **This run was stopped:** a person stopped it. `/forge plan` plans anew; what `/forge run` began goes on with `/forge resume`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501
-    assert plan_texts.failed(ToolError("git did not answer."), "01J", spent=0) == snapshot("""\
+    assert plan_texts.report_failure(ToolError("git did not answer."), "01J", spent=0) == snapshot("""\
 **Forge could not finish its work on this issue**
 
 **What happened:** git did not answer.
@@ -239,7 +241,7 @@ Run `01J`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
-    assert plan_texts.stuck("It only talks.", spent=0) == snapshot("""\
+    assert plan_texts.report_stuck("It only talks.", spent=0) == snapshot("""\
 **Forge does not get on with this issue.** It only talks.
 
 **What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is wanted, or asks for less at once, is easier.
@@ -249,7 +251,7 @@ Run `01J`.
 
 
 def test_who_holds_a_contract_is_named() -> None:
-    held = [Holding("db", 3, 7), Holding("events", 4), Holding(HOSTILE, None)]
+    held = [HeldContract("db", 3, 7), HeldContract("events", 4), HeldContract(HOSTILE, None)]
     text = plan_texts.contracts_held(held, spent=0)
     assert "the contract `db` is held by the run of #3, which proposed #7; " in text
     assert "the contract `events` is held by the run of #4; " in text
@@ -260,10 +262,10 @@ def test_who_holds_a_contract_is_named() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        plan_texts.contracts_held([Holding(HOSTILE, None)], spent=0),
+        plan_texts.contracts_held([HeldContract(HOSTILE, None)], spent=0),
         plan_texts.contracts_lost([HOSTILE, HOSTILE], spent=0),
         plan_texts.nothing_granted([HOSTILE], spent=0),
     ],
 )
 def test_names_of_contracts_and_files_do_nothing(text: str) -> None:
-    assert acts(text, ["strong_open", "strong_close", "html_inline"]) == []
+    assert find_active(text, ["strong_open", "strong_close", "html_inline"]) == []

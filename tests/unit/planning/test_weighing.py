@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from domain.config.configuration import Configuration, ProjectPaths
 from domain.review.review import RiskLevel
 from domain.runs.plan import Component, Estimate, Plan
-from safety.plan_risk import LIMITS, MOST_GRANTED, needs_approval, to_grant, weighed
+from safety.plan_risk import LIMITS, MOST_GRANTED, list_grantable, needs_approval, rate_plan
 from tests.unit.planning.plans import plan, risky, task
 
 LOW, MEDIUM, HIGH, CRITICAL = RiskLevel
@@ -15,22 +15,22 @@ WIDE = ("**",)
 
 
 def codes(given_: Plan, paths: ProjectPaths | None = None) -> tuple[RiskLevel, list[str]]:
-    found = weighed(given_, paths or ProjectPaths())
+    found = rate_plan(given_, paths or ProjectPaths())
     return found.level, [reason.code for reason in found.reasons]
 
 
-def changing(*files: str) -> Plan:
+def plan_changing(*files: str) -> Plan:
     return plan(task(files=files), allowed_areas=WIDE)
 
 
 def test_a_small_plan_keeps_the_word_of_the_planner() -> None:
     assert codes(plan()) == (LOW, ["plan.risk"])
-    assert codes(changing("src/a.py", "tests/test_a.py", "docs/a.md", "src/locking.py")) == (LOW, ["plan.risk"])
+    assert codes(plan_changing("src/a.py", "tests/test_a.py", "docs/a.md", "src/locking.py")) == (LOW, ["plan.risk"])
 
 
 @pytest.mark.parametrize("level", RiskLevel)
 def test_nothing_lowers_what_the_planner_said(level: RiskLevel) -> None:
-    found = weighed(plan(risk=risky(level, "It is old.")))
+    found = rate_plan(plan(risk=risky(level, "It is old.")))
     assert found.level is level
     assert [child.text for child in found.reasons[0].children] == ["It is old."]
 
@@ -49,7 +49,7 @@ def test_nothing_lowers_what_the_planner_said(level: RiskLevel) -> None:
     ],
 )
 def test_some_paths_are_of_more_risk(path: str, level: RiskLevel, code: str) -> None:
-    for given_ in (changing(path), plan(allowed_areas=("src", path))):
+    for given_ in (plan_changing(path), plan(allowed_areas=("src", path))):
         found, named = codes(given_)
         assert found is level
         assert code in named
@@ -62,24 +62,24 @@ def test_a_folder_named_as_an_area_counts_and_a_wide_area_does_not() -> None:
 
 def test_the_repository_says_what_is_protected_and_sensitive() -> None:
     paths = ProjectPaths(protected=("vault/**",), sensitive=("src/pay/**",))
-    assert codes(changing("vault/a.py"), paths) == (HIGH, ["plan.protected_path", "plan.risk"])
-    assert codes(changing("src/pay/a.py"), paths) == (MEDIUM, ["plan.sensitive_path", "plan.risk"])
-    assert codes(changing("vault/a.py", "src/pay/a.py")) == (LOW, ["plan.risk"])
+    assert codes(plan_changing("vault/a.py"), paths) == (HIGH, ["plan.protected_path", "plan.risk"])
+    assert codes(plan_changing("src/pay/a.py"), paths) == (MEDIUM, ["plan.sensitive_path", "plan.risk"])
+    assert codes(plan_changing("vault/a.py", "src/pay/a.py")) == (LOW, ["plan.risk"])
 
 
 def test_contracts_that_files_belong_to_are_added_to_those_the_planner_names() -> None:
-    found = weighed(changing("api/openapi.yaml", "a.proto").model_copy(update={"contracts": ("rpc",)}))
+    found = rate_plan(plan_changing("api/openapi.yaml", "a.proto").model_copy(update={"contracts": ("rpc",)}))
     assert found.plan.contracts == ("rpc", "openapi")
     assert found.level is HIGH
-    assert weighed(plan()).plan.contracts == ()
+    assert rate_plan(plan()).plan.contracts == ()
 
 
 def test_a_repository_may_have_contracts_of_its_own() -> None:
-    found = weighed(plan(), contracts={"cart": ("src/cart.py",)})
+    found = rate_plan(plan(), contracts={"cart": ("src/cart.py",)})
     assert (found.plan.contracts, found.level) == (("cart",), MEDIUM)
 
 
-def _sized(name: str, count: int) -> Plan:
+def _build_plan(name: str, count: int) -> Plan:
     if name in {"lines", "minutes"}:
         return plan(estimate=Estimate(**{"lines": 1, "minutes": 1} | {name: count}))
     if name == "components":
@@ -94,13 +94,13 @@ def _sized(name: str, count: int) -> Plan:
 def test_large_plans_are_of_more_risk(name: str) -> None:
     medium, high = getattr(LIMITS, name)
     for count, level in ((medium, LOW), (medium + 1, MEDIUM), (high, MEDIUM), (high + 1, HIGH)):
-        found, named = codes(_sized(name, count))
+        found, named = codes(_build_plan(name, count))
         assert found is level
         assert (f"plan.{name}" in named) is (level is not LOW)
 
 
 def test_a_reason_says_what_was_measured_and_the_gravest_comes_first() -> None:
-    found = weighed(_sized("lines", 700).model_copy(update={"tasks": (task(files=("src/uv.lock",)),)}))
+    found = rate_plan(_build_plan("lines", 700).model_copy(update={"tasks": (task(files=("src/uv.lock",)),)}))
     assert [(reason.code, reason.value, reason.threshold) for reason in found.reasons] == [
         ("plan.lock_file", 1, 0),
         ("plan.lines", 700, 500),
@@ -118,12 +118,12 @@ _PATHS = st.sampled_from(["src/a.py", "uv.lock", "CODEOWNERS", "db/migrations/1.
 
 @given(st.sampled_from(RiskLevel), st.lists(_PATHS, max_size=6, unique=True), st.integers(0, 5_000), _PATHS)
 def test_facts_only_raise(said: RiskLevel, files: list[str], lines: int, more: str) -> None:
-    small = changing(*files).model_copy(
+    small = plan_changing(*files).model_copy(
         update={"risk": risky(said, "So."), "estimate": Estimate(lines=lines, minutes=1)}
     )
     larger = small.model_copy(update={"tasks": (task(files=(*files, more)),)})
     ranks = list(RiskLevel)
-    levels = [ranks.index(level) for level in (said, weighed(small).level, weighed(larger).level)]
+    levels = [ranks.index(level) for level in (said, rate_plan(small).level, rate_plan(larger).level)]
     assert levels == sorted(levels)
 
 
@@ -134,11 +134,11 @@ def test_protected_files_that_tasks_name_can_be_granted() -> None:
     ordinary = ("src/a.py", "migrations.md")
     grantable = (".github/workflows/ci.yml", "CodeOwners", "web/Yarn.lock", "shop/migrations/0002.py", "vault/a.py")
     never = (".gitmodules", "src/.gitattributes", "vault/key.pem")
-    assert to_grant(changing(*ordinary, *grantable, *never), configuration) == grantable
+    assert list_grantable(plan_changing(*ordinary, *grantable, *never), configuration) == grantable
 
 
 def test_an_area_grants_nothing_and_no_question_is_about_more_than_it_shows() -> None:
-    assert to_grant(plan(allowed_areas=(".github/**", "poetry.lock")), Configuration()) == ()
+    assert list_grantable(plan(allowed_areas=(".github/**", "poetry.lock")), Configuration()) == ()
     files = [f"part{number}/go.sum" for number in range(MOST_GRANTED + 1)]
     many = plan(task(files=tuple(files[:10])), task("T2", files=tuple(files[10:])), allowed_areas=WIDE)
-    assert list(to_grant(many, Configuration())) == files[:-1]
+    assert list(list_grantable(many, Configuration())) == files[:-1]

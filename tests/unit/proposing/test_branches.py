@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.github.branches import branch_of, with_suffix
+from domain.github.branches import add_suffix, make_branch_name
 
 ODD = st.text(alphabet="ab.-/@{}~^:?*[\\ \t\n\0\x1b\u202e\u200déßŁ字'", max_size=80)
 TITLES = st.one_of(st.text(max_size=300), ODD, st.sampled_from([".lock", "a.lock", "..", "@{", "@", "-", "HEAD"]))
 
 
-def taken_by_git(names: list[str]) -> bool:
+def are_valid_refs(names: list[str]) -> bool:
     """Whether git takes all names, in one process."""
     script = 'for name; do git check-ref-format --branch "$name" >/dev/null || exit 1; done'
     return subprocess.run(["sh", "-c", script, "sh", *names], check=False, capture_output=True).returncode == 0
@@ -21,13 +21,13 @@ def taken_by_git(names: list[str]) -> bool:
 @settings(max_examples=30)
 @given(st.lists(TITLES, min_size=1, max_size=40), st.integers(1, 2**31))
 def test_git_takes_every_name(titles: list[str], number: int) -> None:
-    names = [branch_of(number, title) for title in titles]
-    assert taken_by_git([*names, *(with_suffix(name, 2) for name in names)])
+    names = [make_branch_name(number, title) for title in titles]
+    assert are_valid_refs([*names, *(add_suffix(name, 2) for name in names)])
     assert all(name.startswith(f"forge/{number}") and len(name) <= 70 and name.isascii() for name in names)
 
 
 def test_git_would_say_if_a_name_were_none() -> None:
-    assert not taken_by_git(["forge/12", "forge/12..x"])
+    assert not are_valid_refs(["forge/12", "forge/12..x"])
 
 
 @pytest.mark.parametrize(
@@ -50,18 +50,18 @@ def test_git_would_say_if_a_name_were_none() -> None:
     ],
 )
 def test_a_name_reads_like_the_title(title: str, name: str) -> None:
-    assert branch_of(12, title) == name
+    assert make_branch_name(12, title) == name
 
 
 def test_the_same_title_gives_the_same_name() -> None:
-    assert branch_of(12, "Discounts") == branch_of(12, " discounts ")
+    assert make_branch_name(12, "Discounts") == make_branch_name(12, " discounts ")
 
 
 def test_a_secret_in_a_title_does_not_become_a_name() -> None:
     secret = "ghp_" + "a1B2" * 9
-    assert "a1b2" not in branch_of(12, f"Rotate {secret}")
+    assert "a1b2" not in make_branch_name(12, f"Rotate {secret}")
 
 
 def test_a_taken_name_gets_a_number() -> None:
-    assert with_suffix("forge/12-discounts", 2) == "forge/12-discounts-2"
-    assert with_suffix("forge/12", 3) == "forge/12-3"
+    assert add_suffix("forge/12-discounts", 2) == "forge/12-discounts-2"
+    assert add_suffix("forge/12", 3) == "forge/12-3"

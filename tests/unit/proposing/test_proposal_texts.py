@@ -7,13 +7,13 @@ import pytest
 from inline_snapshot import snapshot
 
 from domain.review.review import RiskLevel
-from domain.runs.plan import DesignDecision, Task, Weighed
+from domain.runs.plan import DesignDecision, RatedPlan, Task
 from handlers.slash import read
 from messages import pull_request as texts
 from messages.plan import StepState
-from messages.pull_request import Progress, Proposed, Proved, TaskReport
-from safety.plan_risk import weighed
-from tests.rendering import acts
+from messages.pull_request import Progress, PullRequestDescription, TaskReport, VerifiedResult
+from safety.plan_risk import rate_plan
+from tests.rendering import find_active
 from tests.unit.planning.plans import HOSTILE, plan, risky, task
 
 MARKER = "<!-- forge:proposal:R:abc -->"
@@ -53,14 +53,14 @@ ATTACKS = [
 ]
 
 
-def told(text: str, title: str = "") -> Task:
+def build_task(text: str, title: str = "") -> Task:
     return task().model_copy(update={"title": title or text[:200], "description": text, "acceptance": text})
 
 
-def full_of(text: str, count: int = 3) -> Proposed:
+def full_of(text: str, count: int = 3) -> PullRequestDescription:
     """A proposal whose every text is this one."""
-    tasks = [told(text).model_copy(update={"id": f"T{number}"}) for number in range(1, count + 1)]
-    of = weighed(
+    tasks = [build_task(text).model_copy(update={"id": f"T{number}"}) for number in range(1, count + 1)]
+    of = rate_plan(
         plan(
             *tasks,
             summary=text,
@@ -70,11 +70,11 @@ def full_of(text: str, count: int = 3) -> Proposed:
     )
     work = [TaskReport(each, done=text, not_done=text) for each in tasks]
     many = (text,) * count
-    return Proposed(12, of, work, tests=many, model=text, conditions=many)
+    return PullRequestDescription(12, of, work, tests=many, model=text, conditions=many)
 
 
-def usual(**changes: object) -> Proposed:
-    given: Weighed = weighed(
+def usual(**changes: object) -> PullRequestDescription:
+    given: RatedPlan = rate_plan(
         plan(
             task("T1"),
             task("T2", "T1", files=("docs/cart.md",)).model_copy(update={"title": "Describe it"}),
@@ -95,26 +95,26 @@ def usual(**changes: object) -> Proposed:
         "conditions": ("Keep `len(cart)` working.",),
         **changes,
     }
-    return Proposed(**values)  # pyright: ignore[reportArgumentType]
+    return PullRequestDescription(**values)  # pyright: ignore[reportArgumentType]
 
 
 STRUCTURE = ("bullet_list", "list_item", "strong", "heading")
 KINDS = [f"{kind}_{end}" for kind in STRUCTURE for end in ("open", "close")]
 
 
-def unwanted(markdown: str, *more: str) -> list[str]:
-    return acts(markdown, [*KINDS, "html_inline", "softbreak", *more])
+def find_unwanted(markdown: str, *more: str) -> list[str]:
+    return find_active(markdown, [*KINDS, "html_inline", "softbreak", *more])
 
 
 # --- the pull request --------------------------------------------------------------------------------------
 
 
 def test_what_it_came_to_takes_the_place_held_for_it() -> None:
-    proved = Proved(
+    proved = VerifiedResult(
         left=["shop/cart.py:3 ruff/F401"], tests="Passed: 2 tests", coverage=0.75, bounces=2, conditions=["closes #7"]
     )
-    before = texts.body(usual(), MARKER).replace("Closes #12", "Closes #12\n\nA word of a person.")
-    after = texts.with_result(before, proved, 500_000)
+    before = texts.render_body(usual(), MARKER).replace("Closes #12", "Closes #12\n\nA word of a person.")
+    after = texts.add_result(before, proved, 500_000)
     assert after is not None
     start = after.index("### Review and tests")
     assert after[start : after.index("<!-- /result")] == snapshot("""\
@@ -128,30 +128,30 @@ def test_what_it_came_to_takes_the_place_held_for_it() -> None:
 """)
     assert "A word of a person." in after
     assert after.endswith(MARKER)
-    again = Proved(left=[f"a.py:{n} rule" for n in range(30)], tests="", coverage=None, bounces=0)
-    last = texts.with_result(after, again, 0) or ""
+    again = VerifiedResult(left=[f"a.py:{n} rule" for n in range(30)], tests="", coverage=None, bounces=0)
+    last = texts.add_result(after, again, 0) or ""
     assert "- Tests: not run\n" in last
     assert "and 20 more findings" in last
     assert "Passed" not in last
 
 
 def test_a_description_without_the_place_stays_as_it_is() -> None:
-    assert texts.with_result("Rewritten by a person.", Proved([], "", None, 0), 0) is None
+    assert texts.add_result("Rewritten by a person.", VerifiedResult([], "", None, 0), 0) is None
 
 
 def test_a_description_that_people_filled_up_stays_as_it_is() -> None:
     """GitHub would refuse it, and with it that the change is ready."""
-    before = texts.body(usual(), MARKER)
-    proved = Proved([], "", None, 0)
-    with_room = before + "x" * (texts.LONGEST_BODY - len(texts.with_result(before, proved, 0) or ""))
-    assert len(texts.with_result(with_room, proved, 0) or "") == texts.LONGEST_BODY
-    assert texts.with_result(with_room + "x", proved, 0) is None
+    before = texts.render_body(usual(), MARKER)
+    proved = VerifiedResult([], "", None, 0)
+    with_room = before + "x" * (texts.LONGEST_BODY - len(texts.add_result(before, proved, 0) or ""))
+    assert len(texts.add_result(with_room, proved, 0) or "") == texts.LONGEST_BODY
+    assert texts.add_result(with_room + "x", proved, 0) is None
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("count", [1, 20])
 def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count: int) -> None:
-    text = texts.body(full_of(attack, count), MARKER)
+    text = texts.render_body(full_of(attack, count), MARKER)
     assert [match[0] for match in CLOSES.finditer(text)] == ["Closes #12"]
     assert text.startswith("Closes #12\n\n")
     assert text.endswith(f"\n\n{MARKER}")
@@ -159,7 +159,7 @@ def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count
     for mark in ("<!-- result -->", "<!-- /result -->"):
         assert inner.count(mark) == 1
         inner = inner.replace(mark, "")
-    assert unwanted(inner) == []
+    assert find_unwanted(inner) == []
     assert read(inner) == ()
     assert "<!--" not in inner
     assert not re.search("[\x00-\x08\x1b\u200b-\u200f\u202a-\u202e]", inner)
@@ -167,19 +167,19 @@ def test_a_description_closes_its_issue_and_does_nothing_else(attack: str, count
 
 @pytest.mark.parametrize("character", ["&", "`", "|", "\\", "_", "a", "@b ", "Fixes #1 "])
 def test_the_largest_description_is_outlined(character: str) -> None:
-    text = texts.body(full_of((character * 1_000)[:1_000], 20), MARKER)
+    text = texts.render_body(full_of((character * 1_000)[:1_000], 20), MARKER)
     assert len(text) <= 60_000
     assert "**T20**" in text
     assert text.endswith(MARKER)
 
 
 def test_only_what_is_too_long_is_outlined() -> None:
-    assert "left out here" in texts.body(full_of("&" * 900, 20), MARKER)
-    assert "left out here" not in texts.body(usual(), MARKER)
+    assert "left out here" in texts.render_body(full_of("&" * 900, 20), MARKER)
+    assert "left out here" not in texts.render_body(usual(), MARKER)
 
 
 def test_a_description() -> None:
-    assert texts.body(usual(), MARKER) == snapshot("""\
+    assert texts.render_body(usual(), MARKER) == snapshot("""\
 Closes #12
 
 The cart says how many items it holds.
@@ -221,14 +221,14 @@ The cart says how many items it holds.
 
 
 def test_a_description_without_more_than_it_needs() -> None:
-    text = texts.body(usual(conditions=(), tests=()), MARKER)
+    text = texts.render_body(usual(conditions=(), tests=()), MARKER)
     assert "Conditions" not in text
     assert "### Tests added\n\n- none" in text
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_title_does_nothing(attack: str) -> None:
-    title = texts.title(12, attack, plan().model_copy(update={"title": attack}))
+    title = texts.render_title(12, attack, plan().model_copy(update={"title": attack}))
     assert 0 < len(title) <= 256
     assert title == title.strip()
     assert title.isprintable()
@@ -254,16 +254,16 @@ def test_a_title_does_nothing(attack: str) -> None:
 )
 def test_a_title_reads_like_what_it_is_made_of(given: str, title: str) -> None:
     named = plan(task("T1"), task("T2"))
-    assert texts.title(12, given, named) == title
-    assert texts.title(12, "", named.model_copy(update={"title": given})) == title
+    assert texts.render_title(12, given, named) == title
+    assert texts.render_title(12, "", named.model_copy(update={"title": given})) == title
 
 
 def test_a_title_names_the_change_and_not_the_fault() -> None:
     fault = "Parcels without a size are quoted"
     two, one = plan(task("T1"), task("T2")), plan(task("T1"))
-    assert texts.title(12, fault, two.model_copy(update={"title": "Refuse parcels"})) == "Refuse parcels"
-    assert texts.title(12, fault, one) == "Count the items"
-    assert texts.title(12, fault, two) == fault
+    assert texts.render_title(12, fault, two.model_copy(update={"title": "Refuse parcels"})) == "Refuse parcels"
+    assert texts.render_title(12, fault, one) == "Count the items"
+    assert texts.render_title(12, fault, two) == fault
 
 
 # --- commits -----------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_a_title_names_the_change_and_not_the_fault() -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("before", ["", "word " * 9, "word " * 12])
 def test_a_commit_does_nothing(attack: str, before: str) -> None:
-    message = texts.commit_message(told(before + attack, attack[:200]), RUN)
+    message = texts.render_commit_message(build_task(before + attack, attack[:200]), RUN)
     subject, empty, *_ = message.split("\n")
     assert 0 < len(subject) <= 72
     assert empty == ""
@@ -285,7 +285,7 @@ def test_a_commit_does_nothing(attack: str, before: str) -> None:
 
 def test_a_commit() -> None:
     given = task().model_copy(update={"description": "Add `count` to the cart, counted on demand. " * 3})
-    assert texts.commit_message(given, RUN) == snapshot("""\
+    assert texts.render_commit_message(given, RUN) == snapshot("""\
 Count the items
 
 Add `count` to the cart, counted on demand. Add `count` to the cart,
@@ -302,9 +302,9 @@ def test_a_secret_is_in_no_text() -> None:
     secret = "ghp_" + "a1B2" * 9
     given = full_of(f"Uses {secret}")
     for text in (
-        texts.body(given, MARKER),
-        texts.title(1, secret, plan().model_copy(update={"title": secret})),
-        texts.commit_message(told(f"x {secret}"), RUN),
+        texts.render_body(given, MARKER),
+        texts.render_title(1, secret, plan().model_copy(update={"title": secret})),
+        texts.render_commit_message(build_task(f"x {secret}"), RUN),
         texts.nothing_changed(given.work, spent=0),
     ):
         assert secret not in text
@@ -315,7 +315,7 @@ def test_a_secret_is_in_no_text() -> None:
 
 def test_progress_in_plain_words() -> None:
     done, now = StepState.done, StepState.now
-    assert texts.status(Progress(), 0) == snapshot("""\
+    assert texts.render_status(Progress(), 0) == snapshot("""\
 **Forge works on this issue**
 
 - [ ] Planning: now
@@ -326,7 +326,7 @@ def test_progress_in_plain_words() -> None:
 
 <sub>Spent by this run so far: 0.00 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
 """)  # noqa: E501
-    assert texts.status(Progress(done, done, now, done=1, tasks=3), 1_250_000) == snapshot("""\
+    assert texts.render_status(Progress(done, done, now, done=1, tasks=3), 1_250_000) == snapshot("""\
 **Forge works on this issue**
 
 - [x] Planning: done
@@ -339,7 +339,7 @@ def test_progress_in_plain_words() -> None:
 <sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
 """)  # noqa: E501
     proposed = Progress(done, None, done, 1, 1, done, 14, review=now, bounces=2)
-    assert texts.status(proposed, 0).splitlines()[3:7] == snapshot(
+    assert texts.render_status(proposed, 0).splitlines()[3:7] == snapshot(
         [
             "- [x] Implementation: done, 1 of 1 task, 2 fixes",
             "- [x] Pull request: done, #14",
@@ -348,7 +348,7 @@ def test_progress_in_plain_words() -> None:
         ]
     )
     over = replace(proposed, review=done, testing=done, bounces=1)
-    assert texts.status(over, 1_250_000) == snapshot("""\
+    assert texts.render_status(over, 1_250_000) == snapshot("""\
 **Forge proposed a change for this issue**
 
 - [x] Planning: done
@@ -391,7 +391,7 @@ def test_what_stands_in_the_way_in_plain_words() -> None:
             "Delete the branches of that name that nobody needs, then write /forge run.",
         )
     )
-    assert texts.taken_by("forge/12-count", 7) == snapshot(
+    assert texts.report_foreign_proposal("forge/12-count", 7) == snapshot(
         (
             "Pull request 7, which this run did not open, proposes the branch forge/12-count already.",
             "Go on in pull request 7, or close it and write /forge run.",
@@ -412,7 +412,7 @@ def test_nothing_acts_in_what_stands_in_the_way(attack: str) -> None:
         texts.push_refused(attack, attack, spent=0),
         texts.branch_moved(attack, spent=0),
     ):
-        assert unwanted(text) == []
+        assert find_unwanted(text) == []
         assert read(text) == ()
         assert "<!--" not in text
     assert texts.nothing_changed([], spent=0).count("\n\n") == 2

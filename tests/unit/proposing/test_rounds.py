@@ -2,54 +2,69 @@
 
 import pytest
 
-from domain.runs.next_step import MOST, Bounce, Owner, Proof, Reviewed, Standing, Step, next_step
+from domain.runs.next_step import (
+    MAX_SEND_BACKS,
+    HeadOwner,
+    NextStep,
+    PullRequestState,
+    ReviewState,
+    SendBack,
+    VerificationState,
+    next_step,
+)
 from domain.runs.run import Phase
 
 HEAD = "b" * 40
-OPEN = Standing(is_open=True)
+OPEN = PullRequestState(is_open=True)
 
 
-def bounces(*phases: Phase, last: str = "a" * 40) -> list[Bounce]:
+def bounces(*phases: Phase, last: str = "a" * 40) -> list[SendBack]:
     heads = [*("0" * 40 for _ in phases[1:]), last]
-    return [Bounce(phase=phase, head=head, to_fix=()) for phase, head in zip(phases, heads, strict=False)]
+    return [SendBack(phase=phase, head=head, to_fix=()) for phase, head in zip(phases, heads, strict=False)]
 
 
-def stands(**known: object) -> Standing:
+def stands(**known: object) -> PullRequestState:
     return OPEN.model_copy(update=known)
 
 
-REVIEWED = {"reviewed": Reviewed.approved}
+REVIEWED = {"reviewed": ReviewState.approved}
 
 
 @pytest.mark.parametrize(
     ("now", "before", "step"),
     [
-        (stands(is_open=False), [], Step.closed),
-        (stands(is_open=False, is_merged=True), [], Step.merged),
-        (stands(head=Owner.others, reviewed=Reviewed.changes), [], Step.taken),
-        (stands(head=Owner.earlier, reviewed=Reviewed.changes), [], Step.wait),
-        (stands(), [], Step.wait),
-        (stands(reviewed=Reviewed.person), [], Step.wait),
-        (stands(reviewed=Reviewed.broken), [], Step.wait),
-        (stands(reviewed=Reviewed.changes), [], Step.fix),
-        (stands(reviewed=Reviewed.changes), bounces(Phase.review, Phase.review, Phase.testing), Step.fix),
-        (stands(reviewed=Reviewed.changes), bounces(*[Phase.review] * MOST[Phase.review]), Step.help),
-        (stands(reviewed=Reviewed.changes), bounces(Phase.review, last=HEAD), Step.help),
-        (stands(**REVIEWED), [], Step.test),
-        (stands(**REVIEWED, tested=Proof.passed), [], Step.ready),
-        (stands(**REVIEWED, tested=Proof.missing), [], Step.untested),
-        (stands(**REVIEWED, tested=Proof.failed), bounces(*[Phase.review] * 3), Step.fix),
-        (stands(**REVIEWED, tested=Proof.failed), bounces(*[Phase.testing] * MOST[Phase.testing]), Step.help),
-        (stands(**REVIEWED, tested=Proof.unfixable), [], Step.help),
-        (stands(**REVIEWED, tested=Proof.unable), [], Step.untested),
-        (stands(reviewed=Reviewed.changes, tested=Proof.passed), [], Step.fix),
+        (stands(is_open=False), [], NextStep.closed),
+        (stands(is_open=False, is_merged=True), [], NextStep.merged),
+        (stands(head=HeadOwner.others, reviewed=ReviewState.changes), [], NextStep.taken),
+        (stands(head=HeadOwner.earlier, reviewed=ReviewState.changes), [], NextStep.wait),
+        (stands(), [], NextStep.wait),
+        (stands(reviewed=ReviewState.person), [], NextStep.wait),
+        (stands(reviewed=ReviewState.broken), [], NextStep.wait),
+        (stands(reviewed=ReviewState.changes), [], NextStep.fix),
+        (stands(reviewed=ReviewState.changes), bounces(Phase.review, Phase.review, Phase.testing), NextStep.fix),
+        (stands(reviewed=ReviewState.changes), bounces(*[Phase.review] * MAX_SEND_BACKS[Phase.review]), NextStep.help),
+        (stands(reviewed=ReviewState.changes), bounces(Phase.review, last=HEAD), NextStep.help),
+        (stands(**REVIEWED), [], NextStep.test),
+        (stands(**REVIEWED, tested=VerificationState.passed), [], NextStep.ready),
+        (stands(**REVIEWED, tested=VerificationState.missing), [], NextStep.untested),
+        (stands(**REVIEWED, tested=VerificationState.failed), bounces(*[Phase.review] * 3), NextStep.fix),
+        (
+            stands(**REVIEWED, tested=VerificationState.failed),
+            bounces(*[Phase.testing] * MAX_SEND_BACKS[Phase.testing]),
+            NextStep.help,
+        ),
+        (stands(**REVIEWED, tested=VerificationState.unfixable), [], NextStep.help),
+        (stands(**REVIEWED, tested=VerificationState.unable), [], NextStep.untested),
+        (stands(reviewed=ReviewState.changes, tested=VerificationState.passed), [], NextStep.fix),
     ],
 )
-def test_what_is_next(now: Standing, before: list[Bounce], step: Step) -> None:
+def test_what_is_next(now: PullRequestState, before: list[SendBack], step: NextStep) -> None:
     assert next_step(now, HEAD, before)[0] is step
 
 
-@pytest.mark.parametrize(("tested", "phase"), [(Proof.failed, Phase.testing), (Proof.pending, Phase.testing)])
-def test_the_phase_it_is_about(tested: Proof, phase: Phase) -> None:
+@pytest.mark.parametrize(
+    ("tested", "phase"), [(VerificationState.failed, Phase.testing), (VerificationState.pending, Phase.testing)]
+)
+def test_the_phase_it_is_about(tested: VerificationState, phase: Phase) -> None:
     assert next_step(stands(**REVIEWED, tested=tested), HEAD, [])[1] is phase
-    assert next_step(stands(reviewed=Reviewed.changes, tested=tested), HEAD, [])[1] is Phase.review
+    assert next_step(stands(reviewed=ReviewState.changes, tested=tested), HEAD, [])[1] is Phase.review

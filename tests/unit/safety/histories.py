@@ -45,7 +45,7 @@ def build_log(second: int, lines: int = 25_000) -> str:
     return "\n".join(rows) + f"\nlinker: undefined reference to `cart_total'\nfailed after {second}.4s\n"
 
 
-def polled(done: int, total: int = 14, status: str = "in_progress") -> str:
+def poll_output(done: int, total: int = 14, status: str = "in_progress") -> str:
     return f'{{"status": "{status}", "conclusion": null, "jobs": {{"completed": {done}, "total": {total}}}}}'
 
 
@@ -224,10 +224,10 @@ NO_LOOPS: dict[str, History] = {
             for new in ("y", "z + 1", "w")
         )
     ),
-    "polling while jobs finish": each("get_check_run 17654321098", [polled(done) for done in (2, 5, 11, 14)]),
+    "polling while jobs finish": each("get_check_run 17654321098", [poll_output(done) for done in (2, 5, 11, 14)]),
     "polling while the state moves": each(
         "get_check_run 17654321098",
-        [polled(0, status="queued"), polled(0, status="in_progress"), polled(0, status="completed")],
+        [poll_output(0, status="queued"), poll_output(0, status="in_progress"), poll_output(0, status="completed")],
     ),
     "polling what says how long it takes": each(
         "deployment_status production", [f"rolling out, about {left} minutes remaining" for left in (12, 8, 3)]

@@ -8,17 +8,27 @@ from domain.slash import (
     SLASH,
     Approve,
     AskReview,
+    CommandRefusal,
     Deploy,
     Dismiss,
     Level,
     RefusalCode,
-    Refused,
     Rollback,
     SlashCommand,
     Verb,
 )
 from handlers.slash import read_line
-from safety.authorization import GATES, ROLES, Accepted, Authorship, Facts, Gate, Push, authorise, waived
+from safety.authorization import (
+    GATES,
+    ROLES,
+    AuthorizationFacts,
+    Authorship,
+    GateRule,
+    HeadApproval,
+    Push,
+    authorise,
+    is_waived,
+)
 
 LEAST = {
     "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI"],
@@ -35,108 +45,108 @@ LEAST = {
 ROWS = [(written, least) for least, rows in LEAST.items() for written in rows]
 
 
-def _asked(written: str) -> SlashCommand:
+def _parse_command(written: str) -> SlashCommand:
     return SLASH.validate_python(read_line(f"/forge {written}"))
 
 
-def _code(asked: SlashCommand, facts: Facts, gate: Gate | None = None) -> RefusalCode | None:
+def _code(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule | None = None) -> RefusalCode | None:
     refused = authorise(asked, facts) if gate is None else authorise(asked, facts, gate)
     return None if refused is None else refused.code
 
 
 def test_every_verb_has_a_row() -> None:
-    assert {_asked(written).verb for written, _ in ROWS} == set(Verb)
+    assert {_parse_command(written).verb for written, _ in ROWS} == set(Verb)
 
 
 @pytest.mark.parametrize(("written", "least"), ROWS)
 def test_the_least_role_may_and_the_one_below_may_not(written: str, least: str) -> None:
-    asked = _asked(written)
+    asked = _parse_command(written)
     for role in ROLES:
         expected = None if ROLES.index(role) >= ROLES.index(least) else RefusalCode.role
-        assert _code(asked, Facts(role)) is expected
-    below = authorise(asked, Facts("none"))
-    assert below == Refused(code=RefusalCode.role, verb=asked.verb, needed=least, held="none")
+        assert _code(asked, AuthorizationFacts(role)) is expected
+    below = authorise(asked, AuthorizationFacts("none"))
+    assert below == CommandRefusal(code=RefusalCode.role, verb=asked.verb, needed=least, held="none")
 
 
 @pytest.mark.parametrize(("written", "_least"), ROWS)
 @pytest.mark.parametrize("role", ["", "owner", "ADMIN", "release engineer"])
 def test_an_unknown_role_counts_as_none(written: str, _least: str, role: str) -> None:
-    assert _code(_asked(written), Facts(role)) is RefusalCode.role
+    assert _code(_parse_command(written), AuthorizationFacts(role)) is RefusalCode.role
 
 
 @pytest.mark.parametrize(("written", "_least"), ROWS)
 def test_neither_apps_nor_edits_command(written: str, _least: str) -> None:
-    assert _code(_asked(written), Facts("admin", is_app=True)) is RefusalCode.app
-    assert _code(_asked(written), Facts("admin", is_edited=True)) is RefusalCode.edited
+    assert _code(_parse_command(written), AuthorizationFacts("admin", is_app=True)) is RefusalCode.app
+    assert _code(_parse_command(written), AuthorizationFacts("admin", is_edited=True)) is RefusalCode.edited
 
 
 @pytest.mark.parametrize("written", ["review", "review full", "test"])
 def test_on_a_fork_without_an_ok_it_takes_write(written: str) -> None:
-    asked = _asked(written)
-    refused = authorise(asked, Facts("triage", needs_ok=True))
+    asked = _parse_command(written)
+    refused = authorise(asked, AuthorizationFacts("triage", needs_ok=True))
     assert refused is not None
     assert (refused.needed, refused.fork) == ("write", True)
-    assert _code(asked, Facts("write", needs_ok=True)) is None
-    assert _code(asked, Facts("triage", needs_ok=False)) is None
+    assert _code(asked, AuthorizationFacts("write", needs_ok=True)) is None
+    assert _code(asked, AuthorizationFacts("triage", needs_ok=False)) is None
 
 
 def test_a_fork_asks_no_more_of_what_runs_nothing() -> None:
-    assert _code(_asked("status"), Facts("read", needs_ok=True)) is None
-    assert _code(_asked("explain F-AEGTUI"), Facts("triage", needs_ok=True)) is None
+    assert _code(_parse_command("status"), AuthorizationFacts("read", needs_ok=True)) is None
+    assert _code(_parse_command("explain F-AEGTUI"), AuthorizationFacts("triage", needs_ok=True)) is None
 
 
 @pytest.mark.parametrize("written", ["dismiss F-AEGTUI x", "remember x", "forget M-4ZK9QX"])
 def test_the_author_does_not_teach(written: str) -> None:
-    assert _code(_asked(written), Facts("admin", is_author=True)) is RefusalCode.author
-    assert _code(_asked(written), Facts("write")) is None
+    assert _code(_parse_command(written), AuthorizationFacts("admin", is_author=True)) is RefusalCode.author
+    assert _code(_parse_command(written), AuthorizationFacts("write")) is None
 
 
 def test_the_author_does_not_dismiss_but_takes_back() -> None:
-    author = Facts("admin", is_author=True)
+    author = AuthorizationFacts("admin", is_author=True)
     assert _code(Dismiss(reason="x"), author) is RefusalCode.author
-    assert _code(_asked("undismiss F-AEGTUI"), author) is None
+    assert _code(_parse_command("undismiss F-AEGTUI"), author) is None
     assert _code(AskReview(), author) is None
 
 
 def test_where_nobody_else_could_the_author_does() -> None:
-    alone = Facts("admin", is_author=True, is_alone=True)
+    alone = AuthorizationFacts("admin", is_author=True, is_alone=True)
     assert _code(Dismiss(reason="x"), alone) is None
-    assert waived(Dismiss(reason="x"), alone)
-    assert not waived(AskReview(), alone)
-    assert not waived(Dismiss(reason="x"), Facts("admin", is_alone=True))
-    assert _code(Dismiss(reason="x"), Facts("triage", is_author=True, is_alone=True)) is RefusalCode.role
+    assert is_waived(Dismiss(reason="x"), alone)
+    assert not is_waived(AskReview(), alone)
+    assert not is_waived(Dismiss(reason="x"), AuthorizationFacts("admin", is_alone=True))
+    assert _code(Dismiss(reason="x"), AuthorizationFacts("triage", is_author=True, is_alone=True)) is RefusalCode.role
 
 
 @pytest.mark.parametrize(("name", "gate"), GATES.items())
-def test_gates(name: str, gate: Gate) -> None:
+def test_gates(name: str, gate: GateRule) -> None:
     """T-P1 and T-P2: below the gate's role nobody decides, and not the author where it says so."""
     below = ROLES[ROLES.index(gate.role) - 1]
-    assert _code(Approve(gate=name), Facts(gate.role), gate) is None
-    assert _code(Approve(gate=name), Facts(below), gate) is RefusalCode.role
-    author = Facts("admin", is_author=True)
+    assert _code(Approve(gate=name), AuthorizationFacts(gate.role), gate) is None
+    assert _code(Approve(gate=name), AuthorizationFacts(below), gate) is RefusalCode.role
+    author = AuthorizationFacts("admin", is_author=True)
     assert _code(Approve(gate=name), author, gate) is (RefusalCode.author if gate.not_author else None)
-    requester = Facts("admin", is_requester=True)
+    requester = AuthorizationFacts("admin", is_requester=True)
     assert _code(Approve(gate=name), requester, gate) is (RefusalCode.requester if gate.not_requester else None)
 
 
 def test_a_gate_nobody_described_takes_the_strictest() -> None:
-    assert _code(Approve(), Facts("write")) is RefusalCode.role
-    assert _code(Approve(), Facts("maintain", is_author=True)) is RefusalCode.author
-    assert _code(Approve(), Facts("maintain")) is None
+    assert _code(Approve(), AuthorizationFacts("write")) is RefusalCode.role
+    assert _code(Approve(), AuthorizationFacts("maintain", is_author=True)) is RefusalCode.author
+    assert _code(Approve(), AuthorizationFacts("maintain")) is None
 
 
 def test_production_takes_maintain_and_elsewhere_write_is_enough() -> None:
     for asked in (Deploy(environment="staging"), Rollback(environment="staging")):
-        assert _code(asked, Facts("write", is_production=False)) is None
-        assert _code(asked, Facts("write", is_production=True)) is RefusalCode.role
-    assert _code(Level(level=0), Facts("maintain")) is RefusalCode.role
+        assert _code(asked, AuthorizationFacts("write", is_production=False)) is None
+        assert _code(asked, AuthorizationFacts("write", is_production=True)) is RefusalCode.role
+    assert _code(Level(level=0), AuthorizationFacts("maintain")) is RefusalCode.role
 
 
 BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-def _pushed(*by: int) -> tuple[Push, ...]:
+def _build_pushes(*by: int) -> tuple[Push, ...]:
     """Heads a, b, … pushed by these accounts, one after the other."""
     return tuple(Push("abcdef"[index], who, NOON + timedelta(minutes=index)) for index, who in enumerate(by))
 
@@ -156,13 +166,13 @@ def _pushed(*by: int) -> tuple[Push, ...]:
     ],
 )
 def test_who_wrote_a_change(pushes: tuple[int, ...], accepted: tuple[tuple[str, int], ...], writers: set[int]) -> None:
-    wrote = Authorship(BOB, _pushed(*pushes), tuple(Accepted(*one) for one in accepted))
+    wrote = Authorship(BOB, _build_pushes(*pushes), tuple(HeadApproval(*one) for one in accepted))
     assert {account for account in (BOB, MIA, CAROL, DAVE) if wrote.includes(account)} == writers
 
 
 def test_a_push_of_the_same_second_counts() -> None:
     """GitHub tells no parts of a second, so what may have come after the accepted head did."""
-    wrote = Authorship(BOB, (Push("a", DAVE, NOON), Push("b", MIA, NOON)), (Accepted("a", CAROL),))
+    wrote = Authorship(BOB, (Push("a", DAVE, NOON), Push("b", MIA, NOON)), (HeadApproval("a", CAROL),))
     assert wrote.includes(MIA)
 
 
@@ -183,6 +193,6 @@ def test_a_push_of_the_same_second_counts() -> None:
 def test_who_is_left_where_all_who_may_wrote_it(
     pushes: tuple[int, ...], with_the_role: set[int], left: set[int]
 ) -> None:
-    wrote = Authorship(BOB, _pushed(*pushes))
+    wrote = Authorship(BOB, _build_pushes(*pushes))
     writers = [account for account in with_the_role if wrote.includes(account)]
     assert {who for who in writers if wrote.leaves_nobody_but(who, with_the_role - {who})} == left

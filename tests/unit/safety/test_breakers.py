@@ -11,16 +11,16 @@ from domain.config.configuration import ErrorRateBreaker, IterationBreaker, Time
 from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check
 from safety.breakers import (
-    Call,
+    CallResult,
     Circuit,
-    Move,
-    error_rate,
-    iteration,
-    settled,
-    stagnation,
-    strides,
-    time,
-    worked,
+    RunTransition,
+    check_error_rate,
+    check_iterations,
+    check_stagnation,
+    check_time,
+    mark_progress,
+    measure_work,
+    settle_call,
 )
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -32,7 +32,7 @@ WARNS = (CLOSED, True)
 TRIPPED = (OPEN, False)
 
 
-def said(check: Check) -> tuple[BreakerState, bool]:
+def get_state(check: Check) -> tuple[BreakerState, bool]:
     return check.state, check.warns
 
 
@@ -62,13 +62,13 @@ def said(check: Check) -> tuple[BreakerState, bool]:
     ],
 )
 def test_iteration(phase: Phase, calls: int, granted: int, expected: tuple[BreakerState, bool]) -> None:
-    check = iteration(calls, phase, CALLS, granted)
-    assert said(check) == expected
+    check = check_iterations(calls, phase, CALLS, granted)
+    assert get_state(check) == expected
     assert (check.reason.value, bool(check.suggestion)) == (calls, expected != AT_REST)
 
 
 def test_iteration_says_what_happened_and_what_to_do() -> None:
-    check = iteration(10, Phase.review, CALLS, 0)
+    check = check_iterations(10, Phase.review, CALLS, 0)
     assert (check.name, check.reason.code, check.reason.threshold) == ("iteration", "iteration.review", 10)
     assert check.reason.text == "The review phase has made 10 of the 10 model calls it may make."
     assert check.suggestion == (
@@ -85,10 +85,10 @@ def test_more_calls_never_untrip_and_none_trips_unwarned(
     calls: int, granted: int, phase: Phase, limit: int, warn: float
 ) -> None:
     limits = IterationBreaker.model_validate({phase.value: limit, "warn": warn})
-    check, after = (iteration(made, phase, limits, granted) for made in (calls, calls + 1))
+    check, after = (check_iterations(made, phase, limits, granted) for made in (calls, calls + 1))
     assert not check.should_break or after.should_break
     assert not after.should_break or check.should_break or check.warns
-    assert not iteration(calls, phase, limits, granted + calls + 1).should_break
+    assert not check_iterations(calls, phase, limits, granted + calls + 1).should_break
     assert (check.reason.value or 0) >= 0
 
 
@@ -109,37 +109,37 @@ def test_more_calls_never_untrip_and_none_trips_unwarned(
     ],
 )
 def test_stagnation(progress: str, limit: int, expected: tuple[BreakerState, bool]) -> None:
-    check = stagnation([sign == "+" for sign in progress], IterationBreaker(stagnation=limit))
-    assert said(check) == expected
+    check = check_stagnation([sign == "+" for sign in progress], IterationBreaker(stagnation=limit))
+    assert get_state(check) == expected
 
 
 def test_stagnation_says_what_happened() -> None:
-    check = stagnation([True, False, False, False], CALLS)
+    check = check_stagnation([True, False, False, False], CALLS)
     assert check.reason.text == "The last 3 model calls brought no progress; it stops at 3 in a row."
-    assert stagnation([False], CALLS).reason.text.startswith("The last model call brought no progress;")
+    assert check_stagnation([False], CALLS).reason.text.startswith("The last model call brought no progress;")
 
 
 @given(st.lists(st.booleans()))
 def test_idle_calls_never_untrip_and_progress_always_does(progress: list[bool]) -> None:
-    if stagnation(progress, CALLS).should_break:
-        assert stagnation([*progress, False], CALLS).should_break
-    assert said(stagnation([*progress, True], CALLS)) == AT_REST
+    if check_stagnation(progress, CALLS).should_break:
+        assert check_stagnation([*progress, False], CALLS).should_break
+    assert get_state(check_stagnation([*progress, True], CALLS)) == AT_REST
 
 
 def test_only_what_was_not_seen_before_is_progress() -> None:
-    assert strides("abcab") == [True, True, True, False, False]
-    assert strides("abaca") == [True, True, False, True, False]
-    assert strides("") == []
+    assert mark_progress("abcab") == [True, True, True, False, False]
+    assert mark_progress("abaca") == [True, True, False, True, False]
+    assert mark_progress("") == []
 
 
 @given(st.lists(st.sampled_from("abcd")))
 def test_who_repeats_itself_stagnates(seen: list[str]) -> None:
-    assert not any(strides([*seen, *seen])[len(seen) :])
-    assert strides([*seen, "new"])[-1]
+    assert not any(mark_progress([*seen, *seen])[len(seen) :])
+    assert mark_progress([*seen, "new"])[-1]
 
 
-def moves(*written: tuple[int, bool]) -> list[Move]:
-    return [Move(NOW + minute * MINUTE, running) for minute, running in written]
+def moves(*written: tuple[int, bool]) -> list[RunTransition]:
+    return [RunTransition(NOW + minute * MINUTE, running) for minute, running in written]
 
 
 @pytest.mark.parametrize(
@@ -157,18 +157,18 @@ def moves(*written: tuple[int, bool]) -> list[Move]:
     ],
 )
 def test_worked(history: list[tuple[int, bool]], at: int, minutes: int) -> None:
-    assert worked(moves(*history), NOW + at * MINUTE) == minutes * MINUTE
+    assert measure_work(moves(*history), NOW + at * MINUTE) == minutes * MINUTE
 
 
 def test_worked_in_a_phase() -> None:
     """However often it was entered, without what the run waited."""
     planning, testing = Phase.planning, Phase.testing
     written = [(0, True, planning), (10, True, testing), (15, False, testing), (500, True, testing), (502, True, None)]
-    history = [Move(NOW + minute * MINUTE, running, phase) for minute, running, phase in written]
-    history += [Move(NOW + 510 * MINUTE, True, testing)]
+    history = [RunTransition(NOW + minute * MINUTE, running, phase) for minute, running, phase in written]
+    history += [RunTransition(NOW + 510 * MINUTE, True, testing)]
     at = NOW + 511 * MINUTE
-    assert [worked(history, at, each) // MINUTE for each in (planning, testing, Phase.review)] == [10, 8, 0]
-    assert worked(history, at) == 26 * MINUTE
+    assert [measure_work(history, at, each) // MINUTE for each in (planning, testing, Phase.review)] == [10, 8, 0]
+    assert measure_work(history, at) == 26 * MINUTE
 
 
 MOVES = st.lists(st.tuples(st.integers(-100, 100), st.booleans()))
@@ -176,14 +176,14 @@ MOVES = st.lists(st.tuples(st.integers(-100, 100), st.booleans()))
 
 @given(MOVES, st.integers(-100, 100), st.integers(0, 100))
 def test_work_is_never_negative_and_never_shrinks(history: list[tuple[int, bool]], at: int, later: int) -> None:
-    before, after = (worked(moves(*history), NOW + minute * MINUTE) for minute in (at, at + later))
+    before, after = (measure_work(moves(*history), NOW + minute * MINUTE) for minute in (at, at + later))
     assert timedelta() <= before <= after
 
 
 @given(MOVES, st.integers(0, 100))
 def test_waiting_does_not_count(history: list[tuple[int, bool]], waited: int) -> None:
     stopped = moves(*history, (200, False))
-    assert worked(stopped, NOW + 200 * MINUTE) == worked(stopped, NOW + (200 + waited) * MINUTE)
+    assert measure_work(stopped, NOW + 200 * MINUTE) == measure_work(stopped, NOW + (200 + waited) * MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -211,13 +211,13 @@ def test_waiting_does_not_count(history: list[tuple[int, bool]], waited: int) ->
 def test_time(
     phase: Phase, of_phase: int, of_run: int, granted: int, expected: tuple[BreakerState, bool], code: str
 ) -> None:
-    check = time(of_phase * MINUTE, of_run * MINUTE, phase, TIMES, granted * MINUTE)
-    assert (said(check), check.reason.code, check.name) == (expected, code, "time")
+    check = check_time(of_phase * MINUTE, of_run * MINUTE, phase, TIMES, granted * MINUTE)
+    assert (get_state(check), check.reason.code, check.name) == (expected, code, "time")
     assert (check.reason.value or 0) >= 0
 
 
 def test_time_says_whose_it_was() -> None:
-    texts = [time(29.9 * MINUTE, total * MINUTE, Phase.review, TIMES).reason.text for total in (30, 120)]
+    texts = [check_time(29.9 * MINUTE, total * MINUTE, Phase.review, TIMES).reason.text for total in (30, 120)]
     assert texts == [
         "The review phase has worked 29 of its 30 minutes; waiting does not count.",
         "The run has worked 120 of its 120 minutes; waiting does not count.",
@@ -226,13 +226,13 @@ def test_time_says_whose_it_was() -> None:
 
 @given(st.integers(0, 200), st.integers(0, 300), st.integers(0, 100), st.sampled_from(Phase))
 def test_more_work_never_untrips(of_phase: int, of_run: int, more: int, phase: Phase) -> None:
-    before = time(of_phase * MINUTE, of_run * MINUTE, phase, TIMES)
-    after = time((of_phase + more) * MINUTE, (of_run + more) * MINUTE, phase, TIMES)
+    before = check_time(of_phase * MINUTE, of_run * MINUTE, phase, TIMES)
+    after = check_time((of_phase + more) * MINUTE, (of_run + more) * MINUTE, phase, TIMES)
     assert not before.should_break or after.should_break
 
 
-def ended(failed: int, of: int, minutes_ago: float = 1) -> list[Call]:
-    return [Call(NOW - minutes_ago * MINUTE, number < failed) for number in range(of)]
+def build_calls(failed: int, of: int, minutes_ago: float = 1) -> list[CallResult]:
+    return [CallResult(NOW - minutes_ago * MINUTE, number < failed) for number in range(of)]
 
 
 OPENED = Circuit(state=OPEN, since=NOW - 2 * MINUTE, until=NOW + 3 * MINUTE)
@@ -241,22 +241,24 @@ TRYING = Circuit(state=HALF_OPEN, since=NOW - MINUTE, until=NOW + 4 * MINUTE, tr
 LOST = Circuit(state=HALF_OPEN, since=NOW - 5 * MINUTE, until=NOW, trial="a")
 FRESH_TRIAL = (HALF_OPEN, "b", 5)
 
-RATE_CASES: dict[str, tuple[list[Call], Circuit, tuple[BreakerState, bool], tuple[BreakerState, str | None, int]]] = {
+RATE_CASES: dict[
+    str, tuple[list[CallResult], Circuit, tuple[BreakerState, bool], tuple[BreakerState, str | None, int]]
+] = {
     "no calls": ([], Circuit(), AT_REST, (CLOSED, None, 0)),
-    "none failed": (ended(0, 40), Circuit(), AT_REST, (CLOSED, None, 0)),
-    "a few failed": (ended(3, 40), Circuit(), AT_REST, (CLOSED, None, 0)),
-    "a tenth failed": (ended(4, 40), Circuit(), WARNS, (CLOSED, None, 0)),
-    "almost a quarter failed": (ended(9, 40), Circuit(), WARNS, (CLOSED, None, 0)),
-    "a quarter failed": (ended(10, 40), Circuit(), TRIPPED, (OPEN, None, 5)),
-    "too few to tell": (ended(19, 19), Circuit(), AT_REST, (CLOSED, None, 0)),
-    "just enough": (ended(20, 20), Circuit(), TRIPPED, (OPEN, None, 5)),
-    "long ago": (ended(20, 20, minutes_ago=5), Circuit(), AT_REST, (CLOSED, None, 0)),
-    "not yet": (ended(20, 20, minutes_ago=-1), Circuit(), AT_REST, (CLOSED, None, 0)),
-    "the newest thousand": (ended(300, 300, 4) + ended(0, 1000, 1), Circuit(), AT_REST, (CLOSED, None, 0)),
-    "before it closed": (ended(20, 20, 2), Circuit(since=NOW - MINUTE), AT_REST, (CLOSED, None, 0)),
-    "since it closed": (ended(20, 20, 1), Circuit(since=NOW - 2 * MINUTE), TRIPPED, (OPEN, None, 5)),
+    "none failed": (build_calls(0, 40), Circuit(), AT_REST, (CLOSED, None, 0)),
+    "a few failed": (build_calls(3, 40), Circuit(), AT_REST, (CLOSED, None, 0)),
+    "a tenth failed": (build_calls(4, 40), Circuit(), WARNS, (CLOSED, None, 0)),
+    "almost a quarter failed": (build_calls(9, 40), Circuit(), WARNS, (CLOSED, None, 0)),
+    "a quarter failed": (build_calls(10, 40), Circuit(), TRIPPED, (OPEN, None, 5)),
+    "too few to tell": (build_calls(19, 19), Circuit(), AT_REST, (CLOSED, None, 0)),
+    "just enough": (build_calls(20, 20), Circuit(), TRIPPED, (OPEN, None, 5)),
+    "long ago": (build_calls(20, 20, minutes_ago=5), Circuit(), AT_REST, (CLOSED, None, 0)),
+    "not yet": (build_calls(20, 20, minutes_ago=-1), Circuit(), AT_REST, (CLOSED, None, 0)),
+    "the newest thousand": (build_calls(300, 300, 4) + build_calls(0, 1000, 1), Circuit(), AT_REST, (CLOSED, None, 0)),
+    "before it closed": (build_calls(20, 20, 2), Circuit(since=NOW - MINUTE), AT_REST, (CLOSED, None, 0)),
+    "since it closed": (build_calls(20, 20, 1), Circuit(since=NOW - 2 * MINUTE), TRIPPED, (OPEN, None, 5)),
     "the pause is not over": ([], OPENED, TRIPPED, (OPEN, None, 3)),
-    "the pause is over": (ended(20, 20), DUE, (HALF_OPEN, False), FRESH_TRIAL),
+    "the pause is over": (build_calls(20, 20), DUE, (HALF_OPEN, False), FRESH_TRIAL),
     "somebody else tries": ([], TRYING, TRIPPED, (HALF_OPEN, "a", 4)),
     "the same call asks again": ([], TRYING.model_copy(update={"trial": "b"}), (HALF_OPEN, False), (HALF_OPEN, "b", 4)),
     "the trial was lost": ([], LOST, (HALF_OPEN, False), FRESH_TRIAL),
@@ -266,8 +268,8 @@ RATE_CASES: dict[str, tuple[list[Call], Circuit, tuple[BreakerState, bool], tupl
 @pytest.mark.parametrize("case", RATE_CASES)
 def test_error_rate(case: str) -> None:
     calls, circuit, expected, becomes = RATE_CASES[case]
-    check, after = error_rate(calls, circuit, RATES, NOW, "b")
-    assert said(check) == expected
+    check, after = check_error_rate(calls, circuit, RATES, NOW, "b")
+    assert get_state(check) == expected
     assert (after.state, after.trial, 0 if after.until is None else (after.until - NOW) / MINUTE) == becomes
 
 
@@ -285,7 +287,7 @@ def test_error_rate(case: str) -> None:
     ],
 )
 def test_settled(circuit: Circuit, trial: str, succeeded: bool, state: BreakerState) -> None:
-    after = settled(circuit, trial, succeeded, RATES, NOW)
+    after = settle_call(circuit, trial, succeeded, RATES, NOW)
     assert after.state is state
     assert (after == circuit) is (state is circuit.state)
     if after != circuit:
@@ -293,19 +295,19 @@ def test_settled(circuit: Circuit, trial: str, succeeded: bool, state: BreakerSt
 
 
 def test_what_failed_before_the_trial_does_not_count_after_it() -> None:
-    calls = ended(40, 40)
-    closed = settled(TRYING, "a", True, RATES, NOW)
-    assert said(error_rate(calls, closed, RATES, NOW + MINUTE, "b")[0]) == AT_REST
-    set_back = settled(TRYING, "a", True, RATES, NOW - 3 * MINUTE)
+    calls = build_calls(40, 40)
+    closed = settle_call(TRYING, "a", True, RATES, NOW)
+    assert get_state(check_error_rate(calls, closed, RATES, NOW + MINUTE, "b")[0]) == AT_REST
+    set_back = settle_call(TRYING, "a", True, RATES, NOW - 3 * MINUTE)
     assert set_back.since == TRYING.since
 
 
 def test_error_rate_says_what_happened() -> None:
-    check, circuit = error_rate(ended(10, 40), Circuit(), RATES, NOW, "a")
+    check, circuit = check_error_rate(build_calls(10, 40), Circuit(), RATES, NOW, "a")
     assert check.reason.text == (
         "10 of the last 40 model calls failed (25.0%); it stops at 25.0% of at least 20 calls within 5 min."
     )
-    waits, _ = error_rate([], circuit, RATES, NOW + 2 * MINUTE, "b")
+    waits, _ = check_error_rate([], circuit, RATES, NOW + 2 * MINUTE, "b")
     assert waits.reason.text == "No model is called: at 12:00 UTC many model calls had failed."
     assert waits.suggestion == "Wait until 12:05 UTC: then the next call may try."
     assert (waits.reason.value, waits.reason.threshold) == (2, 5)
@@ -319,15 +321,15 @@ def test_a_clock_that_is_set_back_delays_the_trial_and_never_for_long(back: int,
     circuit = Circuit(state=OPEN, since=NOW, until=NOW + 5 * MINUTE)
     asked = NOW - back * MINUTE
     for minute in range(waits):
-        check, circuit = error_rate([], circuit, RATES, asked + minute * MINUTE, "a")
+        check, circuit = check_error_rate([], circuit, RATES, asked + minute * MINUTE, "a")
         assert check.should_break
-    assert said(error_rate([], circuit, RATES, asked + waits * MINUTE, "a")[0]) == (HALF_OPEN, False)
+    assert get_state(check_error_rate([], circuit, RATES, asked + waits * MINUTE, "a")[0]) == (HALF_OPEN, False)
 
 
 def test_a_clock_that_is_set_back_does_not_blind_it() -> None:
     closed = Circuit(since=NOW + 60 * MINUTE)
-    _, anchored = error_rate([], closed, RATES, NOW - 2 * MINUTE, "a")
-    assert said(error_rate(ended(20, 20), anchored, RATES, NOW, "a")[0]) == TRIPPED
+    _, anchored = check_error_rate([], closed, RATES, NOW - 2 * MINUTE, "a")
+    assert get_state(check_error_rate(build_calls(20, 20), anchored, RATES, NOW, "a")[0]) == TRIPPED
 
 
 @pytest.mark.parametrize(
@@ -365,14 +367,14 @@ def test_half_open_lets_exactly_one_through_and_only_after_the_pause(steps: list
         elif what == "set back":
             now -= timedelta(seconds=number)
         elif what == "ask" and circuit.state is not CLOSED:
-            check, circuit = error_rate([], circuit, RATES, now, name)
+            check, circuit = check_error_rate([], circuit, RATES, now, name)
             if not check.should_break:
                 assert check.state is HALF_OPEN
                 assert name == trying or passed >= 5 * MINUTE, "too early, or beside another trial"
                 passed = passed if name == trying and circuit == before else timedelta()
                 trying = name
         elif what in {"succeed", "fail"}:
-            circuit = settled(circuit, name, what == "succeed", RATES, now)
+            circuit = settle_call(circuit, name, what == "succeed", RATES, now)
             assert circuit.state is not CLOSED or before.state is CLOSED or name == trying
             if circuit != before:
                 trying, passed = None, timedelta()
@@ -387,10 +389,12 @@ def test_half_open_lets_exactly_one_through_and_only_after_the_pause(steps: list
 def test_a_share_is_a_share_whatever_the_clocks_say(
     written: list[tuple[int, bool]], at: int, since: int | None
 ) -> None:
-    calls = [Call(NOW + timedelta(seconds=second), failed) for second, failed in written]
+    calls = [CallResult(NOW + timedelta(seconds=second), failed) for second, failed in written]
     circuit = Circuit(since=None if since is None else NOW + timedelta(seconds=since))
-    check, after = error_rate(calls, circuit, RATES, NOW + timedelta(seconds=at), "a")
+    check, after = check_error_rate(calls, circuit, RATES, NOW + timedelta(seconds=at), "a")
     assert 0 <= (check.reason.value or 0) <= 1
     assert (after.state is OPEN) == check.should_break
-    worse, _ = error_rate([Call(each.at, True) for each in calls], circuit, RATES, NOW + timedelta(seconds=at), "a")
+    worse, _ = check_error_rate(
+        [CallResult(each.at, True) for each in calls], circuit, RATES, NOW + timedelta(seconds=at), "a"
+    )
     assert not check.should_break or worse.should_break

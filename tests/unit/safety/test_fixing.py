@@ -3,7 +3,7 @@
 import pytest
 
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
-from safety.autofix import MOST_FILES, MOST_FINDINGS, chosen, corrected, is_simple
+from safety.autofix import MOST_FILES, MOST_FINDINGS, apply_fixes, is_simple, select_fixable
 
 
 def finding(
@@ -57,49 +57,49 @@ def test_simple(rule: str) -> None:
 )
 def test_not_simple(other: Finding) -> None:
     assert not is_simple(other)
-    assert chosen([other]) == []
+    assert select_fixable([other]) == []
 
 
 def test_the_lines_of_a_fix_are_replaced() -> None:
     content = b"import os\nimport re, sys\n\nprint(os)\n"
-    files, done = corrected({"app.py": content}, [finding(start=2, replacement="import sys")])
+    files, done = apply_fixes({"app.py": content}, [finding(start=2, replacement="import sys")])
     assert files == {"app.py": b"import os\nimport sys\n\nprint(os)\n"}
     assert [each.id for each in done] == ["F-2"]
 
 
 def test_several_fixes_do_not_move_one_another() -> None:
     content = b"import a\nimport b\nimport c\nx = f'y'\n"
-    found = chosen([finding("ruff/F541", 4, replacement="x = 'y'"), finding(start=1), finding(start=3)])
-    files, done = corrected({"app.py": content}, found)
+    found = select_fixable([finding("ruff/F541", 4, replacement="x = 'y'"), finding(start=1), finding(start=3)])
+    files, done = apply_fixes({"app.py": content}, found)
     assert files == {"app.py": b"import b\nx = 'y'\n"}
     assert [each.id for each in done] == ["F-1", "F-3", "F-4"]
 
 
 def test_windows_line_breaks_stay() -> None:
-    files, _ = corrected({"app.py": b"import os, re\r\nos\r\n"}, [finding(start=1, replacement="import os")])
+    files, _ = apply_fixes({"app.py": b"import os, re\r\nos\r\n"}, [finding(start=1, replacement="import os")])
     assert files == {"app.py": b"import os\r\nos\r\n"}
 
 
 def test_of_overlapping_fixes_the_first_is_taken() -> None:
-    found = chosen([finding("ruff/I001", 1, 3, "import b\nimport c"), finding(start=2)])
+    found = select_fixable([finding("ruff/I001", 1, 3, "import b\nimport c"), finding(start=2)])
     assert [each.rule for each in found] == ["ruff/I001"]
 
 
 def test_a_block_is_never_emptied() -> None:
     content = b"if True:\n    import a\n    import b\n"
-    files, done = corrected({"app.py": content}, chosen([finding(start=2), finding(start=3)]))
+    files, done = apply_fixes({"app.py": content}, select_fixable([finding(start=2), finding(start=3)]))
     assert files == {"app.py": b"if True:\n    import a\n"}
     assert [each.id for each in done] == ["F-3"]
 
 
 @pytest.mark.parametrize("content", [b"caf\xe9 = 1\n", b""])
 def test_what_cannot_be_read_or_is_shorter_stays(content: bytes) -> None:
-    assert corrected({"app.py": content}, [finding(start=2)]) == ({}, [])
-    assert corrected({}, [finding(start=2)]) == ({}, [])
+    assert apply_fixes({"app.py": content}, [finding(start=2)]) == ({}, [])
+    assert apply_fixes({}, [finding(start=2)]) == ({}, [])
 
 
 def test_it_is_bounded() -> None:
     many = [finding(start=line) for line in range(1, 200)]
-    assert len(chosen(many)) == MOST_FINDINGS
+    assert len(select_fixable(many)) == MOST_FINDINGS
     wide = [finding(path=f"{number}.py") for number in range(100)]
-    assert len({each.path for each in chosen(wide)}) == MOST_FILES
+    assert len({each.path for each in select_fixable(wide)}) == MOST_FILES

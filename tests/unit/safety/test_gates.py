@@ -10,7 +10,7 @@ from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
 from domain.runs.run import Phase, RepositoryRef
-from safety.gates import answered, held, needed, own, request
+from safety.gates import apply_answers, apply_blocking_gates, build_request, list_custom, list_requests
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
@@ -59,12 +59,14 @@ def review(*findings: Finding, level: RiskLevel = RiskLevel.low, missing: str | 
         conclusion=Conclusion.success,
         seconds=0,
     )
-    return answered(drawn, [])
+    return apply_answers(drawn, [])
 
 
-def asked(drawn: Review, *paths: str, configuration: Configuration = USUAL, gates: tuple[Gate, ...] = ()) -> list[str]:
+def gate_names(
+    drawn: Review, *paths: str, configuration: Configuration = USUAL, gates: tuple[Gate, ...] = ()
+) -> list[str]:
     context = {"review.lines_changed": 10}
-    return [each.name for each in needed(drawn, ("shop.py", *paths), configuration, context, gates)]
+    return [each.name for each in list_requests(drawn, ("shop.py", *paths), configuration, context, gates)]
 
 
 def gate(wanted: GateRequest, state: GateState, words: str = "") -> Gate:
@@ -83,7 +85,7 @@ def gate(wanted: GateRequest, state: GateState, words: str = "") -> Gate:
 
 
 def only(drawn: Review, *paths: str, gates: tuple[Gate, ...] = ()) -> GateRequest:
-    [wanted] = needed(drawn, ("shop.py", *paths), USUAL, {}, gates)
+    [wanted] = list_requests(drawn, ("shop.py", *paths), USUAL, {}, gates)
     return wanted
 
 
@@ -114,13 +116,13 @@ def only(drawn: Review, *paths: str, gates: tuple[Gate, ...] = ()) -> GateReques
     ],
 )
 def test_what_is_asked(drawn: Review, paths: tuple[str, ...], names: list[str]) -> None:
-    assert asked(drawn, *paths) == names
+    assert gate_names(drawn, *paths) == names
 
 
 def test_paths_of_the_repository_are_protected_too() -> None:
     configuration = Configuration(paths=ProjectPaths(protected=("db/**",)))
-    assert asked(review(), "db/schema.sql", configuration=configuration) == ["protected_paths"]
-    assert asked(review(), "db.py", configuration=configuration) == []
+    assert gate_names(review(), "db/schema.sql", configuration=configuration) == ["protected_paths"]
+    assert gate_names(review(), "db.py", configuration=configuration) == []
 
 
 @pytest.mark.parametrize(("lines", "names"), [(9, ["large"]), (10, [])])
@@ -129,8 +131,8 @@ def test_gate_of_the_repository(lines: int, names: list[str]) -> None:
         phase="review", when=f"review.lines_changed > {lines}", prompt="Large.", role="admin", timeout="4h"
     )
     configuration = Configuration(gates={"large": own})
-    assert asked(review(), configuration=configuration) == names
-    for wanted in needed(review(), (), configuration, {"review.lines_changed": 10}):
+    assert gate_names(review(), configuration=configuration) == names
+    for wanted in list_requests(review(), (), configuration, {"review.lines_changed": 10}):
         assert (wanted.role, wanted.timeout, wanted.prompt) == ("admin", timedelta(hours=4), "Large.")
 
 
@@ -147,15 +149,15 @@ def test_what_was_asked_once_is_not_taken_back(state: GateState, about: str, is_
     """An answer counts also where the condition of the gate holds no more, such as that of tests that are flaky."""
     configured = Configured(phase="testing", when="testing.failed > 0", prompt="Go on all the same?")
     configuration = Configuration(gates={"flaky": configured})
-    [wanted] = own(Phase.testing, configuration, {"testing.failed": 1}, about)
+    [wanted] = list_custom(Phase.testing, configuration, {"testing.failed": 1}, about)
     known = [gate(wanted, state)]
-    found = own(Phase.testing, configuration, {"testing.failed": 0}, "head", known=known)
+    found = list_custom(Phase.testing, configuration, {"testing.failed": 0}, "head", known=known)
     assert [each.name for each in found] == ["flaky"] * is_asked
 
 
 def test_gate_of_another_phase_is_not_asked() -> None:
     own = Configured(phase="deployment", when="true", prompt="Deploy?")
-    assert asked(review(), configuration=Configuration(gates={"any_deploy": own})) == []
+    assert gate_names(review(), configuration=Configuration(gates={"any_deploy": own})) == []
 
 
 @pytest.mark.parametrize(("level", "role"), [(RiskLevel.high, "write"), (RiskLevel.critical, "maintain")])
@@ -165,24 +167,24 @@ def test_critical_risk_asks_a_maintainer(level: RiskLevel, role: str) -> None:
 
 def test_configured_role_can_only_be_higher() -> None:
     configuration = Configuration(gates={"human_review": Configured(role="admin", timeout="2h")})
-    wanted = request("human_review", Phase.review, "s", "?", (), configuration)
+    wanted = build_request("human_review", Phase.review, "s", "?", (), configuration)
     assert (wanted.role, wanted.seconds) == ("admin", 7200)
 
 
 def test_accepted_risk_does_not_block_and_other_findings_still_do() -> None:
     drawn = review(KEY)
     approved = gate(only(drawn), GateState.approved, "rotate it")
-    accepted = answered(drawn, [approved])
+    accepted = apply_answers(drawn, [approved])
     assert accepted.conclusion is Conclusion.success
     assert "rotate it" in accepted.reasons[0].text
-    assert answered(review(KEY, BUG), [approved]).conclusion is Conclusion.failure
+    assert apply_answers(review(KEY, BUG), [approved]).conclusion is Conclusion.failure
 
 
 def test_answer_holds_for_these_findings_only() -> None:
     approved = gate(only(review(KEY)), GateState.approved)
     both = review(KEY, DEPENDENCY)
-    assert answered(both, [approved]).conclusion is Conclusion.failure
-    assert asked(both, gates=(approved,)) == ["security_findings"]
+    assert apply_answers(both, [approved]).conclusion is Conclusion.failure
+    assert gate_names(both, gates=(approved,)) == ["security_findings"]
     assert only(both).subject != approved.request.subject
 
 
@@ -190,16 +192,16 @@ def test_approved_human_review_approves() -> None:
     drawn = review(level=RiskLevel.high)
     assert drawn.conclusion is Conclusion.action_required
     approved = gate(only(drawn), GateState.approved)
-    assert answered(drawn, [approved]).conclusion is Conclusion.success
-    assert answered(review(missing="no key"), [approved]).conclusion is Conclusion.action_required
+    assert apply_answers(drawn, [approved]).conclusion is Conclusion.success
+    assert apply_answers(review(missing="no key"), [approved]).conclusion is Conclusion.action_required
 
 
 @pytest.mark.parametrize("state", [GateState.waiting, GateState.rejected, GateState.expired, GateState.void])
 def test_nothing_but_an_approval_approves(state: GateState) -> None:
     drawn = review(level=RiskLevel.high)
     there = gate(only(drawn), state)
-    assert answered(drawn, [there]).conclusion is not Conclusion.success
-    assert held(answered(drawn, [there]), [there]).conclusion is not Conclusion.success
+    assert apply_answers(drawn, [there]).conclusion is not Conclusion.success
+    assert apply_blocking_gates(apply_answers(drawn, [there]), [there]).conclusion is not Conclusion.success
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,7 @@ def test_nothing_but_an_approval_approves(state: GateState) -> None:
 )
 def test_verdict_while_and_after(state: GateState, conclusion: Conclusion, code: str) -> None:
     drawn = review()
-    stopped = held(drawn, [gate(only(drawn, "CODEOWNERS"), state)])
+    stopped = apply_blocking_gates(drawn, [gate(only(drawn, "CODEOWNERS"), state)])
     assert stopped.conclusion is conclusion
     assert stopped.reasons[0].code == code
-    assert held(review(BUG), [gate(only(drawn, "CODEOWNERS"), state)]).conclusion is Conclusion.failure
+    assert apply_blocking_gates(review(BUG), [gate(only(drawn, "CODEOWNERS"), state)]).conclusion is Conclusion.failure

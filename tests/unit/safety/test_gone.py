@@ -2,13 +2,13 @@
 
 import pytest
 
-from domain.review.changes import NotLookedAt
+from domain.review.changes import SkippedFile
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel, ToolRun
 from safety.resolved_findings import is_gone
 
 
-def found(rule: str = "ruff/F821", mark: str = "1", trail: str = "t", layer: Layer = Layer.static) -> Finding:
+def build_finding(rule: str = "ruff/F821", mark: str = "1", trail: str = "t", layer: Layer = Layer.static) -> Finding:
     return Finding(
         id=f"F-{mark}",
         rule=rule,
@@ -46,54 +46,56 @@ def review(*findings: Finding, tool: ToolRun | None = None, cut: int = 0, **more
     return Review.model_validate(values)
 
 
-def gone(finding: Finding, at: Review, *carried: str, outdated: bool = False, called_gone: bool = False) -> bool:
+def is_finding_gone(
+    finding: Finding, at: Review, *carried: str, outdated: bool = False, called_gone: bool = False
+) -> bool:
     return is_gone(finding, at, {finding.fingerprint, *carried}, is_outdated=outdated, called_gone=called_gone)
 
 
 def test_the_tool_ran_again_and_does_not_report_it() -> None:
-    assert gone(found(), review())
+    assert is_finding_gone(build_finding(), review())
 
 
 @pytest.mark.parametrize(
     "at",
     [
-        review(found()),
+        review(build_finding()),
         review(tool=ToolRun(tool="ruff", seconds=0, files=1, problem="It was stopped.")),
         review(cut=1),
-        review(not_looked_at=(NotLookedAt(path="a.py", reason="binary"),)),
-        review(found("ruff/invalid-syntax", "2", "s")),
+        review(not_looked_at=(SkippedFile(path="a.py", reason="binary"),)),
+        review(build_finding("ruff/invalid-syntax", "2", "s")),
     ],
     ids=["it is there", "the tool failed", "there were too many", "its file was not looked at", "nor parsed"],
 )
 def test_it_may_still_be_there(at: Review) -> None:
-    assert not gone(found(), at)
+    assert not is_finding_gone(build_finding(), at)
 
 
 def test_a_file_that_only_the_model_did_not_read() -> None:
-    entry = NotLookedAt.model_validate({"path": "a.py", "reason": "too large", "by_model": True})
-    assert gone(found(), review(not_looked_at=(entry,)))
-    assert not NotLookedAt.model_validate({"path": "a.py", "reason": "not read by the model: too large"}).by_model
+    entry = SkippedFile.model_validate({"path": "a.py", "reason": "too large", "by_model": True})
+    assert is_finding_gone(build_finding(), review(not_looked_at=(entry,)))
+    assert not SkippedFile.model_validate({"path": "a.py", "reason": "not read by the model: too large"}).by_model
 
 
 def test_a_file_that_is_not_changed_any_more() -> None:
-    assert gone(found(), review(changed=("b.py",)))
+    assert is_finding_gone(build_finding(), review(changed=("b.py",)))
 
 
 def test_one_that_moved_is_gone_once_it_has_a_comment_of_its_own() -> None:
-    moved = found(mark="2")
-    assert not gone(found(), review(moved))
-    assert gone(found(), review(moved), "2")
+    moved = build_finding(mark="2")
+    assert not is_finding_gone(build_finding(), review(moved))
+    assert is_finding_gone(build_finding(), review(moved), "2")
 
 
 def test_a_linter_that_is_configured_no_more_proves_nothing() -> None:
-    assert not gone(found("eslint/x"), review())
+    assert not is_finding_gone(build_finding("eslint/x"), review())
 
 
 def test_a_credential_is_never_gone() -> None:
-    assert not gone(found("secret/aws-secret-key", layer=Layer.security), review())
+    assert not is_finding_gone(build_finding("secret/aws-secret-key", layer=Layer.security), review())
 
 
 @pytest.mark.parametrize(("outdated", "called_gone"), [(True, False), (False, True), (True, True)])
 def test_of_a_model_its_line_changed_and_a_second_look_agrees(outdated: bool, called_gone: bool) -> None:
-    said = found("correctness/logic", layer=Layer.model)
-    assert gone(said, review(), outdated=outdated, called_gone=called_gone) is (outdated and called_gone)
+    said = build_finding("correctness/logic", layer=Layer.model)
+    assert is_finding_gone(said, review(), outdated=outdated, called_gone=called_gone) is (outdated and called_gone)

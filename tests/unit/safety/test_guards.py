@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from domain.config.configuration import Guards
 from safety.guards import Guard, GuardLimits, TaskKind, check, limits_of
-from safety.loop_detection import Iteration, step
+from safety.loop_detection import Iteration, to_step
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -21,8 +21,8 @@ def turns(count: int, *, error: str = "") -> list[Iteration]:
     return [Iteration(action=f"read_file {number}.py", output=f"file {number}", error=error) for number in range(count)]
 
 
-def stopped(history: list[Iteration], minutes: float = 1, limits: GuardLimits = LIMITS) -> str | None:
-    verdict = check([step(each) for each in history], limits, START + minutes * MINUTE, START)
+def find_guard(history: list[Iteration], minutes: float = 1, limits: GuardLimits = LIMITS) -> str | None:
+    verdict = check([to_step(each) for each in history], limits, START + minutes * MINUTE, START)
     return None if verdict is None else verdict.name
 
 
@@ -53,7 +53,7 @@ FAILING = turns(3, error="ToolError")
     ],
 )
 def test_guards(history: list[Iteration], minutes: float, expected: str | None) -> None:
-    assert stopped(history, minutes) == expected
+    assert find_guard(history, minutes) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,14 @@ def test_guards(history: list[Iteration], minutes: float, expected: str | None) 
     ],
 )
 def test_the_first_one_wins(history: list[Iteration], minutes: float, expected: Guard) -> None:
-    assert stopped(history, minutes) == expected
+    assert find_guard(history, minutes) == expected
 
 
 def test_it_says_what_happened_against_which_limit_and_what_to_do() -> None:
     cases = [(turns(10), 1), (turns(1), 15.5), (CIRCLING, 1), (FAILING, 1), ([*turns(1), *turns(2)] * 3, 1)]
     verdicts = [
-        check([step(each) for each in history], LIMITS, START + minutes * MINUTE, START) for history, minutes in cases
+        check([to_step(each) for each in history], LIMITS, START + minutes * MINUTE, START)
+        for history, minutes in cases
     ]
     assert [verdict.reason.text for verdict in verdicts if verdict] == [
         "The task took all of its 10 iterations and is not done.",
@@ -150,9 +151,9 @@ def test_nothing_goes_beyond_the_hard_limits(beyond: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(("asked", "granted"), [(5, 5), (50, 50), (500, 50), (0, 1), (-3, 1)])
 def test_a_person_grants_another_stretch(asked: int, granted: int) -> None:
-    stretch = LIMITS.stretch(asked)
+    stretch = LIMITS.extend(asked)
     assert (stretch.max_iterations, stretch.max_runtime) == (granted, LIMITS.max_runtime)
-    assert stopped([], limits=stretch) is None
+    assert find_guard([], limits=stretch) is None
 
 
 ERRORS = st.sampled_from(["", "", "ToolError", "Timeout"])
@@ -161,7 +162,7 @@ HISTORIES = st.lists(st.builds(Iteration, action=st.text("abc", min_size=1), out
 
 @given(HISTORIES, st.integers(0, 60), st.integers(0, 30), st.integers(0, 20))
 def test_iterations_and_time_never_untrip(history: list[Iteration], minutes: int, later: int, further: int) -> None:
-    before, after = stopped(history, minutes), stopped([*history, *turns(further)], minutes + later)
+    before, after = find_guard(history, minutes), find_guard([*history, *turns(further)], minutes + later)
     if before in {Guard.max_iterations, Guard.max_runtime}:
         assert after in {Guard.max_iterations, Guard.max_runtime}
     if before is None and after is None:
@@ -172,6 +173,6 @@ def test_iterations_and_time_never_untrip(history: list[Iteration], minutes: int
 @given(HISTORIES)
 def test_errors_count_from_the_last_one_back(history: list[Iteration]) -> None:
     few = [*history[:4], *turns(1), *turns(2, error="Refused")]
-    assert stopped(few) is None
-    assert stopped([*few, *turns(1, error="Refused")]) == Guard.consecutive_errors
-    assert stopped([*few, *turns(1), *turns(1, error="Refused")]) is None
+    assert find_guard(few) is None
+    assert find_guard([*few, *turns(1, error="Refused")]) == Guard.consecutive_errors
+    assert find_guard([*few, *turns(1), *turns(1, error="Refused")]) is None

@@ -6,13 +6,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.review.anchors import Spot
+from domain.review.anchors import Anchor
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Review
-from domain.review.suppression import Held, Past, TakenUp, Why
+from domain.review.suppression import PriorDismissal, SuppressedFinding, SuppressionReason, UptakeRecord
 from safety.gates import is_grave
 from safety.review_update import with_dismissals
-from safety.suppression import History, held, may_be_held, releasing, unseconded, weighed
+from safety.suppression import (
+    DismissalHistory,
+    find_suppression,
+    find_unseconded,
+    list_to_release,
+    may_be_suppressed,
+    rate_confidence,
+)
 from tests.unit.safety.test_history import review
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -53,8 +60,8 @@ def past(
     place: str = "",
     by: int = 1,
     role: str = "write",
-) -> Past:
-    return Past(
+) -> PriorDismissal:
+    return PriorDismissal(
         id=f"d{index}",
         number=number,
         name=f"F-{index}",
@@ -71,16 +78,16 @@ def past(
     )
 
 
-def here(count: int, number: int = 1) -> list[Past]:
+def here(count: int, number: int = 1) -> list[PriorDismissal]:
     return [past(index, number=number) for index in range(count)]
 
 
-def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[Past]:
+def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[PriorDismissal]:
     return [past(100 + index, "src/a.py", numbers[index % len(numbers)]) for index in range(count)]
 
 
-def kept(count: int, path: str = "docs/b.py") -> list[TakenUp]:
-    return [TakenUp("ruff/E501", path)] * count
+def build_uptake(count: int, path: str = "docs/b.py") -> list[UptakeRecord]:
+    return [UptakeRecord("ruff/E501", path)] * count
 
 
 @pytest.mark.parametrize(
@@ -103,20 +110,20 @@ def kept(count: int, path: str = "docs/b.py") -> list[TakenUp]:
         (0.4, elsewhere(1), [], 0.4, False),
         (0.95, [*here(3, 1), *elsewhere(1, [2])], [], 0.25, True),
         (0.95, [*here(3, 1), *elsewhere(1, [1])], [], 0.35, False),
-        (0.95, here(4), kept(1), 0.25, True),
-        (0.95, here(4), kept(2), 0.35, False),
-        (0.95, here(4), kept(20), 0.95, False),  # never surer than stated
-        (0.95, here(4), kept(20, "src/b.py"), 0.15, True),  # what is liked elsewhere may be unwanted here
+        (0.95, here(4), build_uptake(1), 0.25, True),
+        (0.95, here(4), build_uptake(2), 0.35, False),
+        (0.95, here(4), build_uptake(20), 0.95, False),  # never surer than stated
+        (0.95, here(4), build_uptake(20, "src/b.py"), 0.15, True),  # what is liked elsewhere may be unwanted here
         (0.95, [past(index, rule="ruff/F401") for index in range(9)], [], 0.95, False),
         (0.95, [past(index, "docs/deep/a.py") for index in range(9)], [], 0.95, False),  # another folder
     ],
 )
 def test_arithmetic(
-    stated: float, dismissed: list[Past], taken_up: list[TakenUp], effective: float, is_held: bool
+    stated: float, dismissed: list[PriorDismissal], taken_up: list[UptakeRecord], effective: float, is_held: bool
 ) -> None:
-    history = History(dismissed, taken_up)
-    assert weighed(finding(confidence=stated), history).effective == effective
-    assert (held(finding(confidence=stated), history) is not None) is is_held
+    history = DismissalHistory(dismissed, taken_up)
+    assert rate_confidence(finding(confidence=stated), history).effective == effective
+    assert (find_suppression(finding(confidence=stated), history) is not None) is is_held
 
 
 @pytest.mark.parametrize(
@@ -134,8 +141,8 @@ def test_arithmetic(
 def test_what_is_never_held_back(about: dict[str, object], may: bool) -> None:
     found = finding().model_copy(update={**about, "place": "p"})
     dismissed = [past(index, rule=found.rule, place="p", by=index) for index in range(20)]
-    assert may_be_held(found) is may
-    assert (held(found, History(dismissed)) is not None) is may
+    assert may_be_suppressed(found) is may
+    assert (find_suppression(found, DismissalHistory(dismissed)) is not None) is may
     assert not (is_grave(found) and may)
 
 
@@ -144,14 +151,14 @@ def model(rule: str = "model/logic-error", place: str = "p", confidence: float =
 
 
 def test_other_words_at_the_same_place_are_the_same() -> None:
-    history = History([past(1, "elsewhere/a.py", rule="model/race", place="p")])
-    found = held(model(), history)
+    history = DismissalHistory([past(1, "elsewhere/a.py", rule="model/race", place="p")])
+    found = find_suppression(model(), history)
     assert found is not None
-    assert (found.why, found.release, found.memories) == (Why.reworded, 1, ("M-000001",))
-    assert [each.id for each in releasing(model(), history)] == ["d1"]
-    assert held(model(place="q"), history) is None
-    assert held(model(place=""), History([past(1, rule="model/race")])) is None
-    assert held(finding(place="p"), history) is None  # a tool means what it says
+    assert (found.why, found.release, found.memories) == (SuppressionReason.reworded, 1, ("M-000001",))
+    assert [each.id for each in list_to_release(model(), history)] == ["d1"]
+    assert find_suppression(model(place="q"), history) is None
+    assert find_suppression(model(place=""), DismissalHistory([past(1, rule="model/race")])) is None
+    assert find_suppression(finding(place="p"), history) is None  # a tool means what it says
 
 
 ERROR = finding(severity=Severity.error, category=Category.correctness)
@@ -173,11 +180,13 @@ BY_TWO = [*here(3), past(3, by=2)]
         (finding(), here(4), None),  # it does not block
     ],
 )
-def test_what_blocks_takes_two_people(about: Finding, dismissed: list[Past], alone: tuple[str, int] | None) -> None:
-    found = unseconded(about, History(dismissed))
+def test_what_blocks_takes_two_people(
+    about: Finding, dismissed: list[PriorDismissal], alone: tuple[str, int] | None
+) -> None:
+    found = find_unseconded(about, DismissalHistory(dismissed))
     assert (None if found is None else (found.by, found.dismissals)) == alone
-    assert (held(about, History(dismissed)) is None) is (alone is not None)
-    drawn = with_dismissals(review(about), set(), History(dismissed))
+    assert (find_suppression(about, DismissalHistory(dismissed)) is None) is (alone is not None)
+    drawn = with_dismissals(review(about), set(), DismissalHistory(dismissed))
     assert [each.by for each in drawn.unseconded] == ([] if alone is None else [alone[0]])
     assert drawn.conclusion == ("success" if alone is None else "failure")
 
@@ -190,57 +199,57 @@ def test_what_blocks_takes_two_people(about: Finding, dismissed: list[Past], alo
         (ERROR.model_copy(update={"severity": Severity.critical}), here(9)),
     ],
 )
-def test_nobody_is_waited_for_where_it_is_raised_anyway(about: Finding, dismissed: list[Past]) -> None:
-    assert unseconded(about, History(dismissed)) is None
-    assert held(about, History(dismissed)) is None
+def test_nobody_is_waited_for_where_it_is_raised_anyway(about: Finding, dismissed: list[PriorDismissal]) -> None:
+    assert find_unseconded(about, DismissalHistory(dismissed)) is None
+    assert find_suppression(about, DismissalHistory(dismissed)) is None
 
 
 def test_what_is_released_may_be_the_second_voice() -> None:
-    assert [each.id for each in releasing(ERROR, History(BY_TWO))] == ["d3"]
+    assert [each.id for each in list_to_release(ERROR, DismissalHistory(BY_TWO))] == ["d3"]
 
 
 def test_the_same_some_lines_further_on_is_the_same() -> None:
     """In its own file, of a model, and not under another's name."""
     lines = ["def total(prices):", "    amount = sum(prices)", "    return amount / len(prices)"]
-    spots = [Spot.of("correctness", "An empty list divides by zero.", lines, line) for line in (2, 3)]
-    dismissed: Sequence[Past] = [replace(past(1, "docs/new.py", rule="model/race", place="p"), spot=spots[0])]
+    spots = [Anchor.of("correctness", "An empty list divides by zero.", lines, line) for line in (2, 3)]
+    dismissed: Sequence[PriorDismissal] = [replace(past(1, "docs/new.py", rule="model/race", place="p"), spot=spots[0])]
     here_ = model(place="q").model_copy(update={"spot": spots[1]})
-    found = held(here_, History(dismissed))
+    found = find_suppression(here_, DismissalHistory(dismissed))
     assert found is not None
-    assert (found.why, found.release) == (Why.reworded, 1)
-    assert releasing(here_, History(dismissed)) == dismissed
-    assert held(here_.model_copy(update={"path": "docs/old.py"}), History(dismissed)) is None
-    assert held(here_.model_copy(update={"layer": Layer.static}), History(dismissed)) is None
-    assert held(here_, History([replace(dismissed[0], spot=None)])) is None
+    assert (found.why, found.release) == (SuppressionReason.reworded, 1)
+    assert list_to_release(here_, DismissalHistory(dismissed)) == dismissed
+    assert find_suppression(here_.model_copy(update={"path": "docs/old.py"}), DismissalHistory(dismissed)) is None
+    assert find_suppression(here_.model_copy(update={"layer": Layer.static}), DismissalHistory(dismissed)) is None
+    assert find_suppression(here_, DismissalHistory([replace(dismissed[0], spot=None)])) is None
 
 
 def test_the_fewest_newest_dismissals_of_the_folder_first_are_taken_back() -> None:
     dismissed = [past(1), past(2), past(3), past(50, "src/a.py", 2), past(4), past(5, number=2)]
-    history = History(dismissed)
-    found = held(finding(), history)
+    history = DismissalHistory(dismissed)
+    found = find_suppression(finding(), history)
     assert found is not None
     assert found.weight.effective == 0.0
-    assert [each.id for each in releasing(finding(), history)] == ["d3", "d4", "d5"]
+    assert [each.id for each in list_to_release(finding(), history)] == ["d3", "d4", "d5"]
     assert found.memories == ("M-000003", "M-000004", "M-000005")
-    left = [each for each in dismissed if each not in releasing(finding(), history)]
-    assert held(finding(), History(left)) is None
-    assert releasing(finding(), History(left)) == ()
+    left = [each for each in dismissed if each not in list_to_release(finding(), history)]
+    assert find_suppression(finding(), DismissalHistory(left)) is None
+    assert list_to_release(finding(), DismissalHistory(left)) == ()
 
 
 def test_held_back_does_not_count_and_comes_back() -> None:
     found = finding(severity=Severity.error, category=Category.correctness)
     before, four = review(found), [*here(3), past(3, role="maintain")]
-    drawn = with_dismissals(before, set(), History(four))
+    drawn = with_dismissals(before, set(), DismissalHistory(four))
     assert drawn.findings == ()
     assert [each.finding for each in drawn.held] == [found]
     assert drawn.conclusion == "success"
     assert drawn.fingerprints == ["new"]
 
-    again = with_dismissals(drawn, set(), History(here(3)))
+    again = with_dismissals(drawn, set(), DismissalHistory(here(3)))
     assert again.findings == (found,)
     assert (again.held, again.conclusion) == ((), "failure")
 
-    dismissed = with_dismissals(drawn, {"new"}, History(four))
+    dismissed = with_dismissals(drawn, {"new"}, DismissalHistory(four))
     assert (dismissed.dismissed, dismissed.held) == ((found,), ())
 
 
@@ -250,9 +259,9 @@ def test_a_review_of_the_version_before_is_read() -> None:
 
 
 def test_what_is_held_back_survives_being_stored() -> None:
-    found = held(finding(), History(here(4)))
+    found = find_suppression(finding(), DismissalHistory(here(4)))
     assert found is not None
-    assert Held.model_validate(found.model_dump(mode="json")) == found
+    assert SuppressedFinding.model_validate(found.model_dump(mode="json")) == found
 
 
 @pytest.mark.parametrize(
@@ -269,14 +278,16 @@ def test_what_is_graver_than_what_was_dismissed_is_not_that_in_other_words(
 ) -> None:
     found = finding(severity=said, layer=Layer.model, place="p", fingerprint="new")
     before = replace(past(1, place="p", rule="other"), severity=dismissed)
-    assert (held(found, History([before])) is not None) == is_held
+    assert (find_suppression(found, DismissalHistory([before])) is not None) == is_held
 
 
 def test_what_was_dismissed_together_counts_once() -> None:
     together = [replace(past(index), memory_id="m") for index in range(60)]
     alone = [past(60 + index) for index in range(3)]
-    assert weighed(finding(), History(together)).effective == 0.75
-    assert held(finding(), History([*together, *alone[:2]])) is None
-    assert weighed(finding(), History([*together, *alone])).here == 4
-    assert held(finding(), History([*together, *alone])) is not None
-    assert [each.id for each in releasing(finding(), History([*alone, *together]))] == [each.id for each in together]
+    assert rate_confidence(finding(), DismissalHistory(together)).effective == 0.75
+    assert find_suppression(finding(), DismissalHistory([*together, *alone[:2]])) is None
+    assert rate_confidence(finding(), DismissalHistory([*together, *alone])).here == 4
+    assert find_suppression(finding(), DismissalHistory([*together, *alone])) is not None
+    assert [each.id for each in list_to_release(finding(), DismissalHistory([*alone, *together]))] == [
+        each.id for each in together
+    ]

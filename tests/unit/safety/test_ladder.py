@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from domain.config.configuration import Ladder
 from domain.review.review import RiskLevel
-from safety.automatic_actions import Act, ActFacts, allows
+from safety.automatic_actions import Action, ActionFacts, allows
 from safety.automation_ladder import (
     LEVELS,
     RUNS_NEEDED,
-    Decided,
+    HumanDecision,
     LadderFacts,
     LadderVerdict,
-    Move,
+    LevelChange,
     RunRecord,
     approval_rate,
     evaluate,
@@ -37,8 +37,8 @@ def _runs(count: int, posted: int = 3, dismissed: int = 0, first: int = 1) -> li
     return [RunRecord(_at(first + number), posted, dismissed) for number in range(count)]
 
 
-def _approved(count: int) -> list[Decided]:
-    return [Decided(_at(number + 1), True) for number in range(count)]
+def _build_approvals(count: int) -> list[HumanDecision]:
+    return [HumanDecision(_at(number + 1), True) for number in range(count)]
 
 
 class Repository:
@@ -47,7 +47,7 @@ class Repository:
     def __init__(self, level: int = 1, bounds: Ladder = ANY) -> None:
         self.facts = LadderFacts(level=level)
         self.bounds = bounds
-        self.moves: list[tuple[int, int, Move]] = []
+        self.moves: list[tuple[int, int, LevelChange]] = []
 
     def run(self, count: int = 1, *, dismissed: int = 0, missed: int = 0, approved: bool | None = True) -> "Repository":
         for _ in range(count):
@@ -56,7 +56,7 @@ class Repository:
                 self.facts,
                 runs=[*self.facts.runs, RunRecord(at, 3, dismissed)],
                 missed=[*self.facts.missed, *[at] * missed],
-                decisions=[*self.facts.decisions, *([] if approved is None else [Decided(at, approved)])],
+                decisions=[*self.facts.decisions, *([] if approved is None else [HumanDecision(at, approved)])],
             )
             self._settle(at)
         return self
@@ -64,44 +64,54 @@ class Repository:
     def _settle(self, at: datetime) -> None:
         verdict = evaluate(self.facts, self.bounds, at)
         assert abs(verdict.level - self.facts.level) <= 1
-        if verdict.changed:
+        if verdict.is_changed:
             self.moves.append((len(self.facts.runs), verdict.level, verdict.move))
             self.facts = replace(self.facts, level=verdict.level, since=verdict.at)
 
 
 def test_six_hundred_good_runs_rise_level_by_level_and_bad_ones_fall_one_by_one() -> None:
     repository = Repository().run(600)
-    assert repository.moves == [(50, 2, Move.rises), (200, 3, Move.rises), (500, 4, Move.rises)]
+    assert repository.moves == [(50, 2, LevelChange.rises), (200, 3, LevelChange.rises), (500, 4, LevelChange.rises)]
     repository.moves.clear()
     repository.run(100, dismissed=3)
     # 500 runs posted 1500 findings, of which 30 may be dismissed: the 11th bad run is too many, and so on
-    assert repository.moves == [(611, 3, Move.falls), (622, 2, Move.falls), (633, 1, Move.falls), (639, 0, Move.falls)]
+    assert repository.moves == [
+        (611, 3, LevelChange.falls),
+        (622, 2, LevelChange.falls),
+        (633, 1, LevelChange.falls),
+        (639, 0, LevelChange.falls),
+    ]
     repository.moves.clear()
     repository.run(900)
     # half of the last 10 may be bad; then 40, 150 and 300 runs at the level before
-    assert repository.moves == [(705, 1, Move.rises), (745, 2, Move.rises), (895, 3, Move.rises), (1195, 4, Move.rises)]
+    assert repository.moves == [
+        (705, 1, LevelChange.rises),
+        (745, 2, LevelChange.rises),
+        (895, 3, LevelChange.rises),
+        (1195, 4, LevelChange.rises),
+    ]
 
 
 def test_each_missed_bug_costs_a_level_at_once_where_none_may_be_missed() -> None:
     repository = Repository().run(600)
     repository.moves.clear()
     repository.run(missed=1).run(5)
-    assert repository.moves == [(601, 3, Move.falls)]
+    assert repository.moves == [(601, 3, LevelChange.falls)]
     repository.run(missed=1).run(5).run(missed=1).run(5)
-    assert repository.moves[1:] == [(607, 2, Move.falls)]  # level 2 forgives one
+    assert repository.moves[1:] == [(607, 2, LevelChange.falls)]  # level 2 forgives one
     repository.run(missed=1)
-    assert repository.moves[2:] == [(619, 1, Move.falls)]
+    assert repository.moves[2:] == [(619, 1, LevelChange.falls)]
     repository.run(missed=5).run(missed=1)
-    assert repository.moves[3:] == [(621, 0, Move.falls)]
+    assert repository.moves[3:] == [(621, 0, LevelChange.falls)]
 
 
 def test_rejections_cost_a_level_and_approvals_after_them_none() -> None:
     repository = Repository().run(600)
     repository.moves.clear()
     repository.run(approved=False)
-    assert repository.moves == [(601, 3, Move.falls)]
+    assert repository.moves == [(601, 3, LevelChange.falls)]
     repository.run(approved=False)
-    assert repository.moves[1:] == [(602, 2, Move.falls)]
+    assert repository.moves[1:] == [(602, 2, LevelChange.falls)]
     repository.run(40)  # the rate is below 90 %, and level 2 asks for 80 %
     assert repository.moves[2:] == []
 
@@ -112,14 +122,16 @@ def test_it_does_not_flap_at_a_limit() -> None:
     repository.moves.clear()
     for number in range(2000):
         repository.run(dismissed=1 if number % 6 == 0 else 0)
-    assert repository.moves == [(repository.moves[0][0], 2, Move.falls)]
+    assert repository.moves == [(repository.moves[0][0], 2, LevelChange.falls)]
 
 
 @pytest.mark.parametrize("level", [2, 3, 4])
 def test_after_a_fall_it_takes_as_many_runs_as_lie_between_the_levels(level: int) -> None:
     between = LEVELS[level].runs - LEVELS[level - 1].runs
-    facts = LadderFacts(level=level - 1, since=_at(1000), runs=_runs(1000 + between - 1), decisions=_approved(50))
-    assert evaluate(facts, ANY, _at(2000)).move is Move.stays
+    facts = LadderFacts(
+        level=level - 1, since=_at(1000), runs=_runs(1000 + between - 1), decisions=_build_approvals(50)
+    )
+    assert evaluate(facts, ANY, _at(2000)).move is LevelChange.stays
     assert evaluate(replace(facts, runs=_runs(1000 + between)), ANY, _at(2000)).level == level
 
 
@@ -128,7 +140,7 @@ def _ready(level: int) -> LadderFacts:
     row = LEVELS[level + 1]
     posted = 100 * row.runs
     runs = [RunRecord(_at(1), posted, row.false_positives * posted // 100), *_runs(row.runs - 1, 0, first=2)]
-    return LadderFacts(level=level, runs=runs, missed=[_at(1.5)] * row.missed, decisions=_approved(40))
+    return LadderFacts(level=level, runs=runs, missed=[_at(1.5)] * row.missed, decisions=_build_approvals(40))
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
@@ -137,17 +149,17 @@ def test_exactly_at_the_threshold_is_enough_and_one_beyond_is_not(level: int) ->
     first, *others = facts.runs
     row = LEVELS[level + 1]
     verdict = evaluate(facts, ANY, _at(9999))
-    assert (verdict.level, verdict.move, verdict.at) == (level + 1, Move.rises, _at(9999))
+    assert (verdict.level, verdict.move, verdict.at) == (level + 1, LevelChange.rises, _at(9999))
     worse = {
         "ladder.runs": replace(facts, runs=others),
         "ladder.false_positives": replace(facts, runs=[replace(first, dismissed=first.dismissed + 1), *others]),
         "ladder.missed": replace(facts, missed=[_at(1.5)] * (row.missed + 1)),
     }
     if row.approval is not None:
-        worse["ladder.approvals"] = replace(facts, decisions=[*facts.decisions, *[Decided(_at(50), False)] * 3])
+        worse["ladder.approvals"] = replace(facts, decisions=[*facts.decisions, *[HumanDecision(_at(50), False)] * 3])
     for code, spoilt in worse.items():
         stays = evaluate(spoilt, ANY, _at(9999))
-        assert stays.move is not Move.rises
+        assert stays.move is not LevelChange.rises
         assert code in _unmet(stays, spoilt)
 
 
@@ -159,11 +171,11 @@ def _unmet(verdict: LadderVerdict, facts: LadderFacts) -> str:
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_exactly_at_its_own_limits_a_level_stays_and_one_beyond_it_falls(level: int) -> None:
     facts = replace(_ready(level - 1), level=level)
-    assert evaluate(facts, Ladder(max_level=level), _at(9999)).move is Move.stays
+    assert evaluate(facts, Ladder(max_level=level), _at(9999)).move is LevelChange.stays
     first, *others = facts.runs
     beyond = replace(facts, runs=[replace(first, dismissed=first.dismissed + 1), *others])
     verdict = evaluate(beyond, ANY, _at(9999))
-    assert (verdict.level, verdict.move) == (level - 1, Move.falls)
+    assert (verdict.level, verdict.move) == (level - 1, LevelChange.falls)
     assert f"of at most {LEVELS[level].false_positives} %" in verdict.reason.text
     missed = replace(facts, missed=[_at(2)] * (LEVELS[level].missed + 1))
     assert evaluate(missed, ANY, _at(9999)).level == level - 1
@@ -172,7 +184,7 @@ def test_exactly_at_its_own_limits_a_level_stays_and_one_beyond_it_falls(level: 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_what_was_before_the_change_is_not_counted_against_it_again(level: int) -> None:
     runs = _runs(600, dismissed=3)
-    decisions = [Decided(_at(600), False)] * 10
+    decisions = [HumanDecision(_at(600), False)] * 10
     facts = LadderFacts(level=level, since=_at(600), runs=runs, missed=[_at(600)] * 9, decisions=decisions)
     assert evaluate(facts, ANY, _at(601)).level == level
     assert evaluate(replace(facts, since=_at(599.5)), ANY, _at(601)).level == level - 1
@@ -180,7 +192,7 @@ def test_what_was_before_the_change_is_not_counted_against_it_again(level: int) 
 
 def test_what_is_needed_of_a_long_history_is_enough() -> None:
     """A missed bug that became known before the window is not counted with the 501 newest runs either."""
-    facts = LadderFacts(level=3, since=_at(1), runs=_runs(900), missed=[_at(400)], decisions=_approved(900))
+    facts = LadderFacts(level=3, since=_at(1), runs=_runs(900), missed=[_at(400)], decisions=_build_approvals(900))
     assert evaluate(facts, ANY, _at(901)).level == 4
     newest = replace(facts, runs=facts.runs[-RUNS_NEEDED:], decisions=facts.decisions[-200:])
     assert evaluate(newest, ANY, _at(901)).level == 4
@@ -189,7 +201,7 @@ def test_what_is_needed_of_a_long_history_is_enough() -> None:
 
 def test_what_is_older_than_the_window_is_not_counted() -> None:
     old = [RunRecord(_at(number), 3, 3) for number in range(1, 101)]
-    facts = LadderFacts(runs=[*old, *_runs(50, first=101)], missed=[_at(100)] * 9, decisions=_approved(50))
+    facts = LadderFacts(runs=[*old, *_runs(50, first=101)], missed=[_at(100)] * 9, decisions=_build_approvals(50))
     assert evaluate(facts, ANY, _at(200)).level == 2
     assert evaluate(replace(facts, missed=[_at(100.5)] * 2), ANY, _at(200)).level == 1
 
@@ -202,35 +214,37 @@ def test_a_young_repository_is_not_judged_on_a_few_runs_but_on_missed_bugs() -> 
 
 
 def test_a_level_that_an_admin_set_does_not_fall_for_want_of_decisions() -> None:
-    facts = LadderFacts(level=3, since=_at(20), runs=_runs(60), decisions=_approved(3))
+    facts = LadderFacts(level=3, since=_at(20), runs=_runs(60), decisions=_build_approvals(3))
     assert evaluate(facts, ANY, _at(61)).level == 3
 
 
 def test_without_findings_nothing_was_a_false_positive() -> None:
-    facts = LadderFacts(runs=_runs(50, posted=0), decisions=_approved(50))
+    facts = LadderFacts(runs=_runs(50, posted=0), decisions=_build_approvals(50))
     assert evaluate(facts, ANY, _at(51)).level == 2
 
 
 @pytest.mark.parametrize(
     ("bounds", "level", "move"),
     [
-        (Ladder(pinned=3), 1, Move.pinned),
-        (Ladder(pinned=0), 1, Move.pinned),
-        (Ladder(pinned=3, max_level=0), 1, Move.pinned),
-        (Ladder(max_level=1), 1, Move.stays),
-        (Ladder(max_level=0), 0, Move.capped),
-        (Ladder(max_level=2), 2, Move.rises),
+        (Ladder(pinned=3), 1, LevelChange.pinned),
+        (Ladder(pinned=0), 1, LevelChange.pinned),
+        (Ladder(pinned=3, max_level=0), 1, LevelChange.pinned),
+        (Ladder(max_level=1), 1, LevelChange.stays),
+        (Ladder(max_level=0), 0, LevelChange.capped),
+        (Ladder(max_level=2), 2, LevelChange.rises),
     ],
 )
-def test_a_cap_is_reached_and_a_pin_is_not(bounds: Ladder, level: int, move: Move) -> None:
+def test_a_cap_is_reached_and_a_pin_is_not(bounds: Ladder, level: int, move: LevelChange) -> None:
     verdict = evaluate(_ready(1), bounds, _at(99))
     assert (verdict.level, verdict.move, verdict.before) == (level, move, 1)
 
 
 def test_a_cap_takes_more_than_one_level_at_once_and_the_way_up_is_earned_again() -> None:
-    capped = evaluate(LadderFacts(level=4, runs=_runs(600), decisions=_approved(60)), Ladder(max_level=1), _at(600))
-    assert (capped.level, capped.move) == (1, Move.capped)
-    since = LadderFacts(level=1, since=capped.at, runs=_runs(639), decisions=_approved(60))
+    capped = evaluate(
+        LadderFacts(level=4, runs=_runs(600), decisions=_build_approvals(60)), Ladder(max_level=1), _at(600)
+    )
+    assert (capped.level, capped.move) == (1, LevelChange.capped)
+    since = LadderFacts(level=1, since=capped.at, runs=_runs(639), decisions=_build_approvals(60))
     assert evaluate(since, ANY, _at(700)).level == 1
     assert evaluate(replace(since, runs=_runs(640)), ANY, _at(700)).level == 2
 
@@ -238,7 +252,7 @@ def test_a_cap_takes_more_than_one_level_at_once_and_the_way_up_is_earned_again(
 def test_a_pin_holds_and_says_what_it_holds_against() -> None:
     facts = LadderFacts(level=2, runs=_runs(60, dismissed=3))
     verdict = evaluate(facts, Ladder(pinned=2), _at(61))
-    assert (verdict.level, verdict.changed) == (2, False)
+    assert (verdict.level, verdict.is_changed) == (2, False)
     assert verdict.reason.text == (
         "Level 2 is pinned, although it would fall: "
         "150 of 150 findings dismissed in the last 50 runs, 100 % of at most 20 %"
@@ -246,7 +260,7 @@ def test_a_pin_holds_and_says_what_it_holds_against() -> None:
 
 
 def test_the_reason_names_what_is_missing() -> None:
-    verdict = evaluate(LadderFacts(runs=_runs(49), decisions=_approved(10)), ANY, _at(50))
+    verdict = evaluate(LadderFacts(runs=_runs(49), decisions=_build_approvals(10)), ANY, _at(50))
     assert verdict.reason.text == (
         "Level 1 stays; level 2 is not met: 49 completed runs of at least 50; approval rate 65.1 % of at least 80 %"
     )
@@ -284,12 +298,12 @@ def test_whatever_happens_it_moves_by_one_and_stays_within_its_bounds(
     for count, dismissed, missed, approved in life:
         repository.run(count, dismissed=dismissed, missed=missed, approved=approved)
         assert 0 <= repository.facts.level <= highest
-    rises = [run for run, _, move in repository.moves if move is Move.rises]
+    rises = [run for run, _, move in repository.moves if move is LevelChange.rises]
     changes = [0, *(run for run, _, _ in repository.moves)]
     assert all(run - max(other for other in changes if other < run) >= 10 for run in rises)
 
 
-CALM = ActFacts(
+CALM = ActionFacts(
     risk=RiskLevel.low,
     touches_protected=False,
     from_fork=False,
@@ -303,21 +317,21 @@ CALM = ActFacts(
 @pytest.mark.parametrize(
     ("act", "facts", "levels"),
     [
-        (Act.comment, CALM, {1, 2, 3, 4}),
-        (Act.comment, replace(CALM, asked=True), {0, 1, 2, 3, 4}),
-        (Act.comment, replace(CALM, risk=RiskLevel.critical, from_fork=True), {1, 2, 3, 4}),
-        (Act.auto_fix, CALM, {2, 3, 4}),
-        (Act.auto_fix, replace(CALM, is_simple=False), {4}),
-        (Act.auto_fix, replace(CALM, checks_green=False), {2, 3, 4}),
-        (Act.auto_approve, CALM, {2, 3, 4}),
-        (Act.auto_merge, CALM, {3, 4}),
-        (Act.staging_deploy, CALM, {3, 4}),
-        (Act.open_draft_pr, CALM, set[int]()),
-        (Act.open_draft_pr, ActFacts(asked=True), {1, 2, 3, 4}),
-        (Act.production_deploy, replace(CALM, asked=True), set[int]()),
+        (Action.comment, CALM, {1, 2, 3, 4}),
+        (Action.comment, replace(CALM, asked=True), {0, 1, 2, 3, 4}),
+        (Action.comment, replace(CALM, risk=RiskLevel.critical, from_fork=True), {1, 2, 3, 4}),
+        (Action.auto_fix, CALM, {2, 3, 4}),
+        (Action.auto_fix, replace(CALM, is_simple=False), {4}),
+        (Action.auto_fix, replace(CALM, checks_green=False), {2, 3, 4}),
+        (Action.auto_approve, CALM, {2, 3, 4}),
+        (Action.auto_merge, CALM, {3, 4}),
+        (Action.staging_deploy, CALM, {3, 4}),
+        (Action.open_draft_pr, CALM, set[int]()),
+        (Action.open_draft_pr, ActionFacts(asked=True), {1, 2, 3, 4}),
+        (Action.production_deploy, replace(CALM, asked=True), set[int]()),
     ],
 )
-def test_what_each_level_allows(act: Act, facts: ActFacts, levels: set[int]) -> None:
+def test_what_each_level_allows(act: Action, facts: ActionFacts, levels: set[int]) -> None:
     assert {level for level in range(5) if allows(level, act, facts).allowed} == levels
 
 
@@ -327,47 +341,49 @@ def test_what_each_level_allows(act: Act, facts: ActFacts, levels: set[int]) -> 
         (
             replace(CALM, risk=RiskLevel.medium),
             "ladder.low_risk",
-            {Act.auto_fix, Act.auto_approve, Act.auto_merge, Act.staging_deploy},
+            {Action.auto_fix, Action.auto_approve, Action.auto_merge, Action.staging_deploy},
         ),
         (
             replace(CALM, risk=None),
             "ladder.low_risk",
-            {Act.auto_fix, Act.auto_approve, Act.auto_merge, Act.staging_deploy},
+            {Action.auto_fix, Action.auto_approve, Action.auto_merge, Action.staging_deploy},
         ),
         (
             replace(CALM, touches_protected=True),
             "ladder.protected_paths",
-            {Act.auto_fix, Act.auto_approve, Act.auto_merge, Act.staging_deploy},
+            {Action.auto_fix, Action.auto_approve, Action.auto_merge, Action.staging_deploy},
         ),
-        (replace(CALM, from_fork=True), "ladder.fork", {Act.auto_fix, Act.auto_approve, Act.auto_merge}),
-        (replace(CALM, is_all_read=False), "ladder.unread", {Act.auto_fix, Act.auto_approve, Act.auto_merge}),
-        (replace(CALM, checks_green=False), "ladder.checks", {Act.auto_approve, Act.auto_merge}),
+        (replace(CALM, from_fork=True), "ladder.fork", {Action.auto_fix, Action.auto_approve, Action.auto_merge}),
+        (replace(CALM, is_all_read=False), "ladder.unread", {Action.auto_fix, Action.auto_approve, Action.auto_merge}),
+        (replace(CALM, checks_green=False), "ladder.checks", {Action.auto_approve, Action.auto_merge}),
     ],
 )
-def test_even_the_highest_level_keeps_to_the_rules(facts: ActFacts, rule: str, acts: set[Act]) -> None:
-    refused = {act: allows(4, act, facts) for act in Act if act not in {Act.open_draft_pr, Act.production_deploy}}
+def test_even_the_highest_level_keeps_to_the_rules(facts: ActionFacts, rule: str, acts: set[Action]) -> None:
+    refused = {
+        act: allows(4, act, facts) for act in Action if act not in {Action.open_draft_pr, Action.production_deploy}
+    }
     assert {act for act, verdict in refused.items() if not verdict.allowed} == acts
     assert {verdict.rule for verdict in refused.values() if not verdict.allowed} == {rule}
 
 
-@pytest.mark.parametrize("act", Act)
+@pytest.mark.parametrize("act", Action)
 @pytest.mark.parametrize("level", [-1, 0, 5])
-def test_no_level_allows_anything_unasked_but_the_four(act: Act, level: int) -> None:
+def test_no_level_allows_anything_unasked_but_the_four(act: Action, level: int) -> None:
     assert not allows(level, act, CALM).allowed
 
 
-@pytest.mark.parametrize("act", [act for act in Act if act is not Act.comment])
-def test_where_nothing_is_known_nothing_is_done(act: Act) -> None:
+@pytest.mark.parametrize("act", [act for act in Action if act is not Action.comment])
+def test_where_nothing_is_known_nothing_is_done(act: Action) -> None:
     assert not allows(4, act).allowed
 
 
 def test_people_can_stop_a_merge_at_level_three() -> None:
-    windows = {(level, act) for level in range(5) for act in Act if allows(level, act, CALM).override_window}
-    assert windows == {(3, Act.auto_merge), (3, Act.staging_deploy)}
+    windows = {(level, act) for level in range(5) for act in Action if allows(level, act, CALM).override_window}
+    assert windows == {(3, Action.auto_merge), (3, Action.staging_deploy)}
 
 
 def test_the_reason_names_level_and_rule() -> None:
-    refused = allows(2, Act.auto_merge, replace(CALM, risk=RiskLevel.high))
+    refused = allows(2, Action.auto_merge, replace(CALM, risk=RiskLevel.high))
     assert (refused.rule, refused.reason.code, refused.reason.value) == ("ladder.level", "ladder.auto_merge", 2)
     assert refused.reason.text == "Level 2 (acts) does not let Forge merge: it takes level 3 or higher"
     assert [child.text for child in refused.reason.children][1:] == [
@@ -377,5 +393,5 @@ def test_the_reason_names_level_and_rule() -> None:
         "every changed file was read by a linter of its language or a model",
         "all required checks are green",
     ]
-    allowed = allows(3, Act.auto_merge, CALM)
+    allowed = allows(3, Action.auto_merge, CALM)
     assert (allowed.rule, allowed.reason.text) == ("ladder.auto_merge", "Level 3 (acts and tells) lets Forge merge")

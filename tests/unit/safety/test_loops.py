@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safety import loop_detection
-from safety.loop_detection import Iteration, Loop, normalised, step
+from safety.loop_detection import Iteration, Loop, normalise, to_step
 from tests.unit.safety.histories import FALSE_ALARMS, LOOPS, NO_LOOPS, UNSEEN_LOOPS, build_log, steps
 
 
-def detected(history: Sequence[Iteration]) -> Loop | None:
-    return loop_detection.detected([step(each) for each in history])
+def detect(history: Sequence[Iteration]) -> Loop | None:
+    return loop_detection.find_loop([to_step(each) for each in history])
 
 
 PERIODS = {"a change made and taken back": 2, "two files read in turns": 2, "look, search, list, and again": 3}
@@ -22,21 +22,21 @@ PERIODS = {"a change made and taken back": 2, "two files read in turns": 2, "loo
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_is_found_and_not_before_it_is_one(name: str) -> None:
-    assert detected(LOOPS[name]) == Loop(PERIODS.get(name, 1))
-    assert detected(LOOPS[name][:-1]) is None
+    assert detect(LOOPS[name]) == Loop(PERIODS.get(name, 1))
+    assert detect(LOOPS[name][:-1]) is None
 
 
 @pytest.mark.parametrize("name", NO_LOOPS)
 def test_what_only_looks_like_a_loop_is_left_alone(name: str) -> None:
     history = NO_LOOPS[name]
-    assert [detected(history[: turn + 1]) for turn in range(len(history))] == [None] * len(history)
+    assert [detect(history[: turn + 1]) for turn in range(len(history))] == [None] * len(history)
 
 
 def test_both_rates() -> None:
     """The hard cases count, too; those it gets wrong are named, so that a change of the rates is seen."""
     circling, others = LOOPS | UNSEEN_LOOPS, NO_LOOPS | FALSE_ALARMS
-    missed = {name for name, history in circling.items() if detected(history) is None}
-    alarms = {name for name, history in others.items() if detected(history) is not None}
+    missed = {name for name, history in circling.items() if detect(history) is None}
+    alarms = {name for name, history in others.items() if detect(history) is not None}
     assert (missed, alarms) == (set(UNSEEN_LOOPS), set(FALSE_ALARMS))
     assert 1 - len(missed) / len(circling) >= 0.88
     assert len(alarms) / len(others) <= 0.07
@@ -44,7 +44,7 @@ def test_both_rates() -> None:
 
 def test_a_loop_that_was_left_is_none_any_more() -> None:
     for history in LOOPS.values():
-        assert detected([*history, Iteration(action="ask", output="What is the total of an empty cart?")]) is None
+        assert detect([*history, Iteration(action="ask", output="What is the total of an empty cart?")]) is None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_loop_that_was_left_is_none_any_more() -> None:
     ],
 )
 def test_what_differs_every_time_is_left_out(one: str, other: str) -> None:
-    assert normalised(one) == normalised(other)
+    assert normalise(one) == normalise(other)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_differs_every_time_is_left_out(one: str, other: str) -> None:
     ],
 )
 def test_what_means_something_stays(one: str, other: str) -> None:
-    assert normalised(one) != normalised(other)
+    assert normalise(one) != normalise(other)
 
 
 WORDS = st.text("ab1 /:.-", max_size=12)
@@ -109,23 +109,23 @@ TURNS = st.builds(Iteration, thought=WORDS, action=WORDS, output=WORDS)
 
 @given(st.lists(TURNS, max_size=6), st.lists(TURNS, min_size=1, max_size=3))
 def test_three_rounds_of_anything_are_a_loop(before: list[Iteration], unit: list[Iteration]) -> None:
-    assert detected([*before, *unit * 3]) is not None
+    assert detect([*before, *unit * 3]) is not None
 
 
 @given(st.lists(TURNS, max_size=2))
 def test_less_than_three_turns_are_none(history: list[Iteration]) -> None:
-    assert detected(history) is None
+    assert detect(history) is None
 
 
 @given(st.lists(TURNS, max_size=8), TURNS)
 def test_a_new_result_ends_every_loop(history: list[Iteration], turn: Iteration) -> None:
     fresh = Iteration(turn.thought, "look", f"{turn.output} and something quite new")
-    assert detected([*history, fresh]) is None
+    assert detect([*history, fresh]) is None
 
 
 @given(st.text(max_size=300))
 def test_normalising_never_fails(text: str) -> None:
-    normalised(text)
+    normalise(text)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_normalising_never_fails(text: str) -> None:
 def test_a_megabyte_is_quick(output: str) -> None:
     history = [Iteration(output, output, output + str(number)) for number in range(9)]
     began = perf_counter()
-    detected(history)
+    detect(history)
     assert perf_counter() - began < 5  # seconds; about 0.1 where nothing else runs
 
 
@@ -156,35 +156,35 @@ def test_all_of_a_long_action_counts() -> None:
     def action(middle: str) -> str:
         return f"write_file a.py {'x = 1 ' * 10_000}{middle}{'y = 2 ' * 10_000}"
 
-    assert detected(steps(*((action(middle), "ok") for middle in "abc"))) is None
-    assert detected(steps(*((action(middle), "ok") for middle in "aaa"))) == Loop(1)
+    assert detect(steps(*((action(middle), "ok") for middle in "abc"))) is None
+    assert detect(steps(*((action(middle), "ok") for middle in "aaa"))) == Loop(1)
 
 
 def test_an_action_with_much_more_to_it_is_another_one() -> None:
     result = "error: nothing to be done here\n" + "see the manual\n" * 10
-    assert detected(steps(*((action, result) for action in ("make", "make", "make clean")))) == Loop(1)
-    assert detected(steps(*((action, result) for action in ("make", "make", "make clean install test")))) is None
+    assert detect(steps(*((action, result) for action in ("make", "make", "make clean")))) == Loop(1)
+    assert detect(steps(*((action, result) for action in ("make", "make", "make clean install test")))) is None
 
 
 def test_only_the_ends_of_a_long_output_are_looked_at() -> None:
     ends = "x\n" * 10_000
-    assert normalised(f"{ends}one{ends}") == normalised(f"{ends}other{ends}")
-    assert normalised(f"{ends}{ends}one") != normalised(f"{ends}{ends}other")
-    assert len(normalised("x" * 1_000_000)) < 40_000
+    assert normalise(f"{ends}one{ends}") == normalise(f"{ends}other{ends}")
+    assert normalise(f"{ends}{ends}one") != normalise(f"{ends}{ends}other")
+    assert len(normalise("x" * 1_000_000)) < 40_000
 
 
 @pytest.mark.parametrize("action", ["", "read_file a.py\n" * 10_000])
 def test_a_step_is_small_whatever_a_tool_printed(action: str) -> None:
-    seen = step(Iteration("I look. " * 10_000, action, build_log(5) * 1_000, "failed " * 10_000))
+    seen = to_step(Iteration("I look. " * 10_000, action, build_log(5) * 1_000, "failed " * 10_000))
     assert sum(len(str(part)) for part in asdict(seen).values()) < 2_600
 
 
 def test_a_long_action_is_the_same_apart_from_what_differs_every_time() -> None:
     result = "error: patch failed"
-    assert detected(steps(*((f"apply /tmp/tmpab{n}cd {'x ' * 2_000}", result) for n in range(3)))) == Loop(1)
+    assert detect(steps(*((f"apply /tmp/tmpab{n}cd {'x ' * 2_000}", result) for n in range(3)))) == Loop(1)
 
 
 def test_what_was_done_is_told_apart_by_every_space() -> None:
-    indented = [step(Iteration(action=f"edit if x:\n{' ' * by}y()")) for by in (2, 4)]
+    indented = [to_step(Iteration(action=f"edit if x:\n{' ' * by}y()")) for by in (2, 4)]
     assert indented[0].action == indented[1].action
     assert indented[0].did != indented[1].did

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.importance import Importance
-from safety.write_rates import PER_HOUR, PER_MINUTE, Rate, Spent, turn
+from safety.write_rates import PER_HOUR, PER_MINUTE, Rate, WritesSpent, take_turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-FRESH = Spent(NOON, NOON)
+FRESH = WritesSpent(NOON, NOON)
 STEADY = Rate(timedelta(seconds=1))
 
 
-def made(rate: Rate, pauses: list[float], importance: Importance = Importance.awaited) -> list[datetime]:
+def write_times(rate: Rate, pauses: list[float], importance: Importance = Importance.awaited) -> list[datetime]:
     """When writes that create content were made by somebody who asks again after each of these pauses, in seconds."""
     spent, now, at = FRESH, NOON, list[datetime]()
     for pause in pauses:
         now += timedelta(seconds=pause)
-        asked = turn(spent, rate, importance, now, creates=True)
+        asked = take_turn(spent, rate, importance, now, creates=True)
         spent = asked.spent
         if not asked.wait:
             at.append(now)
@@ -28,28 +28,28 @@ def made(rate: Rate, pauses: list[float], importance: Importance = Importance.aw
 
 @given(st.lists(st.floats(0, 30), max_size=300), st.sampled_from([0.76, 1.0, 2.5, 10.0]))
 def test_no_minute_and_no_hour_has_too_many(pauses: list[float], interval: float) -> None:
-    at = made(Rate(timedelta(seconds=interval)), pauses)
+    at = write_times(Rate(timedelta(seconds=interval)), pauses)
     for most, window in ((PER_MINUTE, timedelta(minutes=1)), (PER_HOUR, timedelta(hours=1))):
         assert all(sum(begin <= each < begin + window for each in at) <= most for begin in at)
 
 
 def test_the_steady_rate_is_reached_without_a_break() -> None:
-    assert len(made(STEADY, [0.25] * 400)) in {119, 120}  # in a hundred seconds
-    assert len(made(STEADY, [10.0] * 400)) == 400  # what creates content, too
+    assert len(write_times(STEADY, [0.25] * 400)) in {119, 120}  # in a hundred seconds
+    assert len(write_times(STEADY, [10.0] * 400)) == 400  # what creates content, too
 
 
 def test_the_wait_is_exact() -> None:
     spent = FRESH
     for _ in range(20):
-        spent = turn(spent, STEADY, Importance.awaited, NOON, creates=False).spent
-    asked = turn(spent, STEADY, Importance.awaited, NOON, creates=False)
+        spent = take_turn(spent, STEADY, Importance.awaited, NOON, creates=False).spent
+    asked = take_turn(spent, STEADY, Importance.awaited, NOON, creates=False)
     assert (asked.wait, asked.spent) == (timedelta(seconds=1), spent)
-    assert not turn(spent, STEADY, Importance.awaited, NOON + asked.wait, creates=False).wait
+    assert not take_turn(spent, STEADY, Importance.awaited, NOON + asked.wait, creates=False).wait
 
 
 def test_what_only_informs_leaves_most_of_the_burst() -> None:
-    assert len(made(STEADY, [0.0] * 50, Importance.informing)) == 4
-    assert len(made(STEADY, [0.0] * 50, Importance.tidying)) == 20
+    assert len(write_times(STEADY, [0.0] * 50, Importance.informing)) == 4
+    assert len(write_times(STEADY, [0.0] * 50, Importance.tidying)) == 20
 
 
 @pytest.mark.parametrize(("interval", "burst"), [(0.75, 1), (0.8, 5), (1.0, 20), (5.0, 20), (60.0, 20)])
@@ -58,6 +58,6 @@ def test_the_faster_the_steady_rate_the_smaller_the_burst(interval: float, burst
 
 
 def test_a_clock_that_was_set_back_keeps_nobody_waiting_for_long() -> None:
-    ahead = Spent(NOON + timedelta(days=1), NOON + timedelta(days=1))
-    assert turn(ahead, STEADY, Importance.awaited, NOON, creates=False).wait <= timedelta(seconds=1)
-    assert turn(ahead, STEADY, Importance.awaited, NOON, creates=True).wait <= timedelta(seconds=10)
+    ahead = WritesSpent(NOON + timedelta(days=1), NOON + timedelta(days=1))
+    assert take_turn(ahead, STEADY, Importance.awaited, NOON, creates=False).wait <= timedelta(seconds=1)
+    assert take_turn(ahead, STEADY, Importance.awaited, NOON, creates=True).wait <= timedelta(seconds=10)

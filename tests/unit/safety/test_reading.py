@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.paths import may_run, may_steer
-from domain.review.changes import Change, ChangeStatus, FileChange, NotLookedAt, Touched
+from domain.paths import may_configure_linter, may_run
+from domain.review.changes import Change, ChangeStatus, FileChange, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
-from safety.gates import answered
+from safety.gates import apply_answers
 from safety.review_decision import CONCLUSIONS, Verdict, decide
-from safety.unread_files import by_name, is_all_read, read_before, unread
+from safety.unread_files import is_all_read, list_read_before, list_unread, touch_by_name
 from tests.unit.safety.test_history import review
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())
@@ -86,30 +86,30 @@ def test_what_may_not(path: str) -> None:
     ],
 )
 def test_what_may_steer_a_linter(path: str) -> None:
-    assert may_steer(path)
+    assert may_configure_linter(path)
 
 
 @pytest.mark.parametrize(
     "path", ["src/config.js", "main.go", ".github/workflows/ci.yml", "arc.js", "src.rb", "a/b.json"]
 )
 def test_what_steers_none(path: str) -> None:
-    assert not may_steer(path)
+    assert not may_configure_linter(path)
 
 
 def test_source_is_read_by_a_linter_of_its_language_or_by_a_model() -> None:
-    touched = by_name(["a.py", "a.js", "README.md", "logo.png"])
-    assert unread(touched, {"a.py"}) == ("a.js",)
-    assert unread(touched, {"a.py", "a.js"}) == ()
+    touched = touch_by_name(["a.py", "a.js", "README.md", "logo.png"])
+    assert list_unread(touched, {"a.py"}) == ("a.js",)
+    assert list_unread(touched, {"a.py", "a.js"}) == ()
     twin = "a\\u202e.js"
-    assert unread(by_name([twin]), {twin}) == (twin,)
+    assert list_unread(touch_by_name([twin]), {twin}) == (twin,)
 
 
 def test_all_is_read_where_every_file_was_that_is_no_document() -> None:
-    assert is_all_read(by_name(["a.py", "README.md"]), {"a.py"})
-    assert not is_all_read(by_name(["a.py", "logo.png"]), {"a.py"})
-    assert not is_all_read([Touched(path="a.py", is_gone=True)], ())
-    assert not is_all_read([Touched(path="a.md", old_path="a.js")], ())
-    assert not is_all_read([Touched(path="run.txt", may_run=True)], ())
+    assert is_all_read(touch_by_name(["a.py", "README.md"]), {"a.py"})
+    assert not is_all_read(touch_by_name(["a.py", "logo.png"]), {"a.py"})
+    assert not is_all_read([TouchedFile(path="a.py", is_gone=True)], ())
+    assert not is_all_read([TouchedFile(path="a.md", old_path="a.js")], ())
+    assert not is_all_read([TouchedFile(path="run.txt", may_run=True)], ())
     assert not is_all_read((), {"a.py"})
 
 
@@ -117,7 +117,7 @@ def file(path: str, base: str | None, old_path: str | None = None) -> FileChange
     return FileChange(path=path, old_path=old_path, status=ChangeStatus.modified, old_blob=base, new_blob="now")
 
 
-def change(*files: FileChange, touched: Sequence[Touched] = ()) -> Change:
+def change(*files: FileChange, touched: Sequence[TouchedFile] = ()) -> Change:
     return Change(
         merge_base="a" * 40,
         head_sha="b" * 40,
@@ -138,12 +138,12 @@ def change(*files: FileChange, touched: Sequence[Touched] = ()) -> Change:
         (file("a.js", None), file("b.js", None), change(file("b.js", "now", "a.js")), {"b.js"}),
         (file("a.js", "1"), file("b.js", "1", "a.js"), change(file("b.js", "now", "a.js")), {"b.js"}),
         (file("a.js", "1", "c.js"), file("a.js", "1"), change(), set[str]()),  # compared with another file
-        (file("a.js", "1"), file("a.js", "1"), change(touched=[Touched(path="a.js")]), set[str]()),  # uncounted
+        (file("a.js", "1"), file("a.js", "1"), change(touched=[TouchedFile(path="a.js")]), set[str]()),  # uncounted
         (file("c.js", "1"), file("c.js", "1"), change(), set[str]()),  # never read
     ],
 )
 def test_what_counts_as_read_before(then: FileChange, now: FileChange, since: Change, expected: set[str]) -> None:
-    assert read_before(["a.js"], change(then), change(now), since) == expected
+    assert list_read_before(["a.js"], change(then), change(now), since) == expected
 
 
 def verdict(then: IfUnread, *findings: RawFinding, risk: Risk = LOW, number: int = 2) -> Verdict:
@@ -170,7 +170,7 @@ def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decis
 
 
 def test_why_it_was_not_read_is_said_where_it_is_known() -> None:
-    unread, why = Unread(paths=("a.js", "b.js")), [NotLookedAt(path="b.js", reason="vendored")]
+    unread, why = Unread(paths=("a.js", "b.js")), [SkippedFile(path="b.js", reason="vendored")]
     [reason] = decide((), LOW, [SEARCHED], why, unread=unread).reasons
     assert [child.text for child in reason.children] == ["a.js", "b.js: vendored"]
 
@@ -191,4 +191,4 @@ def test_what_was_found_weighs_more_than_what_was_not_read() -> None:
 
 def test_a_verdict_that_is_drawn_anew_still_knows_it() -> None:
     drawn = review().model_copy(update={"unread": Unread(paths=("a.js",))})
-    assert answered(drawn, ()).decision is Decision.unread
+    assert apply_answers(drawn, ()).decision is Decision.unread

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.github.deliveries import DeliveryAttempt
-from safety.redelivery import Doubtful, Step, doubtful, pause_after, plan
+from safety.redelivery import DoubtfulDelivery, RedeliveryStep, list_doubtful, pause_after, plan_redelivery
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEPT = timedelta(days=3)
@@ -16,13 +16,13 @@ def _attempt(number: int, status: int, minutes_ago: float, guid: str = "a") -> D
     return DeliveryAttempt(id=number, guid=guid, event="issues", at=at, status_code=status)
 
 
-def _remembered(asked: int, minutes_ago: float, *, first: float = 600, guid: str = "a") -> Doubtful:
+def _build_doubtful(asked: int, minutes_ago: float, *, first: float = 600, guid: str = "a") -> DoubtfulDelivery:
     last, first_at = (NOW - timedelta(minutes=ago) for ago in (minutes_ago, first))
-    return Doubtful(guid, 1, "issues", first_at, last, asked)
+    return DoubtfulDelivery(guid, 1, "issues", first_at, last, asked)
 
 
 DAY = 24 * 60
-Situation = tuple[list[DeliveryAttempt], list[Doubtful], tuple[str, ...], list[tuple[str, str]]]
+Situation = tuple[list[DeliveryAttempt], list[DoubtfulDelivery], tuple[str, ...], list[tuple[str, str]]]
 SITUATIONS: dict[str, Situation] = {
     "answered at once": ([_attempt(1, 202, 60)], [], (), []),
     "answered with another 2xx": ([_attempt(1, 200, 60)], [], (), []),
@@ -44,13 +44,13 @@ SITUATIONS: dict[str, Situation] = {
         (),
         [("drop", "too_old")],
     ),
-    "remembered, never asked for": ([], [_remembered(0, 60)], (), [("ask", "missed")]),
-    "asked for and under way": ([], [_remembered(1, 4)], (), [("wait", "on_its_way")]),
-    "asked for in vain": ([], [_remembered(1, 6)], (), [("ask", "missed")]),
-    "asked for twice": ([], [_remembered(2, 6)], (), [("wait", "on_its_way")]),
-    "asked for and arrived": ([_attempt(2, 202, 3)], [_remembered(1, 4)], ("a",), [("drop", "stored")]),
-    "asked for and failed just now": ([_attempt(2, 503, 4)], [_remembered(1, 6)], (), [("wait", "on_its_way")]),
-    "remembered until out of reach": ([], [_remembered(9, 600, first=3 * DAY)], (), [("drop", "too_old")]),
+    "remembered, never asked for": ([], [_build_doubtful(0, 60)], (), [("ask", "missed")]),
+    "asked for and under way": ([], [_build_doubtful(1, 4)], (), [("wait", "on_its_way")]),
+    "asked for in vain": ([], [_build_doubtful(1, 6)], (), [("ask", "missed")]),
+    "asked for twice": ([], [_build_doubtful(2, 6)], (), [("wait", "on_its_way")]),
+    "asked for and arrived": ([_attempt(2, 202, 3)], [_build_doubtful(1, 4)], ("a",), [("drop", "stored")]),
+    "asked for and failed just now": ([_attempt(2, 503, 4)], [_build_doubtful(1, 6)], (), [("wait", "on_its_way")]),
+    "remembered until out of reach": ([], [_build_doubtful(9, 600, first=3 * DAY)], (), [("drop", "too_old")]),
     "a new one beside an answered one": (
         [_attempt(3, 503, 20, "b"), _attempt(2, 202, 30), _attempt(1, 503, 60)],
         [],
@@ -63,7 +63,7 @@ SITUATIONS: dict[str, Situation] = {
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_what_becomes_of_a_delivery(situation: str) -> None:
     attempts, remembered, known, expected = SITUATIONS[situation]
-    verdicts = plan(doubtful(attempts, remembered), known, NOW, KEPT)
+    verdicts = plan_redelivery(list_doubtful(attempts, remembered), known, NOW, KEPT)
     assert [(each.step, each.reason.code) for each in verdicts] == [
         (step, f"redelivery.{code}") for step, code in expected
     ]
@@ -71,8 +71,8 @@ def test_what_becomes_of_a_delivery(situation: str) -> None:
 
 
 def test_enterprise_server_sends_again_for_longer() -> None:
-    old = doubtful([_attempt(1, 503, 4 * DAY)])
-    assert [each.step for each in plan(old, (), NOW, timedelta(days=7))] == [Step.ask]
+    old = list_doubtful([_attempt(1, 503, 4 * DAY)])
+    assert [each.step for each in plan_redelivery(old, (), NOW, timedelta(days=7))] == [RedeliveryStep.ask]
 
 
 def test_the_oldest_comes_first_and_the_latest_attempt_is_repeated() -> None:
@@ -82,13 +82,13 @@ def test_the_oldest_comes_first_and_the_latest_attempt_is_repeated() -> None:
         _attempt(3, 202, 30, "fine"),
         _attempt(2, 503, 60, "old"),
     ]
-    assert [(each.guid, each.attempt_id) for each in doubtful(attempts)] == [("old", 4), ("new", 5)]
+    assert [(each.guid, each.attempt_id) for each in list_doubtful(attempts)] == [("old", 4), ("new", 5)]
 
 
 def test_reading_attempts_again_changes_nothing() -> None:
     attempts = [_attempt(2, 503, 20), _attempt(1, 503, 60)]
-    once = doubtful(attempts)
-    assert doubtful(attempts, once) == once
+    once = list_doubtful(attempts)
+    assert list_doubtful(attempts, once) == once
 
 
 def test_who_keeps_failing_is_asked_for_less_and_less_often() -> None:

@@ -7,7 +7,7 @@ import pytest
 from domain.events import Event, EventType
 from domain.ids import new_id
 from domain.runs.run import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
-from safety.reflection_triggers import Moment, ReflectionFacts, moments, most_kept, not_now
+from safety.reflection_triggers import Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -68,11 +68,11 @@ REJECTED = event(EventType.gate_rejected, name="security_findings")
     ],
 )
 def test_moments(events: list[Event], reached: set[Moment]) -> None:
-    assert moments(events) == reached
+    assert find_moments(events) == reached
 
 
 def why_not(run_: Run, *events: Event, is_enabled: bool = True, is_trusted: bool = True) -> str | None:
-    reason = not_now(ReflectionFacts(run_, events, is_enabled, is_trusted))
+    reason = find_obstacle(ReflectionFacts(run_, events, is_enabled, is_trusted))
     return None if reason is None else reason.code
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.github.merging import CheckResult, RequiredCheck
-from safety.required_checks import Light, check_name, standing
+from safety.required_checks import ChecksState, check_name, evaluate_checks
 
 
 def result(name: str, conclusion: str, app: int | None = 1) -> CheckResult:
@@ -16,32 +16,34 @@ CI, DOCS = RequiredCheck(name="ci"), RequiredCheck(name="docs", app_id=7)
 @pytest.mark.parametrize(
     ("required", "results", "light"),
     [
-        (None, [result("ci", "success")], Light.unknown),
-        ([CI], [], Light.pending),
-        ([CI], [result("ci", "pending")], Light.pending),
-        ([CI], [result("ci", "success")], Light.green),
-        ([CI], [result("ci", "skipped")], Light.green),
-        ([CI], [result("ci", "failure")], Light.failing),
-        ([CI], [result("ci", "cancelled")], Light.failing),
-        ([CI], [result("ci", "stale")], Light.failing),
-        ([CI], [result("ci", "something new")], Light.failing),
-        ([CI], [result("ci", "success"), result("ci", "failure", 2)], Light.failing),
-        ([CI], [result("ci", "success"), result("ci", "pending", 2)], Light.pending),
-        ([CI], [result("ci", "success"), result("other", "failure")], Light.green),
-        ([CI, DOCS], [result("ci", "success")], Light.pending),
-        ([CI, DOCS], [result("ci", "failure")], Light.failing),
-        ([DOCS], [result("docs", "success", 7)], Light.green),
-        ([DOCS], [result("docs", "success", 8)], Light.pending),  # another App cannot say it
-        ([], [], Light.green),
-        ([], [result("ci", "success"), result("Forge / gate: mine", "cancelled")], Light.green),
-        ([], [result("ci", "failure")], Light.failing),
-        ([], [result("ci", "pending")], Light.pending),
+        (None, [result("ci", "success")], ChecksState.unknown),
+        ([CI], [], ChecksState.pending),
+        ([CI], [result("ci", "pending")], ChecksState.pending),
+        ([CI], [result("ci", "success")], ChecksState.green),
+        ([CI], [result("ci", "skipped")], ChecksState.green),
+        ([CI], [result("ci", "failure")], ChecksState.failing),
+        ([CI], [result("ci", "cancelled")], ChecksState.failing),
+        ([CI], [result("ci", "stale")], ChecksState.failing),
+        ([CI], [result("ci", "something new")], ChecksState.failing),
+        ([CI], [result("ci", "success"), result("ci", "failure", 2)], ChecksState.failing),
+        ([CI], [result("ci", "success"), result("ci", "pending", 2)], ChecksState.pending),
+        ([CI], [result("ci", "success"), result("other", "failure")], ChecksState.green),
+        ([CI, DOCS], [result("ci", "success")], ChecksState.pending),
+        ([CI, DOCS], [result("ci", "failure")], ChecksState.failing),
+        ([DOCS], [result("docs", "success", 7)], ChecksState.green),
+        ([DOCS], [result("docs", "success", 8)], ChecksState.pending),  # another App cannot say it
+        ([], [], ChecksState.green),
+        ([], [result("ci", "success"), result("Forge / gate: mine", "cancelled")], ChecksState.green),
+        ([], [result("ci", "failure")], ChecksState.failing),
+        ([], [result("ci", "pending")], ChecksState.pending),
     ],
 )
-def test_how_the_checks_stand(required: list[RequiredCheck] | None, results: list[CheckResult], light: Light) -> None:
-    stands = standing(required, results)
+def test_how_the_checks_stand(
+    required: list[RequiredCheck] | None, results: list[CheckResult], light: ChecksState
+) -> None:
+    stands = evaluate_checks(required, results)
     assert stands.light is light
-    assert stands.are_required == bool(required) or light is Light.unknown
+    assert stands.are_required == bool(required) or light is ChecksState.unknown
     assert stands.text
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from domain.review.changes import Change, ChangeStatus, FileChange, Touched
+from domain.review.changes import Change, ChangeStatus, FileChange, TouchedFile
 from safety.risk import assess, lacks_tests
 
 SOME = 5  # changed lines
 
 
-def _change(*touched: Touched, files: tuple[FileChange, ...] = ()) -> Change:
+def _change(*touched: TouchedFile, files: tuple[FileChange, ...] = ()) -> Change:
     return Change(
         merge_base="a",
         head_sha="b",
@@ -20,12 +20,12 @@ def _change(*touched: Touched, files: tuple[FileChange, ...] = ()) -> Change:
     )
 
 
-def _points(*touched: Touched) -> dict[str, int]:
+def _points(*touched: TouchedFile) -> dict[str, int]:
     return {part.code: part.points for part in assess(_change(*touched), ()).parts}
 
 
-def _new(path: str, lines: int) -> tuple[Touched, FileChange]:
-    return Touched(path=path, lines=lines), FileChange(path=path, status=ChangeStatus.added, additions=lines)
+def _new(path: str, lines: int) -> tuple[TouchedFile, FileChange]:
+    return TouchedFile(path=path, lines=lines), FileChange(path=path, status=ChangeStatus.added, additions=lines)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def _new(path: str, lines: int) -> tuple[Touched, FileChange]:
     ],
 )
 def test_areas(path: str, part: str | None) -> None:
-    assert set(_points(Touched(path=path, lines=SOME))) == ({part} if part else set())
+    assert set(_points(TouchedFile(path=path, lines=SOME))) == ({part} if part else set())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_areas(path: str, part: str | None) -> None:
     ],
 )
 def test_what_guards_a_connection_is_access_by_whole_words(path: str, is_one: bool) -> None:
-    assert ("area.access" in _points(Touched(path=path, lines=SOME))) is is_one
+    assert ("area.access" in _points(TouchedFile(path=path, lines=SOME))) is is_one
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_what_guards_a_connection_is_access_by_whole_words(path: str, is_one: bo
     [(1, 6, 5, 5), (3, 6, 5, 5), (10, 10, 7, 7), (20, 20, 15, 15), (500, 20, 15, 15), (None, 20, 15, 15)],
 )
 def test_areas_count_by_how_much_is_changed_there(lines: int | None, access: int, pipeline: int, owners: int) -> None:
-    assert _points(Touched(path="app/auth.py", lines=lines)) == {"area.access": access}
-    assert _points(Touched(path=".github/workflows/ci.yml", lines=lines)) == {"area.pipeline": pipeline}
-    assert _points(Touched(path="CODEOWNERS", lines=lines)) == {"area.owners": owners}
+    assert _points(TouchedFile(path="app/auth.py", lines=lines)) == {"area.access": access}
+    assert _points(TouchedFile(path=".github/workflows/ci.yml", lines=lines)) == {"area.pipeline": pipeline}
+    assert _points(TouchedFile(path="CODEOWNERS", lines=lines)) == {"area.owners": owners}
 
 
 def test_lines_of_an_area_are_counted_together() -> None:
-    small = [Touched(path=f"auth/{number}.py", lines=5) for number in range(4)]
+    small = [TouchedFile(path=f"auth/{number}.py", lines=5) for number in range(4)]
     assert _points(*small[:2]) == {"area.access": 10}
     assert _points(*small) == {"area.access": 20}
 
@@ -99,31 +99,31 @@ def test_lines_of_an_area_are_counted_together() -> None:
 @pytest.mark.parametrize(
     "nothing",
     [
-        Touched(path="demo/auth.py", lines=40, is_gone=True),
-        Touched(path="auth/new.py", old_path="app/old.py", lines=0),
-        Touched(path="migrations/b.py", old_path="migrations/a.py", lines=0),
-        Touched(path="deploy/run.sh", lines=0),
-        Touched(path="package.json", is_gone=True),
-        Touched(path=".github/workflows/b.yml", old_path=".github/workflows/a.yml", lines=0),
+        TouchedFile(path="demo/auth.py", lines=40, is_gone=True),
+        TouchedFile(path="auth/new.py", old_path="app/old.py", lines=0),
+        TouchedFile(path="migrations/b.py", old_path="migrations/a.py", lines=0),
+        TouchedFile(path="deploy/run.sh", lines=0),
+        TouchedFile(path="package.json", is_gone=True),
+        TouchedFile(path=".github/workflows/b.yml", old_path=".github/workflows/a.yml", lines=0),
     ],
 )
-def test_a_deletion_a_move_and_a_mode_bring_nothing_in(nothing: Touched) -> None:
+def test_a_deletion_a_move_and_a_mode_bring_nothing_in(nothing: TouchedFile) -> None:
     assert _points(nothing) == {}
 
 
 @pytest.mark.parametrize(
     ("guard", "said"),
     [
-        (Touched(path="CODEOWNERS", lines=1, is_gone=True), ("area.owners", "CODEOWNERS")),
-        (Touched(path="OLD", old_path=".github/CODEOWNERS", lines=0), ("area.owners", ".github/CODEOWNERS")),
+        (TouchedFile(path="CODEOWNERS", lines=1, is_gone=True), ("area.owners", "CODEOWNERS")),
+        (TouchedFile(path="OLD", old_path=".github/CODEOWNERS", lines=0), ("area.owners", ".github/CODEOWNERS")),
         (
-            Touched(path=".github/workflows/a.yml", old_path="docs/a.yml", lines=0),
+            TouchedFile(path=".github/workflows/a.yml", old_path="docs/a.yml", lines=0),
             ("area.pipeline", ".github/workflows/a.yml"),
         ),
-        (Touched(path="core/a.c", lines=9, is_gone=True), ("area.sensitive", "core/a.c")),
+        (TouchedFile(path="core/a.c", lines=9, is_gone=True), ("area.sensitive", "core/a.c")),
     ],
 )
-def test_taking_a_guard_away_or_putting_one_there_counts(guard: Touched, said: tuple[str, str]) -> None:
+def test_taking_a_guard_away_or_putting_one_there_counts(guard: TouchedFile, said: tuple[str, str]) -> None:
     [part] = assess(_change(guard), (), sensitive=("core/**",)).parts
     assert (part.code, part.text.rpartition(": ")[2]) == said
 
@@ -133,7 +133,7 @@ def test_taking_a_guard_away_or_putting_one_there_counts(guard: Touched, said: t
     [("tests/test_a.py", True), ("web/a.spec.ts", True), ("tests/unit/__init__.py", False), ("tests/a.json", False)],
 )
 def test_deleted_tests(path: str, is_one: bool) -> None:
-    assert ("tests.deleted" in _points(Touched(path=path, is_gone=True))) is is_one
+    assert ("tests.deleted" in _points(TouchedFile(path=path, is_gone=True))) is is_one
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_deleted_tests(path: str, is_one: bool) -> None:
     ],
 )
 def test_tests_that_go_with_what_they_tested(test: str, source: str, counts: bool) -> None:
-    gone = Touched(path=test, is_gone=True), Touched(path=source, is_gone=True)
+    gone = TouchedFile(path=test, is_gone=True), TouchedFile(path=source, is_gone=True)
     assert ("tests.deleted" in _points(*gone)) is counts
-    assert "tests.deleted" in _points(gone[0], Touched(path=source, lines=SOME))
+    assert "tests.deleted" in _points(gone[0], TouchedFile(path=source, lines=SOME))
 
 
 def test_source_without_a_test_where_there_are_tests() -> None:
@@ -172,12 +172,12 @@ def test_source_without_a_test_where_there_are_tests() -> None:
     ("lines", "other", "lacks"),
     [
         (30, None, False),
-        (31, Touched(path="tests/test_b.py"), False),  # over the limits, and a test all the same
-        (31, Touched(path="tests/test_b.py", is_gone=True), True),
-        (31, Touched(path="app/b.py", lines=1), True),
+        (31, TouchedFile(path="tests/test_b.py"), False),  # over the limits, and a test all the same
+        (31, TouchedFile(path="tests/test_b.py", is_gone=True), True),
+        (31, TouchedFile(path="app/b.py", lines=1), True),
     ],
 )
-def test_what_counts_as_source_without_a_test(lines: int, other: Touched | None, lacks: bool) -> None:
+def test_what_counts_as_source_without_a_test(lines: int, other: TouchedFile | None, lacks: bool) -> None:
     named, file = _new("app/a.py", lines)
     assert lacks_tests(_change(named, *filter(None, [other]), files=(file,))) is lacks
 
@@ -190,5 +190,5 @@ def test_comments_that_silence_checks_cost_a_little(lines: int, said: str) -> No
 
 def test_what_areas_may_count_is_bounded_and_the_rest_is_named() -> None:
     paths = ("app/auth.py", ".github/workflows/ci.yml", "CODEOWNERS", "setup.py")
-    points = _points(*(Touched(path=path, lines=20) for path in paths))
+    points = _points(*(TouchedFile(path=path, lines=20) for path in paths))
     assert points == {"area.access": 20, "area.pipeline": 15, "area.owners": 5, "area.dependencies": 0}

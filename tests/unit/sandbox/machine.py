@@ -22,12 +22,12 @@ def has_bubblewrap() -> bool:
     return shutil.which("bwrap") is not None
 
 
-def marked(seconds: int) -> str:
+def mark_seconds(seconds: int) -> str:
     """A time to sleep that can be recognised in a command line, also beside other runs of these tests."""
     return f"{seconds}.{os.getpid()}"
 
 
-async def gone(marker: str) -> bool:
+async def is_gone(marker: str) -> bool:
     """Whether no process has this in its command line, at the latest after some seconds."""
     deadline = time.monotonic() + 10
     while marker in _command_lines():

@@ -28,14 +28,14 @@ async def pool() -> AsyncIterator[WorkerPool]:
         yield started
 
 
-async def described(pool: WorkerPool) -> dict[str, object]:
+async def describe_worker(pool: WorkerPool) -> dict[str, object]:
     answer = await pool.call("describe", None, 5)
     assert isinstance(answer, dict)
     return dict(answer)
 
 
 async def test_a_worker_has_no_rights_and_no_secrets(pool: WorkerPool) -> None:
-    worker = await described(pool)
+    worker = await describe_worker(pool)
     assert worker["environment"] == {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": pool_folder(worker)}
     assert worker["no_new_privileges"]
     if os.geteuid() == 0:
@@ -48,7 +48,7 @@ def pool_folder(worker: dict[str, object]) -> str:
 
 
 async def workers(pool: WorkerPool) -> set[object]:
-    return {(await described(pool))["worker"] for _ in range(4)}
+    return {(await describe_worker(pool))["worker"] for _ in range(4)}
 
 
 FORBIDDEN: dict[str, str | int | None] = {
@@ -88,7 +88,7 @@ async def test_an_encoding_nobody_thought_of_can_still_be_loaded(pool: WorkerPoo
 async def test_a_request_sees_nothing_of_an_earlier_one() -> None:
     async with WorkerPool(MODULE, size=1) as pool:
         assert [await pool.call("remember", text, 5) for text in ("one", "two")] == [[], []]
-        first, second = await described(pool), await described(pool)
+        first, second = await describe_worker(pool), await describe_worker(pool)
     assert first["pid"] != second["pid"]
     assert first["worker"] == second["worker"]
 
@@ -161,7 +161,7 @@ async def test_a_cancelled_call_leaves_no_answer_behind(pool: WorkerPool) -> Non
 
 async def test_nothing_is_left_after_closing() -> None:
     async with WorkerPool(MODULE, size=2) as pool:
-        worker = await described(pool)
+        worker = await describe_worker(pool)
         folder = pool_folder(worker)
     assert not Path(folder).exists()
     assert not Path(f"/proc/{worker['worker']}").exists()
@@ -177,7 +177,7 @@ def test_workers_die_with_their_parent() -> None:
     script = f"""
 import asyncio
 from tests.unit.sandbox.machine import has_landlock
-from workspace.pool import WorkerPool
+from workspace.sandbox.worker_pool import WorkerPool
 async def main():
     async with WorkerPool({MODULE!r}, size=1) as pool:
         worker = await pool.call("describe", None, 5)

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from domain.errors import ConfigurationError, ToolError
-from tests.unit.sandbox.machine import gone, marked
+from tests.unit.sandbox.machine import is_gone, mark_seconds
 from workspace.sandbox import probing
 from workspace.sandbox.sandbox import (
     BUBBLEWRAP,
@@ -20,8 +20,8 @@ from workspace.sandbox.sandbox import (
     Completed,
     Sandbox,
     SandboxLevel,
+    find_account,
     tool_path,
-    unprivileged_account,
 )
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -30,7 +30,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to an
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sandbox() -> AsyncIterator[Sandbox]:
-    yield await probing.sandbox()
+    yield await probing.make_sandbox()
 
 
 async def shell(sandbox: Sandbox, script: str, level: int = LIMITS, **limits: float) -> Completed:
@@ -67,7 +67,7 @@ LEVELS = (
 
 @pytest.mark.parametrize(("wanted", "strongest"), [("auto", 2), ("landlock", 2), ("none", 1)])
 async def test_the_operator_may_want_less(wanted: probing.Wanted, strongest: int) -> None:
-    levels = probing.chosen(LEVELS, wanted)
+    levels = probing.select_levels(LEVELS, wanted)
     assert Sandbox(levels, None).strongest().level == strongest
     off = [level.reason for level in levels if level.level == 2 and not level.works]
     assert off == (["FORGE_SANDBOX is none"] if wanted == "none" else [])
@@ -75,7 +75,7 @@ async def test_the_operator_may_want_less(wanted: probing.Wanted, strongest: int
 
 async def test_a_level_that_is_wanted_and_does_not_work_stops_the_start() -> None:
     with pytest.raises(ConfigurationError, match=r"FORGE_SANDBOX is bwrap.*bubblewrap \(bwrap\) is not installed"):
-        probing.chosen(LEVELS, "bwrap")
+        probing.select_levels(LEVELS, "bwrap")
 
 
 async def test_a_program_at_each_level(sandbox: Sandbox) -> None:
@@ -139,26 +139,26 @@ async def test_endless_output_is_stopped_early(sandbox: Sandbox) -> None:
 
 
 async def test_time_is_limited_and_nothing_survives(sandbox: Sandbox) -> None:
-    script = "trap '' TERM; (sleep X & sleep X) & while :; do sleep X; done".replace("X", marked(61))
+    script = "trap '' TERM; (sleep X & sleep X) & while :; do sleep X; done".replace("X", mark_seconds(61))
     done = await shell(sandbox, script, seconds=0.5)
     assert done.status is None
     assert done.seconds < 2
-    assert await gone(marked(61))
+    assert await is_gone(mark_seconds(61))
 
 
 async def test_a_child_that_keeps_the_pipes_does_not_hold_us(sandbox: Sandbox) -> None:
-    done = await shell(sandbox, f"echo done; sleep {marked(62)} &", seconds=20)
+    done = await shell(sandbox, f"echo done; sleep {mark_seconds(62)} &", seconds=20)
     assert (done.status, text(done)) == (0, "done")
     assert done.seconds < 3
-    assert await gone(marked(62))
+    assert await is_gone(mark_seconds(62))
 
 
 async def test_a_cancelled_run_leaves_nothing(sandbox: Sandbox) -> None:
-    task = asyncio.create_task(shell(sandbox, f"sleep {marked(63)}"))
+    task = asyncio.create_task(shell(sandbox, f"sleep {mark_seconds(63)}"))
     await asyncio.sleep(0.3)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert await gone(marked(63))
+    assert await is_gone(mark_seconds(63))
 
 
 async def test_memory_is_limited(sandbox: Sandbox) -> None:
@@ -173,11 +173,11 @@ async def test_a_program_that_is_not_there(sandbox: Sandbox) -> None:
 
 async def test_the_account_must_exist_and_not_be_root() -> None:
     if os.geteuid() != 0:
-        assert unprivileged_account("nobody") is None
+        assert find_account("nobody") is None
         return
     for name in ("no-such-account-here", "root"):
         with pytest.raises(ToolError):
-            unprivileged_account(name)
+            find_account(name)
 
 
 @needs_root
@@ -186,7 +186,7 @@ async def test_tools_and_workers_run_from_a_virtualenv_no_one_else_can_reach(tmp
     hidden = tmp_path / "home"
     hidden.mkdir(mode=0o700)
     venv = Path(tool_path("ruff")).parent.parent
-    shutil.copytree(venv / "lib", hidden / "venv" / "lib", symlinks=True, ignore=_unneeded)
+    shutil.copytree(venv / "lib", hidden / "venv" / "lib", symlinks=True, ignore=_find_unneeded)
     (hidden / "venv" / "bin").mkdir()
     for tool in ("ruff", "zizmor"):
         shutil.copy2(venv / "bin" / tool, hidden / "venv" / "bin" / tool)
@@ -196,8 +196,8 @@ async def test_tools_and_workers_run_from_a_virtualenv_no_one_else_can_reach(tmp
         shutil.copytree(package, hidden / package, ignore=shutil.ignore_patterns("__pycache__"))
     script = """
 import asyncio, sys
-from agents.checks.run import run_checks
-from agents.checks.toolbox import Toolbox
+from agents.review.checks.run import run_checks
+from agents.toolbox import Toolbox
 from tests.unit.checks.building import change_of
 files = {
     "a.py": (None, "import os, subprocess\\nsubprocess.run(input(), shell=True)\\n"),
@@ -236,7 +236,7 @@ asyncio.run(main())
     )
 
 
-def _unneeded(folder: str, names: list[str]) -> set[str]:
+def _find_unneeded(folder: str, names: list[str]) -> set[str]:
     heavy = ("anthropic", "openai", "sqlalchemy", "nodejs", "pyright", "basedpyright", "pixeltable", "psycopg", "grimp")
     is_top = folder.endswith("site-packages")
     return {name for name in names if name == "__pycache__" or (is_top and name.startswith(heavy))}

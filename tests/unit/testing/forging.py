@@ -1,9 +1,9 @@
 """Runs, cases and reports as tests want them."""
 
-from domain.runs.testing import CommandResult, Framework, Outcome, TestCase, TestRun
+from domain.runs.testing import CaseOutcome, CommandResult, Framework, TestCase, TestRun
 
 
-def case(name: str, outcome: Outcome = Outcome.passed, **more: object) -> TestCase:
+def case(name: str, outcome: CaseOutcome = CaseOutcome.passed, **more: object) -> TestCase:
     return TestCase.model_validate({"id": name, "outcome": outcome, **more})
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agents.testing.actions import MOST_LOG, counting, outcome, readable, wants_log
+from agents.testing.actions import MOST_LOG, build_test_run, find_relevant_runs, trim_log, wants_log
 from domain.github.workflow_runs import Job, WorkflowRun
-from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, TestRun, Verdict, verdict
+from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, TestRun, Verdict, decide_verdict
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -32,9 +32,9 @@ def _job(number: int = 11, conclusion: str | None = "success", **more: Any) -> J
     return Job(**{**known, **more})
 
 
-def _told(run: WorkflowRun, *jobs: Job, log: str | None = None) -> TestRun:
+def _build_run(run: WorkflowRun, *jobs: Job, log: str | None = None) -> TestRun:
     logs = {} if log is None else {job.id: log for job in jobs}
-    found = outcome([run], {run.id: jobs}, logs)
+    found = build_test_run([run], {run.id: jobs}, logs)
     assert found is not None
     return found
 
@@ -45,20 +45,20 @@ def _told(run: WorkflowRun, *jobs: Job, log: str | None = None) -> TestRun:
 def test_nothing_is_said_before_all_that_counts_is_over() -> None:
     done, jobs = _run(1), {1: [_job(11)], 2: [_job(12)]}
     lint = {"path": "lint.yml", "name": "Lint"}
-    assert outcome([], {}, {}) is None
-    assert outcome([done, _run(2, None, **lint)], jobs, {}) is None
-    assert outcome([done, _run(2, None, status="queued", **lint)], jobs, {}) is None
-    assert outcome([done, _run(2, **lint)], {**jobs, 2: [_job(12, None)]}, {}) is None
-    assert outcome([done, _run(2, **lint)], jobs, {}) is not None
+    assert build_test_run([], {}, {}) is None
+    assert build_test_run([done, _run(2, None, **lint)], jobs, {}) is None
+    assert build_test_run([done, _run(2, None, status="queued", **lint)], jobs, {}) is None
+    assert build_test_run([done, _run(2, **lint)], {**jobs, 2: [_job(12, None)]}, {}) is None
+    assert build_test_run([done, _run(2, **lint)], jobs, {}) is not None
 
 
 @pytest.mark.parametrize("event", ["schedule", "pull_request_target", "workflow_dispatch", "merge_group"])
 def test_workflows_that_test_no_head_do_not_count(event: str) -> None:
     other = _run(2, "failure", event=event, path="other.yml")
-    assert outcome([other], {2: [_job(12, "failure")]}, {}) is None
-    found = outcome([_run(1), other], {1: [_job(11)], 2: [_job(12, "failure")]}, {})
+    assert build_test_run([other], {2: [_job(12, "failure")]}, {}) is None
+    found = build_test_run([_run(1), other], {1: [_job(11)], 2: [_job(12, "failure")]}, {})
     assert found is not None
-    assert verdict(found) is Verdict.passed
+    assert decide_verdict(found) is Verdict.passed
 
 
 @pytest.mark.parametrize(
@@ -66,15 +66,15 @@ def test_workflows_that_test_no_head_do_not_count(event: str) -> None:
 )
 def test_a_run_that_a_later_one_of_its_workflow_replaced(earlier: str, counts: bool) -> None:
     first, second = _run(1, earlier, event="push"), _run(2)
-    assert (first in counting([second, first])) is counts
-    assert counting([first]) == (first,)
-    assert counting([first, _run(2, path="other.yml")])[0] == first
+    assert (first in find_relevant_runs([second, first])) is counts
+    assert find_relevant_runs([first]) == (first,)
+    assert find_relevant_runs([first, _run(2, path="other.yml")])[0] == first
 
 
 def test_a_later_run_that_was_cancelled_still_counts() -> None:
-    found = outcome([_run(1), _run(2, "cancelled")], {1: [_job(11)], 2: []}, {})
+    found = build_test_run([_run(1), _run(2, "cancelled")], {1: [_job(11)], 2: []}, {})
     assert found is not None
-    assert verdict(found) is Verdict.not_run
+    assert decide_verdict(found) is Verdict.not_run
 
 
 # --- what it says ------------------------------------------------------------------------------------------
@@ -82,20 +82,20 @@ def test_a_later_run_that_was_cancelled_still_counts() -> None:
 
 @pytest.mark.parametrize("conclusion", ["success", "neutral", "skipped"])
 def test_good_ends(conclusion: str) -> None:
-    run = _told(_run(1, conclusion), _job(11), _job(12, conclusion, name="lint"))
+    run = _build_run(_run(1, conclusion), _job(11), _job(12, conclusion, name="lint"))
     assert [(one.kind, one.line, one.exit_status) for one in run.commands] == [
         ("test", "CI / test", 0),
         ("test", "CI / lint", 0),
     ]
-    assert verdict(run) is Verdict.passed
+    assert decide_verdict(run) is Verdict.passed
     assert (run.cases, run.not_run) == ((), "")
 
 
 @pytest.mark.parametrize("conclusion", ["failure", "timed_out"])
 def test_bad_ends(conclusion: str) -> None:
-    run = _told(_run(1, conclusion), _job(11), _job(12, conclusion, name="lint"))
+    run = _build_run(_run(1, conclusion), _job(11), _job(12, conclusion, name="lint"))
     assert [one.line for one in run.failed_commands] == ["CI / lint"]
-    assert verdict(run) is Verdict.failed
+    assert decide_verdict(run) is Verdict.failed
 
 
 @pytest.mark.parametrize(
@@ -112,56 +112,56 @@ def test_bad_ends(conclusion: str) -> None:
 def test_what_did_not_run_is_no_success(conclusion: str | None, said: str) -> None:
     run = _run(1, conclusion, status="completed")
     for jobs in ((), (_job(11),), (_job(11), _job(12, "cancelled"))):
-        told = _told(run, *jobs)
-        assert verdict(told) is Verdict.not_run
+        told = _build_run(run, *jobs)
+        assert decide_verdict(told) is Verdict.not_run
         assert told.not_run.startswith("“CI” ")
         assert said in told.not_run
 
 
 def test_a_failure_outranks_what_did_not_run() -> None:
-    told = _told(_run(1, "cancelled"), _job(11, "failure"), _job(12, "cancelled"))
-    assert (verdict(told), told.not_run) == (Verdict.failed, "")
-    both = outcome([_run(1, "cancelled"), _run(2, "failure", path="b.yml")], {2: [_job(12, "failure")]}, {})
+    told = _build_run(_run(1, "cancelled"), _job(11, "failure"), _job(12, "cancelled"))
+    assert (decide_verdict(told), told.not_run) == (Verdict.failed, "")
+    both = build_test_run([_run(1, "cancelled"), _run(2, "failure", path="b.yml")], {2: [_job(12, "failure")]}, {})
     assert both is not None
-    assert verdict(both) is Verdict.failed
+    assert decide_verdict(both) is Verdict.failed
 
 
 @pytest.mark.parametrize("jobs", [(), (_job(11),)])
 def test_a_failure_that_no_job_accounts_for_is_one(jobs: tuple[Job, ...]) -> None:
-    told = _told(_run(1, "failure"), *jobs)
-    assert verdict(told) is Verdict.failed
+    told = _build_run(_run(1, "failure"), *jobs)
+    assert decide_verdict(told) is Verdict.failed
     assert [(one.line, one.output) for one in told.failed_commands] == [("CI", f"See {_run(1).url}")]
 
 
 @pytest.mark.parametrize("jobs", [(), (_job(11, "skipped"), _job(12, "skipped"))])
 def test_where_no_job_ran_nothing_was_tested(jobs: tuple[Job, ...]) -> None:
-    told = _told(_run(1, "skipped"), *jobs)
-    assert verdict(told) is Verdict.not_run
+    told = _build_run(_run(1, "skipped"), *jobs)
+    assert decide_verdict(told) is Verdict.not_run
     assert "skipped" in told.not_run
 
 
 def test_one_bad_job_among_many_workflows() -> None:
     runs = [_run(number, path=f"{number}.yml") for number in range(1, 40)]
     jobs = {run.id: [_job(100 * run.id + n) for n in range(5)] for run in runs}
-    good = outcome(runs, jobs, {})
-    bad = outcome(runs, {**jobs, 20: [*jobs[20], _job(1, "failure")]}, {})
+    good = build_test_run(runs, jobs, {})
+    bad = build_test_run(runs, {**jobs, 20: [*jobs[20], _job(1, "failure")]}, {})
     assert good is not None
     assert bad is not None
-    assert (verdict(good), verdict(bad)) == (Verdict.passed, Verdict.failed)
+    assert (decide_verdict(good), decide_verdict(bad)) == (Verdict.passed, Verdict.failed)
     assert len(bad.failed_commands) == 1
 
 
 @pytest.mark.parametrize(("seconds", "kept"), [(90, 90.0), (-5, 0.0), (10 * LONGEST_RUN, LONGEST_RUN)])
 def test_how_long_a_job_took(seconds: float, kept: float) -> None:
     ended = BEGAN + timedelta(seconds=seconds)
-    assert _told(_run(), _job(started_at=BEGAN, completed_at=ended)).commands[0].seconds == kept
-    assert _told(_run(), _job(started_at=None, completed_at=ended)).commands[0].seconds == 0
+    assert _build_run(_run(), _job(started_at=BEGAN, completed_at=ended)).commands[0].seconds == kept
+    assert _build_run(_run(), _job(started_at=None, completed_at=ended)).commands[0].seconds == 0
 
 
 def test_names_and_reasons_without_end_are_cut() -> None:
-    told = _told(_run(1, "cancelled", name="x" * 9_000), _job(name="y" * 9_000))
-    assert verdict(told) is Verdict.not_run
-    assert _told(_run(1, "failure", name="x" * 9_000)).failed_commands
+    told = _build_run(_run(1, "cancelled", name="x" * 9_000), _job(name="y" * 9_000))
+    assert decide_verdict(told) is Verdict.not_run
+    assert _build_run(_run(1, "failure", name="x" * 9_000)).failed_commands
 
 
 # --- logs --------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ LOG = """\ufeff2026-03-01T12:00:00.1234567Z ##[group]Run pytest
 
 
 def test_a_log_reads_as_the_job_printed_it_up_to_its_failure() -> None:
-    assert readable(LOG).splitlines() == [
+    assert trim_log(LOG).splitlines() == [
         "Run pytest",
         "pytest -q",
         "",
@@ -188,21 +188,21 @@ def test_a_log_reads_as_the_job_printed_it_up_to_its_failure() -> None:
         "at 2026-03-01T12:00:00.1Z it was so",
         "Process completed with exit code 1.",
     ]
-    assert readable(LOG.replace("\n", "\r\n")) == readable(LOG)
+    assert trim_log(LOG.replace("\n", "\r\n")) == trim_log(LOG)
 
 
 def test_a_log_without_an_error_is_read_to_its_end() -> None:
-    assert readable(LOG.replace("##[error]", "")).endswith("[command]/usr/bin/git version")
-    assert readable("") == ""
+    assert trim_log(LOG.replace("##[error]", "")).endswith("[command]/usr/bin/git version")
+    assert trim_log("") == ""
 
 
 def test_the_end_of_a_long_log_is_kept_in_whole_lines() -> None:
     lines = [f"2026-03-01T12:00:00.1234567Z line {number:05}" for number in range(20_000)]
-    read = readable("\n".join(lines))
+    read = trim_log("\n".join(lines))
     assert LONGEST_OUTPUT - 20 < len(read) <= LONGEST_OUTPUT
     assert read.splitlines()[-1] == "line 19999"
     assert all(len(line) == len("line 00000") for line in read.splitlines())
-    assert len(readable("x" * (MOST_LOG + 1))) == LONGEST_OUTPUT
+    assert len(trim_log("x" * (MOST_LOG + 1))) == LONGEST_OUTPUT
 
 
 def test_only_what_failed_needs_its_log() -> None:
@@ -211,15 +211,15 @@ def test_only_what_failed_needs_its_log() -> None:
 
 
 def test_what_a_job_printed_stands_beside_it() -> None:
-    assert _told(_run(1, "failure"), _job(11, "failure"), log=LOG).commands[0].output == readable(LOG)
+    assert _build_run(_run(1, "failure"), _job(11, "failure"), log=LOG).commands[0].output == trim_log(LOG)
 
 
 def test_a_job_without_a_log_says_what_is_known() -> None:
-    def said(**more: Any) -> str:
-        return _told(_run(1, "failure"), _job(11, **more)).commands[0].output
+    def run_output(**more: Any) -> str:
+        return _build_run(_run(1, "failure"), _job(11, **more)).commands[0].output
 
-    assert said(conclusion="failure", failed_step="Run pytest") == (
+    assert run_output(conclusion="failure", failed_step="Run pytest") == (
         "The step “Run pytest” failed. GitHub has no log of it."
     )
-    assert said(conclusion="timed_out") == "It ended as timed_out. GitHub has no log of it."
-    assert said(conclusion="success") == ""
+    assert run_output(conclusion="timed_out") == "It ended as timed_out. GitHub has no log of it."
+    assert run_output(conclusion="success") == ""

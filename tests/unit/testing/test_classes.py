@@ -2,15 +2,15 @@
 
 import pytest
 
-from agents.testing.failure_classes import MOST_CONFIDENT, exception_line, first_look, own_modules
-from domain.runs.testing import FailureClass, Outcome, TestCase
+from agents.testing.failure_classes import MOST_CONFIDENT, classify_failure, find_exception_line, find_own_modules
+from domain.runs.testing import CaseOutcome, FailureClass, TestCase
 from tests.unit.testing.forging import case
 
-MODULES = own_modules(["src/shop/cart.py", "tests/test_a.py"])
+MODULES = find_own_modules(["src/shop/cart.py", "tests/test_a.py"])
 
 
-def failed(message: str, details: str = "") -> TestCase:
-    return case("t", Outcome.failed, message=message, details=details)
+def build_failure(message: str, details: str = "") -> TestCase:
+    return case("t", CaseOutcome.failed, message=message, details=details)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def failed(message: str, details: str = "") -> TestCase:
     ],
 )
 def test_what_the_environment_lacks(message: str) -> None:
-    found = first_look(failed(message), modules=MODULES)
+    found = classify_failure(build_failure(message), modules=MODULES)
     assert found.failure_class is FailureClass.environment
     assert found.suggested_fix
 
@@ -53,11 +53,11 @@ def test_what_the_environment_lacks(message: str) -> None:
     ],
 )
 def test_what_is_wrong_with_the_code(message: str) -> None:
-    assert first_look(failed(message), modules=MODULES).failure_class is FailureClass.real_bug
+    assert classify_failure(build_failure(message), modules=MODULES).failure_class is FailureClass.real_bug
 
 
 def test_what_passed_when_run_again_is_flaky() -> None:
-    found = first_look(failed("ConnectionRefusedError: no"), flaky=["t"])
+    found = classify_failure(build_failure("ConnectionRefusedError: no"), flaky=["t"])
     assert found.failure_class is FailureClass.flaky
     assert "ConnectionRefusedError: no" in found.root_cause
 
@@ -78,10 +78,10 @@ def test_what_passed_when_run_again_is_flaky() -> None:
     ],
 )
 def test_the_line_that_says_why(message: str, details: str, line: str) -> None:
-    assert exception_line(failed(message, details)) == line
+    assert find_exception_line(build_failure(message, details)) == line
 
 
 def test_nobody_is_too_sure_and_nothing_takes_long() -> None:
     for message in ("aError " * 70, "a." * 250, "No module named " + "a" * 480, "E" * 500, "Permission denied" * 29):
-        found = first_look(failed(message, (message + "\n") * 7), modules=MODULES)
+        found = classify_failure(build_failure(message, (message + "\n") * 7), modules=MODULES)
         assert found.confidence <= MOST_CONFIDENT

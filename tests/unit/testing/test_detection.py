@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from agents.testing.command_detection import Command, Detected, again, detect, is_missing, narrowed
+from agents.testing.command_detection import Command, DetectedCommands, build_retry, detect, is_missing, narrow_command
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
-from domain.runs.testing import CommandResult, Framework, Outcome
+from domain.runs.testing import CaseOutcome, CommandResult, Framework
 from tests.unit.testing.forging import case, command
 
 REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml"
@@ -20,11 +20,11 @@ NODE = (
 )
 
 
-def detected(manifests: dict[str, str], *paths: str, **configured: object) -> Detected:
+def detect_commands(manifests: dict[str, str], *paths: str, **configured: object) -> DetectedCommands:
     return detect([*manifests, *paths], manifests, Commands.model_validate(configured), "/r/")
 
 
-def lines(found: Detected) -> list[str]:
+def lines(found: DetectedCommands) -> list[str]:
     return [f"{each.kind}: {each.line}" for each in found.commands]
 
 
@@ -97,7 +97,7 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
     ],
 )
 def test_what_is_run(manifests: dict[str, str], paths: list[str], expected: list[str], framework: Framework) -> None:
-    found = detected(manifests, *paths)
+    found = detect_commands(manifests, *paths)
     assert lines(found) == expected
     assert [each.framework for each in found.tests] == [framework]
     assert "no tests" not in found.reason
@@ -117,14 +117,14 @@ def test_what_is_run(manifests: dict[str, str], paths: list[str], expected: list
     ],
 )
 def test_nothing_found_means_no_tests(manifests: dict[str, str], paths: list[str]) -> None:
-    found = detected(manifests, *paths)
+    found = detect_commands(manifests, *paths)
     assert not found.tests
     assert found.reason.lower().endswith("no tests were found.")
 
 
 def test_why_is_said_in_one_sentence() -> None:
-    assert detected(PYTEST, "tests/test_a.py").reason == "Pytest, because it is configured."
-    assert detected({}, test="./check").reason == "`commands.test` is configured."
+    assert detect_commands(PYTEST, "tests/test_a.py").reason == "Pytest, because it is configured."
+    assert detect_commands({}, test="./check").reason == "`commands.test` is configured."
 
 
 @pytest.mark.parametrize(
@@ -140,57 +140,62 @@ def test_why_is_said_in_one_sentence() -> None:
     ],
 )
 def test_what_is_configured_wins(line: str, expected: str) -> None:
-    (test,) = detected({"Makefile": "test:\n", "setup.cfg": ""}, "tests/test_a.py", test=line).tests
+    (test,) = detect_commands({"Makefile": "test:\n", "setup.cfg": ""}, "tests/test_a.py", test=line).tests
     assert test.line == expected
     assert test.is_configured
 
 
 def test_configured_coverage_is_kept() -> None:
     manifests = {"pyproject.toml": "pytest-cov"}
-    (test,) = detected(manifests, test="pytest --cov=src").tests
+    (test,) = detect_commands(manifests, test="pytest --cov=src").tests
     assert test.line == f"pytest --cov=src {REPORTS} --cov-branch --cov-report=xml:/r/coverage.xml"
 
 
 def test_what_has_to_be_fetched_is_set_up_only_with_a_network() -> None:
     manifests = package("jest")
-    assert "setup: npm ci" not in lines(detected(manifests, "package-lock.json"))
-    assert "setup: npm ci" in lines(detected(manifests, "package-lock.json", network=True))
-    assert lines(detected(manifests, "package-lock.json", network=True, setup="./prepare"))[0] == "setup: ./prepare"
+    assert "setup: npm ci" not in lines(detect_commands(manifests, "package-lock.json"))
+    assert "setup: npm ci" in lines(detect_commands(manifests, "package-lock.json", network=True))
+    assert (
+        lines(detect_commands(manifests, "package-lock.json", network=True, setup="./prepare"))[0] == "setup: ./prepare"
+    )
 
 
 PY = Command(kind="test", words=("python3", "-m", "pytest"), framework=Framework.pytest)
 GO = Command(kind="test", words=("go", "test", "./..."), framework=Framework.go)
 
 
-def chosen(*tests: str) -> Selection:
+def build_selection(*tests: str) -> Selection:
     return Selection(tests=tests, reason="These.")
 
 
 @pytest.mark.parametrize(
     ("given", "selection", "expected"),
     [
-        (PY, chosen("tests/test_a.py", "b.test.ts"), "python3 -m pytest tests/test_a.py"),
-        (PY, chosen("b.test.ts"), None),
-        (PY, chosen(*(f"test_{n}.py" for n in range(501))), "python3 -m pytest"),
-        (PY, chosen("-p evil/test_a.py"), "python3 -m pytest"),
+        (PY, build_selection("tests/test_a.py", "b.test.ts"), "python3 -m pytest tests/test_a.py"),
+        (PY, build_selection("b.test.ts"), None),
+        (PY, build_selection(*(f"test_{n}.py" for n in range(501))), "python3 -m pytest"),
+        (PY, build_selection("-p evil/test_a.py"), "python3 -m pytest"),
         (PY, Selection(runs_all=True, reason="All."), "python3 -m pytest"),
-        (PY.model_copy(update={"is_configured": True}), chosen("test_a.py"), "python3 -m pytest"),
-        (GO, chosen("a/x_test.go", "a/y_test.go", "z_test.go"), "go test ./ ./a"),
-        (Command(kind="test", words=("make", "test")), chosen("test_a.py"), "make test"),
+        (PY.model_copy(update={"is_configured": True}), build_selection("test_a.py"), "python3 -m pytest"),
+        (GO, build_selection("a/x_test.go", "a/y_test.go", "z_test.go"), "go test ./ ./a"),
+        (Command(kind="test", words=("make", "test")), build_selection("test_a.py"), "make test"),
     ],
 )
 def test_only_the_chosen_tests_are_named(given: Command, selection: Selection, expected: str | None) -> None:
-    found = narrowed(given, selection)
+    found = narrow_command(given, selection)
     assert (found and found.line) == expected
 
 
 def test_failed_tests_are_run_again_by_their_ids() -> None:
-    failed = [case("tests/test_a.py::test_x[1]", Outcome.failed, path="tests/test_a.py")]
-    selected = chosen("tests/test_a.py", "tests/test_b.py", "z_test.go")
-    assert again(PY, failed, selected).line == "python3 -m pytest 'tests/test_a.py::test_x[1]'"
-    assert again(PY, failed, selected).kind == again(GO, failed, selected).kind == "retry"
-    assert again(PY, [case("--co", Outcome.failed)], selected).line == f"{PY.line} tests/test_a.py tests/test_b.py"
-    assert again(GO, failed, selected).line == "go test ./"
+    failed = [case("tests/test_a.py::test_x[1]", CaseOutcome.failed, path="tests/test_a.py")]
+    selected = build_selection("tests/test_a.py", "tests/test_b.py", "z_test.go")
+    assert build_retry(PY, failed, selected).line == "python3 -m pytest 'tests/test_a.py::test_x[1]'"
+    assert build_retry(PY, failed, selected).kind == build_retry(GO, failed, selected).kind == "retry"
+    assert (
+        build_retry(PY, [case("--co", CaseOutcome.failed)], selected).line
+        == f"{PY.line} tests/test_a.py tests/test_b.py"
+    )
+    assert build_retry(GO, failed, selected).line == "go test ./"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +208,7 @@ def test_failed_tests_are_run_again_by_their_ids() -> None:
         (command(1, output="E  No module named 'shop'\n1 failed"), False),
         (command(1, output="/usr/bin/python3: No module named shop\n1 failed"), False),
         (command(0, output="No module named shop"), False),
-        (command(127, case("a", Outcome.failed)), False),
+        (command(127, case("a", CaseOutcome.failed)), False),
         (command(1), False),
         (command(None), False),
     ],

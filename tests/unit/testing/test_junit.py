@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agents.testing.junit import MOST_CASES, parse
 from agents.testing.xml import MOST_BYTES
 from domain.errors import ToolError
-from domain.runs.testing import Outcome, TestCase
+from domain.runs.testing import CaseOutcome, TestCase
 from tests.unit.testing.forging import BOMBS, junit
 
 PYTEST = junit(
@@ -26,13 +26,13 @@ def test_pytest() -> None:
         id="tests/test_a.py::TestSum::test_one[1-2]",
         path="tests/test_a.py",
         line=7,
-        outcome=Outcome.failed,
+        outcome=CaseOutcome.failed,
         seconds=0.25,
         message="AssertionError: assert 1 == 2",
         details="E   AssertionError: assert 1 == 2",
     )
-    assert (passed.id, passed.line, passed.outcome) == ("tests/test_a.py::test_two", 1, Outcome.passed)
-    assert (skipped.outcome, skipped.message) == (Outcome.skipped, "no")
+    assert (passed.id, passed.line, passed.outcome) == ("tests/test_a.py::test_two", 1, CaseOutcome.passed)
+    assert (skipped.outcome, skipped.message) == (CaseOutcome.skipped, "no")
 
 
 UNITTEST = """<testsuite name="T"><testcase classname="tests.test_a.T" name="test_x" file="tests/test_a.py" line="4">
@@ -52,15 +52,15 @@ NODE = """<testsuites><testsuite name="s"><testcase name="t" classname="test" fi
 @pytest.mark.parametrize(
     ("document", "identity", "path", "line", "outcome"),
     [
-        (UNITTEST, "tests/test_a.py::T::test_x", "tests/test_a.py", 4, Outcome.error),
-        (JEST, "src/sum.test.ts::sum adds::sum adds", "src/sum.test.ts", None, Outcome.failed),
-        (VITEST, "src/a.test.ts::a > b", "src/a.test.ts", None, Outcome.passed),
-        (GO, "store::TestGet/empty", None, None, Outcome.failed),
-        (SUREFIRE, "com.acme.FooTest::bar", None, None, Outcome.passed),
-        (NODE, "a.test.js::test::t", "a.test.js", None, Outcome.passed),
+        (UNITTEST, "tests/test_a.py::T::test_x", "tests/test_a.py", 4, CaseOutcome.error),
+        (JEST, "src/sum.test.ts::sum adds::sum adds", "src/sum.test.ts", None, CaseOutcome.failed),
+        (VITEST, "src/a.test.ts::a > b", "src/a.test.ts", None, CaseOutcome.passed),
+        (GO, "store::TestGet/empty", None, None, CaseOutcome.failed),
+        (SUREFIRE, "com.acme.FooTest::bar", None, None, CaseOutcome.passed),
+        (NODE, "a.test.js::test::t", "a.test.js", None, CaseOutcome.passed),
     ],
 )
-def test_other_tools(document: str, identity: str, path: str | None, line: int | None, outcome: Outcome) -> None:
+def test_other_tools(document: str, identity: str, path: str | None, line: int | None, outcome: CaseOutcome) -> None:
     (found,) = parse(document.encode(), "/w")
     assert (found.id, found.path, found.line, found.outcome) == (identity, path, line, outcome)
 
@@ -139,7 +139,7 @@ def test_all_texts_together_are_bounded() -> None:
     cases = parse(junit("".join(f'<testcase name="{n}">{failing}</testcase>' for n in range(2_000))), "/w")
     assert len(cases) == 2_000
     assert sum(len(each.details) for each in cases) < 16_000_000 / 6
-    assert all(each.outcome is Outcome.failed for each in cases)
+    assert all(each.outcome is CaseOutcome.failed for each in cases)
 
 
 def test_what_is_invisible_is_written_out() -> None:
@@ -153,9 +153,9 @@ def test_what_is_invisible_is_written_out() -> None:
 def test_the_worse_of_two_entries_counts() -> None:
     first, second = '<testcase name="t"><failure message="no"/></testcase>', '<testcase name="t"/>'
     for inner in (first + second, second + first):
-        assert [each.outcome for each in parse(junit(inner), "/w")] == [Outcome.failed]
+        assert [each.outcome for each in parse(junit(inner), "/w")] == [CaseOutcome.failed]
     (both,) = parse(junit('<testcase name="t"><skipped/><failure message="no"/></testcase>'), "/w")
-    assert both.outcome is Outcome.failed
+    assert both.outcome is CaseOutcome.failed
 
 
 NAMES = st.sampled_from(

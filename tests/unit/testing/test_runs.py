@@ -5,22 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.runs.testing import (
+    CaseOutcome,
     Coverage,
     FileCoverage,
     Framework,
-    Outcome,
     TestRun,
     Verdict,
-    diff_coverage,
-    merge,
-    verdict,
-    without_known,
-    worst,
+    decide_verdict,
+    excuse_known,
+    keep_worst,
+    measure_diff_coverage,
+    merge_retry,
 )
 from tests.unit.testing.forging import case, command, run
 
-GOOD, BAD, BROKEN = case("a"), case("b", Outcome.failed), case("c", Outcome.error)
-SKIPPED = case("d", Outcome.skipped)
+GOOD, BAD, BROKEN = case("a"), case("b", CaseOutcome.failed), case("c", CaseOutcome.error)
+SKIPPED = case("d", CaseOutcome.skipped)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ SKIPPED = case("d", Outcome.skipped)
     ],
 )
 def test_an_exit_status_is_never_overridden(given_run: TestRun, expected: Verdict) -> None:
-    assert verdict(given_run) is expected
+    assert decide_verdict(given_run) is expected
 
 
 def test_what_passes_when_run_again_is_flaky() -> None:
-    both = merge(run(command(1, GOOD, BAD)), run(command(0, case("b"))))
+    both = merge_retry(run(command(1, GOOD, BAD)), run(command(0, case("b"))))
     assert both.flaky == ("b",)
-    assert verdict(both) is Verdict.passed
+    assert decide_verdict(both) is Verdict.passed
     assert [each.kind for each in both.commands] == ["test", "retry"]
     assert not both.failures
 
@@ -72,7 +72,7 @@ def test_what_passes_when_run_again_is_flaky() -> None:
         (run(command(1, BAD)), run(command(1, case("b")))),  # it claims success and fails
         (run(command(1, BAD)), run(command(0))),  # nothing says that it ran
         (run(command(1, BAD)), run()),
-        (run(command(1, BAD)), run(command(0, case("b", Outcome.skipped)))),
+        (run(command(1, BAD)), run(command(0, case("b", CaseOutcome.skipped)))),
         (run(command(1, BAD)), run(command(0, case("b"), BAD))),
         (run(command(2, BAD)), run(command(0, case("b")))),  # interrupted: others may not have run
         (run(command(None, BAD)), run(command(0, case("b")))),
@@ -82,24 +82,24 @@ def test_what_passes_when_run_again_is_flaky() -> None:
     ],
 )
 def test_a_retry_excuses_nothing_else(first: TestRun, retried: TestRun) -> None:
-    assert verdict(merge(first, retried)) is Verdict.failed
+    assert decide_verdict(merge_retry(first, retried)) is Verdict.failed
 
 
-KNOWN = case("k", Outcome.failed)
+KNOWN = case("k", CaseOutcome.failed)
 
 
 def test_what_fails_without_the_change_does_not_stand_against_it() -> None:
-    known = without_known(merge(run(command(1, GOOD, KNOWN)), run(command(1, KNOWN))), {"k", "a", "gone"})
+    known = excuse_known(merge_retry(run(command(1, GOOD, KNOWN)), run(command(1, KNOWN))), {"k", "a", "gone"})
     assert known.known == ("k",)
     assert not known.failures
     assert not known.failed_commands
-    assert verdict(known) is Verdict.passed
+    assert decide_verdict(known) is Verdict.passed
 
 
 def test_flaky_and_known_failures_excuse_a_command_together() -> None:
-    both = without_known(merge(run(command(1, BAD, KNOWN)), run(command(1, case("b"), KNOWN))), {"k"})
+    both = excuse_known(merge_retry(run(command(1, BAD, KNOWN)), run(command(1, case("b"), KNOWN))), {"k"})
     assert (both.flaky, both.known) == (("b",), ("k",))
-    assert verdict(both) is Verdict.passed
+    assert decide_verdict(both) is Verdict.passed
 
 
 @pytest.mark.parametrize(
@@ -109,30 +109,30 @@ def test_flaky_and_known_failures_excuse_a_command_together() -> None:
         run(command(2, KNOWN)),  # interrupted: others may not have run
         run(command(1, KNOWN), command(1, line="npm test")),
         run(command(1, KNOWN), command(1, kind="lint")),
-        merge(run(command(1, BAD, KNOWN)), run(command(2, case("b"), KNOWN))),
-        merge(run(command(1, KNOWN)), run(command(1))),  # nothing says why it failed
+        merge_retry(run(command(1, BAD, KNOWN)), run(command(2, case("b"), KNOWN))),
+        merge_retry(run(command(1, KNOWN)), run(command(1))),  # nothing says why it failed
     ],
 )
 def test_what_fails_without_the_change_excuses_nothing_else(given_run: TestRun) -> None:
-    assert verdict(without_known(given_run, {"k"})) is Verdict.failed
+    assert decide_verdict(excuse_known(given_run, {"k"})) is Verdict.failed
 
 
 def test_a_second_entry_does_not_hide_a_failure() -> None:
-    assert worst([BAD, case("b")]) == worst([case("b"), BAD]) == (BAD,)
+    assert keep_worst([BAD, case("b")]) == keep_worst([case("b"), BAD]) == (BAD,)
 
 
 def test_a_run_survives_being_written_down() -> None:
-    whole = merge(run(command(1, GOOD, BAD)), run(command(0, case("b"))))
+    whole = merge_retry(run(command(1, GOOD, BAD)), run(command(0, case("b"))))
     assert TestRun.model_validate_json(whole.model_dump_json()) == whole
 
 
 def test_diff_coverage_counts_added_executable_lines_only() -> None:
     coverage = Coverage(files=(FileCoverage(path="a.py", covered=(1, 2), missed=(4, 5, 9)),))
-    found = diff_coverage(coverage, {"a.py": {2, 3, 4, 9}, "b.py": {1}, "c.md": {1}, "tests/test_a.py": {1}})
+    found = measure_diff_coverage(coverage, {"a.py": {2, 3, 4, 9}, "b.py": {1}, "c.md": {1}, "tests/test_a.py": {1}})
     assert (found.covered, found.total, found.uncovered) == (1, 3, {"a.py": (4, 9)})
     assert found.unmeasured == ("b.py",)
     assert found.share == pytest.approx(1 / 3)
-    assert diff_coverage(coverage, {}).share is None
+    assert measure_diff_coverage(coverage, {}).share is None
 
 
 LINES = st.sets(st.integers(1, 60))
@@ -141,7 +141,7 @@ LINES = st.sets(st.integers(1, 60))
 @given(LINES, LINES, LINES)
 def test_diff_coverage_adds_up(covered: set[int], missed: set[int], added: set[int]) -> None:
     file = FileCoverage(path="a.py", covered=tuple(sorted(covered)), missed=tuple(sorted(missed - covered)))
-    found = diff_coverage(Coverage(files=(file,)), {"a.py": added})
+    found = measure_diff_coverage(Coverage(files=(file,)), {"a.py": added})
     assert found.total == len(added & (covered | missed))
     assert found.covered == len(added & covered)
     assert set(found.uncovered.get("a.py", ())) == added & missed - covered

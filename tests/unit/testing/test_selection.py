@@ -44,7 +44,9 @@ CART, MONEY, MAIL = "tests/unit/test_cart.py", "tests/unit/test_money.py", "test
 BROKEN = "tests/unit/test_broken.py"  # its imports cannot be told
 
 
-def chosen(*changed: str, level: RiskLevel = RiskLevel.low, covered: dict[str, list[str]] | None = None) -> Selection:
+def select_tests(
+    *changed: str, level: RiskLevel = RiskLevel.low, covered: dict[str, list[str]] | None = None
+) -> Selection:
     return select(PATHS, SOURCES, changed, level, covered or {})
 
 
@@ -67,7 +69,7 @@ def chosen(*changed: str, level: RiskLevel = RiskLevel.low, covered: dict[str, l
     ],
 )
 def test_low_risk_runs_what_the_change_concerns(changed: str, expected: set[str]) -> None:
-    found = chosen(changed)
+    found = select_tests(changed)
     assert not found.runs_all
     assert set(found.tests) == expected
 
@@ -90,24 +92,24 @@ def test_low_risk_runs_what_the_change_concerns(changed: str, expected: set[str]
     ],
 )
 def test_all_are_run_where_choosing_could_lose_one(changed: list[str], why: str) -> None:
-    found = chosen(*changed)
+    found = select_tests(*changed)
     assert found.runs_all
     assert why in found.reason
 
 
 @pytest.mark.parametrize("level", [RiskLevel.high, RiskLevel.critical])
 def test_high_risk_runs_all(level: RiskLevel) -> None:
-    assert chosen("src/shop/money.py", level=level).runs_all
+    assert select_tests("src/shop/money.py", level=level).runs_all
 
 
 def test_medium_risk_runs_related_integration_tests_too() -> None:
-    found = set(chosen("src/shop/money.py", level=RiskLevel.medium).tests)
+    found = set(select_tests("src/shop/money.py", level=RiskLevel.medium).tests)
     assert found == {CART, MONEY, BROKEN, "tests/integration/test_shop.py", "tests/e2e/test_pages.py"}
 
 
 def test_what_was_covered_earlier_counts() -> None:
     covered = {f"{MONEY}::test_x": ["templates/page.html"], "tests/gone.py::t": ["templates/page.html"]}
-    assert set(chosen("templates/page.html", covered=covered).tests) == {MONEY, BROKEN}
+    assert set(select_tests("templates/page.html", covered=covered).tests) == {MONEY, BROKEN}
 
 
 def test_a_deleted_module_is_tested_by_what_still_imports_it() -> None:

@@ -4,22 +4,22 @@ import pytest
 from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
-from domain.runs.task_result import ToFix
+from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
     Analysis,
+    CaseOutcome,
     Coverage,
     DiffCoverage,
     FailureClass,
     FileCoverage,
-    Outcome,
-    merge,
-    without_known,
+    excuse_known,
+    merge_retry,
 )
 from messages import tests as texts
 from tests.unit.testing.forging import case, command, run
 
-BAD = case("tests/test_a.py::test_x", Outcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")
-SKIPPED = case("d", Outcome.skipped)
+BAD = case("tests/test_a.py::test_x", CaseOutcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")
+SKIPPED = case("d", CaseOutcome.skipped)
 MEANT = Analysis(
     test_id=BAD.id,
     failure_class=FailureClass.real_bug,
@@ -30,7 +30,9 @@ MEANT = Analysis(
 
 
 def test_failed() -> None:
-    found = texts.outcome(run(command(1, case("a"), BAD, seconds=2), selection="All tests: the risk is high."), [MEANT])
+    found = texts.render_outcome(
+        run(command(1, case("a"), BAD, seconds=2), selection="All tests: the risk is high."), [MEANT]
+    )
     assert found.title == "1 test failed"
     assert found.summary == snapshot("""\
 All tests: the risk is high.
@@ -64,7 +66,7 @@ def test_passed_with_coverage() -> None:
         ),
         diff_coverage=DiffCoverage(covered=1, total=4, uncovered={"a.py": (3, 4, 9)}, unmeasured=("b.py",)),
     )
-    found = texts.outcome(given)
+    found = texts.render_outcome(given)
     assert found.title == "Passed: 2 tests"
     assert found.summary == snapshot("""\
 2 of 9 test files: those that concern the changed files.
@@ -100,7 +102,7 @@ def test_passed_with_coverage() -> None:
         (run(command(0)), "Tests passed (no report)", "no report"),
         (run(command(0, case("a"), SKIPPED)), "Passed: 1 test, 1 skipped", "exit status 0; 2 tests"),
         (
-            without_known(run(command(1, case("a"), BAD)), {BAD.id}),
+            excuse_known(run(command(1, case("a"), BAD)), {BAD.id}),
             "Passed: 1 test, 1 fails without this change, too",
             "### Fails without this change, too",
         ),
@@ -112,7 +114,11 @@ def test_passed_with_coverage() -> None:
         ),
         (run(command(1, case("a"))), "1 command failed", "although its report says that all tests passed"),
         (run(command(None)), "1 command failed", "did not end by itself"),
-        (merge(run(command(1, BAD)), run(command(0, case(BAD.id)))), "Passed: 1 test, 1 of them flaky", "### Flaky"),
+        (
+            merge_retry(run(command(1, BAD)), run(command(0, case(BAD.id)))),
+            "Passed: 1 test, 1 of them flaky",
+            "### Flaky",
+        ),
         (
             run(command(0, report_problem="The JUnit report is not XML.")),
             "Tests passed (no report)",
@@ -121,34 +127,34 @@ def test_passed_with_coverage() -> None:
     ],
 )
 def test_each_end_says_what_happened_and_what_to_do(given: texts.TestRun, title: str, said: str) -> None:
-    found = texts.outcome(given)
+    found = texts.render_outcome(given)
     assert found.title == title
     assert said in found.summary
     assert "**Next:**" in found.summary
 
 
 def test_where_there_are_no_tests_some_are_proposed() -> None:
-    assert "Forge proposes tests" in texts.outcome(run(), proposes=True).summary
+    assert "Forge proposes tests" in texts.render_outcome(run(), proposes=True).summary
 
 
 def test_what_only_the_environment_lacks_is_no_matter_of_the_code() -> None:
     lacking = MEANT.model_copy(update={"failure_class": FailureClass.environment})
-    assert "`commands.setup`" in texts.outcome(run(command(1, BAD)), [lacking]).summary
+    assert "`commands.setup`" in texts.render_outcome(run(command(1, BAD)), [lacking]).summary
 
 
 def test_tests_that_were_taken_away_are_said() -> None:
-    taken = ToFix(path="tests/test_a.py", line=3, rule="tests.weakened", message="Tests are skipped here.")
-    summary = texts.outcome(run(command(0, case("a"))), weakened=[taken]).summary
+    taken = RequiredFix(path="tests/test_a.py", line=3, rule="tests.weakened", message="Tests are skipped here.")
+    summary = texts.render_outcome(run(command(0, case("a"))), weakened=[taken]).summary
     assert "### Tests that were taken away\n\n- `tests/test_a.py:3`: Tests are skipped here." in summary
-    assert "taken away" not in texts.outcome(run(command(0, case("a")))).summary
+    assert "taken away" not in texts.render_outcome(run(command(0, case("a")))).summary
 
 
 EVIL = "@everyone #1 /forge approve <img src=x> [a](https://evil.example) | ``` <!-- forge:x --> closes #2"
 
 
 def test_nothing_foreign_acts() -> None:
-    evil = case(EVIL, Outcome.failed, path=EVIL, line=1, message=EVIL, details=EVIL)
-    flaky = case(EVIL + "2", Outcome.failed)
+    evil = case(EVIL, CaseOutcome.failed, path=EVIL, line=1, message=EVIL, details=EVIL)
+    flaky = case(EVIL + "2", CaseOutcome.failed)
     given = run(
         command(1, evil, flaky, line=EVIL, output=EVIL, report_problem=EVIL),
         flaky=(flaky.id,),
@@ -156,9 +162,9 @@ def test_nothing_foreign_acts() -> None:
         diff_coverage=DiffCoverage(covered=0, total=1, uncovered={EVIL: (1,)}, unmeasured=(EVIL,)),
     )
     meant = MEANT.model_copy(update={"test_id": EVIL, "root_cause": EVIL, "suggested_fix": EVIL})
-    taken = ToFix(path=EVIL, rule="tests.weakened", message=EVIL)
-    found = texts.outcome(given, [meant], weakened=[taken])
-    for text in (found.summary, texts.outcome(run(not_run=EVIL)).summary):
+    taken = RequiredFix(path=EVIL, rule="tests.weakened", message=EVIL)
+    found = texts.render_outcome(given, [meant], weakened=[taken])
+    for text in (found.summary, texts.render_outcome(run(not_run=EVIL)).summary):
         plain = without_code(text)
         for acting in ("@everyone", "#1", "/forge approve", "https://", "<!-- forge"):
             assert acting not in plain, acting
@@ -174,7 +180,7 @@ def without_code(text: str) -> str:
 
 
 def test_it_is_never_too_long() -> None:
-    long = [case(f"{n}" + "`x" * 240, Outcome.failed, path="`y" * 240, message="*z" * 240) for n in range(200)]
+    long = [case(f"{n}" + "`x" * 240, CaseOutcome.failed, path="`y" * 240, message="*z" * 240) for n in range(200)]
     uncovered = {f"{n}" + "`f" * 200: tuple(range(1, 1_000, 2)) for n in range(200)}
     given = run(
         *(command(1, *long, line="`c" * 1_500, output="`" * 8_000) for _ in range(30)),
@@ -182,12 +188,12 @@ def test_it_is_never_too_long() -> None:
         selection="*s" * 500,
         diff_coverage=DiffCoverage(covered=0, total=1, uncovered=uncovered),
     )
-    found = texts.outcome(given, [MEANT.model_copy(update={"root_cause": "*r" * 900})] * 50)
+    found = texts.render_outcome(given, [MEANT.model_copy(update={"root_cause": "*r" * 900})] * 50)
     assert len(found.summary) < 65_535
     assert len(found.text) < 65_535
     assert len(found.title) < 255
 
 
 def test_line_numbers_are_ranges() -> None:
-    assert texts.ranges([1, 2, 3, 7, 9, 10]) == "1–3, 7, 9–10"
-    assert texts.ranges(range(1, 100, 2)).endswith("and 38 more places")
+    assert texts.format_ranges([1, 2, 3, 7, 9, 10]) == "1–3, 7, 9–10"
+    assert texts.format_ranges(range(1, 100, 2)).endswith("and 38 more places")

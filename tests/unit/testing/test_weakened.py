@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.testing.weakened import MOST, WEAKENED, weakened
-from domain.runs.task_result import ToFix
+from agents.testing.weakened import MAX_FINDINGS, WEAKENED, find_weakened
+from domain.runs.task_result import RequiredFix
 from tests.unit.workspace.changes import compare
 from tests.unit.workspace.remotes import Author, Files
 
@@ -15,13 +15,13 @@ TWO = "\n\nasync def test_two():\n    assert two() == 2\n"
 PATH = "tests/test_a.py"
 JS, GO, RUST = "web/sum.test.ts", "go/sum_test.go", "tests/sum.rs"
 
-Found = Callable[[Files, Files], Awaitable[tuple[ToFix, ...]]]
+Found = Callable[[Files, Files], Awaitable[tuple[RequiredFix, ...]]]
 
 
 @pytest.fixture
 def found(tmp_path: Path) -> Found:
-    async def between(before: Files, after: Files) -> tuple[ToFix, ...]:
-        return weakened(await compare(Author(tmp_path / "repo.git"), before, after))
+    async def between(before: Files, after: Files) -> tuple[RequiredFix, ...]:
+        return find_weakened(await compare(Author(tmp_path / "repo.git"), before, after))
 
     return between
 
@@ -105,7 +105,7 @@ async def test_what_is_moved_or_changed_is_left_alone(found: Found, before: File
 
 
 async def test_it_is_never_too_much(found: Found) -> None:
-    many = {f"tests/test_{n}.py": f"def test_{n}():\n    pass\n" for n in range(MOST + 5)}
+    many = {f"tests/test_{n}.py": f"def test_{n}():\n    pass\n" for n in range(MAX_FINDINGS + 5)}
     taken = await found(many, dict.fromkeys(many))
-    assert len(taken) == MOST
+    assert len(taken) == MAX_FINDINGS
     assert {each.rule for each in taken} == {WEAKENED}

@@ -4,16 +4,16 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from agents.loop.tools.files import reading
-from agents.loop.tools.tool import Outcome, answered
+from agents.loop.tools.files import make_file_tools
+from agents.loop.tools.tool import ToolOutcome, call_tool
 from domain.text.redaction import redact
 from tests.unit.workspace.conftest import author, mirror, mirrors, remote
 from workspace.mirror import Mirror
-from workspace.snapshot import BOUNDS, Bounds, Snapshot
+from workspace.snapshot import BOUNDS, Snapshot, SnapshotBounds
 
 __all__ = ["author", "mirror", "mirrors", "remote"]
 
-Call = Callable[..., Awaitable[Outcome]]
+Call = Callable[..., Awaitable[ToolOutcome]]
 Opened = Callable[..., Awaitable[Call]]
 
 
@@ -21,12 +21,12 @@ Opened = Callable[..., Awaitable[Call]]
 def opened(mirror: Mirror) -> Opened:
     """Open a commit of the mirror for reading."""
 
-    async def at(commit: str, never_send: Sequence[str] = (), bounds: Bounds = BOUNDS) -> Call:
+    async def at(commit: str, never_send: Sequence[str] = (), bounds: SnapshotBounds = BOUNDS) -> Call:
         await mirror.fetch(commit, commit, 7)
-        tools = reading(await Snapshot.of(mirror, commit, bounds), never_send=never_send, redact=redact)
+        tools = make_file_tools(await Snapshot.of(mirror, commit, bounds), never_send=never_send, redact=redact)
 
-        async def call(name: str, **arguments: object) -> Outcome:
-            return await answered(tools, name, arguments)
+        async def call(name: str, **arguments: object) -> ToolOutcome:
+            return await call_tool(tools, name, arguments)
 
         return call
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from agents.loop.tools.grep_patterns import extended
-from agents.loop.tools.tool import Mistaken, Outcome
+from agents.loop.tools.grep_patterns import to_extended
+from agents.loop.tools.tool import ToolMistake, ToolOutcome
 from tests.unit.tools.conftest import Opened
 from tests.unit.workspace.remotes import Author
 
@@ -27,11 +27,11 @@ async def test_the_same_lines_are_found(author: Author, opened: Opened) -> None:
         outcome = await call("grep", pattern=pattern)
         wanted = {i for i, line in enumerate(LINES, 1) if re.search(pattern, line)}
         assert wanted, pattern
-        assert found(outcome, "a") == wanted, (pattern, extended(pattern))
-        assert found(outcome, "crlf") >= wanted, (pattern, extended(pattern))
+        assert list_lines(outcome, "a") == wanted, (pattern, to_extended(pattern))
+        assert list_lines(outcome, "crlf") >= wanted, (pattern, to_extended(pattern))
 
 
-def found(outcome: Outcome, file: str) -> set[int]:
+def list_lines(outcome: ToolOutcome, file: str) -> set[int]:
     return {int(number) for number in re.findall(rf"^{file}:(\d+):", outcome.text, re.MULTILINE)}
 
 
@@ -39,5 +39,5 @@ def found(outcome: Outcome, file: str) -> set[int]:
     "pattern", [r"(a)\1", r"(?=a)", r"(?i)a", r"(?P<x>a)", r"\x41", r"\p{L}", r"[\x00-\x1f]", r"\n"]
 )
 def test_what_cannot_be_said_is_refused(pattern: str) -> None:
-    with pytest.raises(Mistaken, match="does not know"):
-        extended(pattern)
+    with pytest.raises(ToolMistake, match="does not know"):
+        to_extended(pattern)

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel
 
-from agents.loop.tools.tool import LONGEST_ANSWER, Mistaken, Outcome, Tool, answered
+from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake, ToolOutcome, call_tool
 from domain.errors import CodeAccessError
 
 
@@ -23,32 +23,34 @@ def tool(answer: str | Exception = "x") -> Tool:
 
 
 async def test_a_call_is_answered() -> None:
-    assert await answered([tool()], "repeat", {"number": 3}) == Outcome("xxx")
+    assert await call_tool([tool()], "repeat", {"number": 3}) == ToolOutcome("xxx")
 
 
 async def test_a_tool_that_is_not_there() -> None:
-    outcome = await answered([tool()], "rm", {"number": 3})
-    assert outcome == Outcome("There is no tool 'rm'. There are: repeat.", is_error=True)
+    outcome = await call_tool([tool()], "rm", {"number": 3})
+    assert outcome == ToolOutcome("There is no tool 'rm'. There are: repeat.", is_error=True)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"number": "many"}, {"number": None}])
 async def test_arguments_that_are_not_valid(arguments: dict[str, object]) -> None:
-    outcome = await answered([tool()], "repeat", arguments)
+    outcome = await call_tool([tool()], "repeat", arguments)
     assert outcome.is_error
     assert "number: " in outcome.text
 
 
 async def test_a_mistake_is_told() -> None:
-    assert await answered([tool(Mistaken("Try b."))], "repeat", {"number": 1}) == Outcome("Try b.", is_error=True)
+    assert await call_tool([tool(ToolMistake("Try b."))], "repeat", {"number": 1}) == ToolOutcome(
+        "Try b.", is_error=True
+    )
 
 
 async def test_what_is_not_the_models_doing_is_raised() -> None:
     with pytest.raises(CodeAccessError):
-        await answered([tool(CodeAccessError("unreachable"))], "repeat", {"number": 1})
+        await call_tool([tool(CodeAccessError("unreachable"))], "repeat", {"number": 1})
 
 
 async def test_a_long_answer_is_cut_and_says_so() -> None:
-    whole = await answered([tool()], "repeat", {"number": LONGEST_ANSWER})
-    cut = await answered([tool()], "repeat", {"number": LONGEST_ANSWER + 5})
+    whole = await call_tool([tool()], "repeat", {"number": LONGEST_ANSWER})
+    cut = await call_tool([tool()], "repeat", {"number": LONGEST_ANSWER + 5})
     assert whole.text == "x" * LONGEST_ANSWER
     assert cut.text.startswith("x" * LONGEST_ANSWER + "\n[Cut here, 5 characters are missing.")

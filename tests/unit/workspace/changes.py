@@ -6,27 +6,27 @@ from pathlib import Path
 
 from domain.review.changes import Change
 from tests.unit.workspace.remotes import Author, Files
-from workspace.diff import Limits
+from workspace.diff import DiffLimits
 from workspace.git import Git
-from workspace.local_repository import local
+from workspace.local_repository import open_local
 from workspace.objects import Objects
 
 
-async def compare(author: Author, before: Files, after: Files, limits: Limits | None = None) -> Change:
+async def compare(author: Author, before: Files, after: Files, limits: DiffLimits | None = None) -> Change:
     base = author.commit(before)
     return await between(author, base, author.commit(after), limits)
 
 
-async def between(author: Author, base: str, head: str, limits: Limits | None = None) -> Change:
-    return await Objects(Git(author.tree / ".git")).change(base, head, limits or Limits())
+async def between(author: Author, base: str, head: str, limits: DiffLimits | None = None) -> Change:
+    return await Objects(Git(author.tree / ".git")).change(base, head, limits or DiffLimits())
 
 
 def reasons(change: Change) -> dict[str, str]:
     return {item.path: item.reason for item in change.not_looked_at}
 
 
-async def changed(path: Path, base: str = "HEAD", *, working_tree: bool = True) -> Change:
-    async with local(path, base, working_tree=working_tree) as code:
+async def diff_tree(path: Path, base: str = "HEAD", *, working_tree: bool = True) -> Change:
+    async with open_local(path, base, working_tree=working_tree) as code:
         return await code.change(code.merge_base_sha, code.head)
 
 

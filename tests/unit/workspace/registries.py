@@ -33,7 +33,7 @@ class Registry:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             line = head.partition("\r\n")[0]
             self.requests.append(line)
-            status, body = _answered(*line.split(" ")[:2])
+            status, body = _answer_request(*line.split(" ")[:2])
             described = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
             writer.write(f"{described}Content-Type: text/html\r\n\r\n".encode() + body)
             await writer.drain()
@@ -46,7 +46,7 @@ class Registry:
                 self.closed.set()
 
 
-def _answered(method: str, target: str) -> tuple[str, bytes]:
+def _answer_request(method: str, target: str) -> tuple[str, bytes]:
     if method == "CONNECT":
         return "403 Forbidden", b"not on the list"
     path = target.partition("://")[2].partition("/")[2] if "://" in target else target[1:]
@@ -82,7 +82,7 @@ def _digest(content: bytes) -> str:
 
 
 @asynccontextmanager
-async def serving() -> AsyncGenerator[Registry]:
+async def serve_registry() -> AsyncGenerator[Registry]:
     """A registry that listens on the loopback of this machine."""
     registry = Registry()
     server = await asyncio.start_server(registry.answer, "127.0.0.1", 0, backlog=512)

@@ -28,18 +28,18 @@ def edit(path: str, before: bytes | None, after: bytes | None, mode: str = "1006
     return ChangedFile(path=path, before=before, after=after, mode=mode, old_mode=old)
 
 
-async def committed(mirror: Mirror, on: str, *files: ChangedFile) -> str:
+async def commit(mirror: Mirror, on: str, *files: ChangedFile) -> str:
     return await mirror.commit_change(on, ChangeSet(files=files), "Change it", WHO, AT)
 
 
-async def differing(mirror: Mirror, before: str, after: str) -> list[str]:
+async def list_differences(mirror: Mirror, before: str, after: str) -> list[str]:
     listed = await mirror.git.run("diff-tree", "-r", "--name-status", "--no-renames", before, after)
     return listed.stdout.decode().replace("\t", " ").splitlines()
 
 
 async def test_files_are_made_changed_deleted_and_their_modes_set(mirror: Mirror, author: Author) -> None:
     base = await parent(mirror, author)
-    sha = await committed(
+    sha = await commit(
         mirror,
         base,
         edit("new/e", None, b"", "100755"),
@@ -47,24 +47,24 @@ async def test_files_are_made_changed_deleted_and_their_modes_set(mirror: Mirror
         edit("é/d", b"d\n", b"D\n"),
         edit("run", b"run\n", b"run\n", "100644", old="100755"),
     )
-    assert await differing(mirror, base, sha) == ["D folder/b", "A new/e", "M run", "M é/d"]
+    assert await list_differences(mirror, base, sha) == ["D folder/b", "A new/e", "M run", "M é/d"]
     listed = (await mirror.git.run("ls-tree", sha, "--", "new/e", "run")).stdout.decode()
     assert [line[:6] for line in listed.splitlines()] == ["100755", "100644"]
-    assert (await mirror.described(sha)).email == WHO.email
+    assert (await mirror.describe(sha)).email == WHO.email
     assert await mirror.follows(sha, base)
 
 
 async def test_the_same_again_is_the_same_commit(mirror: Mirror, author: Author) -> None:
     base = await parent(mirror, author)
     files = [edit("a", b"a\n", b"A\n"), edit("folder/b", b"b\n", None), edit("x", None, b"x\n")]
-    sha = await committed(mirror, base, *files)
-    assert await committed(mirror, base, *reversed(files)) == sha
-    assert await mirror.commit(base, {"a": b"A\n"}, "Change it", WHO, AT) == await committed(mirror, base, files[0])
+    sha = await commit(mirror, base, *files)
+    assert await commit(mirror, base, *reversed(files)) == sha
+    assert await mirror.commit(base, {"a": b"A\n"}, "Change it", WHO, AT) == await commit(mirror, base, files[0])
 
 
 async def test_a_folder_and_a_file_change_places(mirror: Mirror, author: Author) -> None:
     base = await parent(mirror, author)
-    sha = await committed(
+    sha = await commit(
         mirror,
         base,
         edit("folder", None, b"file\n"),
@@ -73,7 +73,7 @@ async def test_a_folder_and_a_file_change_places(mirror: Mirror, author: Author)
         edit("a/in", None, b"in\n"),
         edit("a", b"a\n", None),
     )
-    assert await differing(mirror, base, sha) == ["D a", "A a/in", "A folder", "D folder/b", "D folder/c"]
+    assert await list_differences(mirror, base, sha) == ["D a", "A a/in", "A folder", "D folder/b", "D folder/c"]
 
 
 @pytest.mark.parametrize(
@@ -111,19 +111,19 @@ async def test_a_folder_and_a_file_change_places(mirror: Mirror, author: Author)
 async def test_what_is_not_as_it_says_is_refused(mirror: Mirror, author: Author, file: ChangedFile) -> None:
     base = await parent(mirror, author)
     with pytest.raises(CannotCommit):
-        await committed(mirror, base, file)
+        await commit(mirror, base, file)
     with pytest.raises(CannotCommit):
-        await committed(mirror, base, edit("good", None, b"x\n"), file)
+        await commit(mirror, base, edit("good", None, b"x\n"), file)
 
 
 async def test_an_empty_change_is_refused(mirror: Mirror, author: Author) -> None:
     with pytest.raises(CannotCommit):
-        await committed(mirror, await parent(mirror, author))
+        await commit(mirror, await parent(mirror, author))
 
 
 async def test_contents_that_are_not_here_are_not_needed(mirror: Mirror, author: Author) -> None:
     base = await parent(mirror, author)
-    sha = await committed(mirror, base, edit("a", b"a\n", b"A\n"))
+    sha = await commit(mirror, base, edit("a", b"a\n", b"A\n"))
     blob = author.git("rev-parse", f"{base}:folder/b")
     assert await mirror.sizes([blob]) == {}
-    assert await differing(mirror, base, sha) == ["M a"]
+    assert await list_differences(mirror, base, sha) == ["M a"]

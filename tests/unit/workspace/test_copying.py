@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from workspace.safe_copy import NotCopied, Size, copied
-from workspace.sandbox.sandbox import unprivileged_account
+from workspace.safe_copy import NotCopied, Size, copy_folder
+from workspace.sandbox.sandbox import find_account
 
 MOST = Size(1_000_000, 50)
 is_root = os.geteuid() == 0
@@ -35,7 +35,7 @@ def shell(folder: Path, script: str) -> None:
 
 
 async def copy(source: Path, target: Path, most: Size = MOST) -> Size:
-    return await copied(source, target, owner=os.geteuid(), most=most)
+    return await copy_folder(source, target, owner=os.geteuid(), most=most)
 
 
 async def test_files_folders_and_links_inside_are_copied_as_they_are(source: Path, target: Path) -> None:
@@ -129,17 +129,17 @@ async def test_what_is_closed_to_us_is_not_copied(source: Path, target: Path) ->
 
 @pytest.mark.skipif(not is_root, reason="only root gives files away")
 async def test_a_copy_can_be_given_away(source: Path, target: Path) -> None:
-    account = unprivileged_account("nobody")
+    account = find_account("nobody")
     assert account is not None
     shell(source, "mkdir -p a; echo x > a/x; ln -s x a/link; chmod 500 a")
-    await copied(source, target, owner=os.geteuid(), most=MOST, account=account)
+    await copy_folder(source, target, owner=os.geteuid(), most=MOST, account=account)
     owners = {((target / name).lstat().st_uid, (target / name).lstat().st_gid) for name in ("a", "a/x", "a/link")}
     assert owners == {(account.uid, account.gid)}
 
 
 async def test_only_what_is_asked_for_is_copied(source: Path, target: Path) -> None:
     shell(source, "mkdir -p a/b a/c d; echo > a/b/x; echo > a/y; echo > d/x; mkfifo d/fifo; ln -s /etc e")
-    size = await copied(source, target, owner=os.geteuid(), most=MOST, only=[("a", "b"), ("e", "f"), ("none",)])
+    size = await copy_folder(source, target, owner=os.geteuid(), most=MOST, only=[("a", "b"), ("e", "f"), ("none",)])
     assert sorted(str(path.relative_to(target)) for path in target.rglob("*")) == ["a", "a/b", "a/b/x"]
     assert size == Size(3 * 4096, 3)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.testing.cache_warming import Filling
+from agents.testing.cache_warming import CacheWarmer
 from domain.errors import ToolError
 from workspace.dependency_cache import DependencyCache
 from workspace.safe_copy import NotCopied, Size
@@ -177,7 +177,7 @@ async def test_what_nobody_uses_goes_with_its_time(cache: DependencyCache, tmp_p
 
 async def test_what_came_to_nothing_is_tried_again_after_an_hour(cache: DependencyCache) -> None:
     tried: list[str] = []
-    filling = Filling(cache)
+    filling = CacheWarmer(cache)
 
     async def fails() -> Size:
         tried.append("x")
@@ -187,16 +187,16 @@ async def test_what_came_to_nothing_is_tried_again_after_an_hour(cache: Dependen
         if tried:
             then = time.time() - long_ago
             os.utime(cache.root / "1" / "tried", (then, then))
-        filling.begin(1, KEYS[0], fails)
-        await filling.over()
+        filling.start(1, KEYS[0], fails)
+        await filling.wait()
         assert len(tried) == times
-    filling.begin(1, KEYS[1], fails)  # another one need not wait
-    await filling.over()
+    filling.start(1, KEYS[1], fails)  # another one need not wait
+    await filling.wait()
     assert len(tried) == 3
 
 
 async def test_one_at_a_time_and_one_of_each_repository(cache: DependencyCache, tmp_path: Path) -> None:
-    filling = Filling(cache)
+    filling = CacheWarmer(cache)
     at_once = most = 0
     made: list[int] = []
 
@@ -213,8 +213,8 @@ async def test_one_at_a_time_and_one_of_each_repository(cache: DependencyCache, 
         return fill
 
     for number in (1, 1, 2, 3):
-        filling.begin(number, KEYS[0], filler(number))
-    await filling.over()
+        filling.start(number, KEYS[0], filler(number))
+    await filling.wait()
     assert (most, sorted(made)) == (1, [1, 2, 3])
     assert len(entries(cache)) == 3
 
@@ -222,7 +222,7 @@ async def test_one_at_a_time_and_one_of_each_repository(cache: DependencyCache, 
 async def test_what_is_on_its_way_ends_with_the_process_or_the_repository(
     cache: DependencyCache, tmp_path: Path
 ) -> None:
-    filling = Filling(cache)
+    filling = CacheWarmer(cache)
     ended: list[int] = []
 
     async def goes_on() -> Size:
@@ -232,15 +232,15 @@ async def test_what_is_on_its_way_ends_with_the_process_or_the_repository(
             ended.append(1)
         return Size()
 
-    filling.begin(1, KEYS[0], goes_on)
+    filling.start(1, KEYS[0], goes_on)
     await asyncio.sleep(0.05)
     await filling.remove(1)
     assert ended == [1]
     assert not (cache.root / "1").exists()
-    filling.begin(2, KEYS[0], goes_on)
+    filling.start(2, KEYS[0], goes_on)
     await asyncio.sleep(0.05)
     await filling.close()
-    filling.begin(3, KEYS[0], goes_on)
-    await filling.over()
+    filling.start(3, KEYS[0], goes_on)
+    await filling.wait()
     assert ended == [1, 1]
     assert not (cache.root / "3").exists()

@@ -10,9 +10,9 @@ from domain.review.changes import ChangeStatus, FileChange
 from tests.unit.workspace.changes import between, compare, reasons
 from tests.unit.workspace.remotes import Author
 from workspace.attributes import Attributes
-from workspace.diff import Entry, Limits, parse_raw, printable
-from workspace.file_selection import choose, skipped_by_content
-from workspace.git import Git, Output
+from workspace.diff import DiffLimits, Entry, parse_raw, to_printable
+from workspace.file_selection import choose, skip_by_content
+from workspace.git import Git, GitOutput
 from workspace.objects import Objects
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 31))
@@ -152,7 +152,7 @@ async def test_source_comes_first_and_tests_last(author: Author):
     after = {f"aa/test_{n}.py": "x\n" for n in range(3)} | {f"docs/{n}.md": "x\n" for n in range(3)}
     after |= {f"z/{n}.py": "x\n" for n in range(3)}
 
-    change = await compare(author, {"a": "1\n"}, after, Limits(files=5))
+    change = await compare(author, {"a": "1\n"}, after, DiffLimits(files=5))
     assert [file.path for file in change.files] == ["docs/0.md", "docs/1.md", "z/0.py", "z/1.py", "z/2.py"]
     assert [item.path for item in change.not_looked_at] == [
         "docs/2.md", "aa/test_0.py", "aa/test_1.py", "aa/test_2.py"
@@ -168,14 +168,14 @@ async def test_what_was_not_looked_at_is_named_by_kind_whatever_the_reason(autho
         "z2.py": "x\n" * 60,
         "z3.py": "x\n" * 60,
     }
-    change = await compare(author, {"a": "1\n"}, after, Limits(file_lines=50, content_bytes=10_000, named=1))
+    change = await compare(author, {"a": "1\n"}, after, DiffLimits(file_lines=50, content_bytes=10_000, named=1))
     assert [item.path for item in change.not_looked_at] == ["z2.py", "1 more file", "z1.py", "b.md", "a_test.py"]
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(files=2), Limits(lines=5), Limits(all_content_bytes=12), Limits(name_bytes=3)]
+    "limits", [DiffLimits(files=2), DiffLimits(lines=5), DiffLimits(all_content_bytes=12), DiffLimits(name_bytes=3)]
 )
-async def test_a_deletion_pushes_nothing_out_and_is_nothing_to_look_at(author: Author, limits: Limits):
+async def test_a_deletion_pushes_nothing_out_and_is_nothing_to_look_at(author: Author, limits: DiffLimits):
     before = {f"a{n}.py": f"{n}\n" * 3 for n in range(4)}
     change = await compare(author, before, {**dict.fromkeys(before), "y.c": "1\n", "z.c": "2\n"}, limits)
 
@@ -189,7 +189,7 @@ async def test_what_is_touched_is_known_beyond_the_limits(author: Author):
     same = "".join(f"{n}\n" for n in range(20))
     before = {"a.py": same, "b.py": same + "x\n", "c.py": "1\n", "logo.png": "1\n"}
     after = {"a.py": None, "new/a.py": same, "b.py": None, "c.py": "1\n2\n", "logo.png": "2\n"}
-    change = await compare(author, before, after, Limits(files=1))
+    change = await compare(author, before, after, DiffLimits(files=1))
     assert {each.path: (each.old_path, each.is_gone, each.lines) for each in change.touched} == {
         "b.py": (None, True, None),
         "c.py": (None, False, 1),
@@ -216,7 +216,7 @@ async def test_whether_a_project_has_tests(author: Author, path: str, is_one: bo
 
 async def test_a_project_too_large_to_list_is_taken_for_one_with_tests(author: Author):
     class Small(Git):
-        async def run(self, *arguments: str | bytes, **given: Any) -> Output:
+        async def run(self, *arguments: str | bytes, **given: Any) -> GitOutput:
             given["most"] = 10
             return await super().run(*arguments, **given)
 
@@ -225,7 +225,7 @@ async def test_a_project_too_large_to_list_is_taken_for_one_with_tests(author: A
 
 
 async def test_an_oversize_file_does_not_push_out_the_small_ones(author: Author):
-    limits = Limits(file_lines=50, lines=100, content_bytes=10_000)
+    limits = DiffLimits(file_lines=50, lines=100, content_bytes=10_000)
     change = await compare(
         author,
         {"z": "1\n"},
@@ -245,7 +245,7 @@ async def test_an_oversize_file_does_not_push_out_the_small_ones(author: Author)
 
 async def test_all_contents_together_are_limited(author: Author):
     change = await compare(
-        author, {"z": "1\n"}, {"a": "x" * 600, "b": "x" * 600 + "\n", "c": "x"}, Limits(all_content_bytes=1000)
+        author, {"z": "1\n"}, {"a": "x" * 600, "b": "x" * 600 + "\n", "c": "x"}, DiffLimits(all_content_bytes=1000)
     )
     assert [file.path for file in change.files] == ["a", "c"]
     assert list(reasons(change)) == ["b"]
@@ -341,7 +341,7 @@ def test_a_pattern_made_to_be_slow_is_not():
 )
 def test_generated_and_vendored_files_are_known_by_name(path: str, reason: str | None):
     entry = Entry(path.encode(), path.encode(), "M", "100644", "100644", "1" * 40, "2" * 40)
-    _, skipped = choose([entry], Attributes(), Limits())
+    _, skipped = choose([entry], Attributes(), DiffLimits())
     assert [item.reason for item in skipped] == ([reason] if reason else [])
 
 
@@ -362,7 +362,7 @@ GENERATED = b"// Code generated by protoc-gen-go. DO NOT EDIT.\npackage x\n"
 )
 def test_a_generated_file_says_so_in_every_version(base: bytes | None, head: bytes, skipped: bool):
     entry = Entry(b"x.go", b"x.go", "M", "100644", "100644", "1" * 40, "2" * 40)
-    assert (skipped_by_content(entry, base, head, Attributes()) is not None) is skipped
+    assert (skip_by_content(entry, base, head, Attributes()) is not None) is skipped
 
 
 async def test_a_new_file_that_claims_to_be_generated_matters(author: Author):
@@ -375,11 +375,11 @@ async def test_a_new_file_that_claims_to_be_generated_matters(author: Author):
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", "+x", "-y", "\\z", "e\r", "ü"]), max_size=30)
 
 
-def _joined(lines: list[str], end: str) -> str:
+def _join(lines: list[str], end: str) -> str:
     return "\n".join(lines) + end
 
 
-CONTENT = st.builds(_joined, LINES, st.sampled_from(["", "\n"]))
+CONTENT = st.builds(_join, LINES, st.sampled_from(["", "\n"]))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -392,7 +392,7 @@ async def test_hunks_and_line_numbers_agree_with_applying_the_diff(author: Autho
         assert before == after
         return
     (file,) = change.files
-    assert applied(file, old) == new
+    assert apply_hunks(file, old) == new
     for number, text in enumerate(old, start=1):
         if (at := file.head_line(number)) is not None:
             assert new[at - 1] == text
@@ -405,7 +405,7 @@ def lines_of(content: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def applied(file: FileChange, old: list[str]) -> list[str]:
+def apply_hunks(file: FileChange, old: list[str]) -> list[str]:
     """The lines at head, made from the lines at base and the hunks."""
     result: list[str] = []
     at = 0
@@ -425,7 +425,7 @@ def applied(file: FileChange, old: list[str]) -> list[str]:
 
 @given(st.binary(max_size=50))
 def test_printable_names_have_no_surprises(path: bytes):
-    text = printable(path)
+    text = to_printable(path)
     assert all(char.isprintable() for char in text)
     text.encode()
 

@@ -23,26 +23,26 @@ DELETE = (
 )
 
 
-def _returned(diff: bytes, *lines: bytes) -> bytes:
+def _add_returns(diff: bytes, *lines: bytes) -> bytes:
     """The diff with a carriage return at each line of its hunk, or at those with one of these contents."""
     head, _, body = diff.partition(b" @@\n")
     ended = (line + b"\r" if line and (not lines or line[1:] in lines) else line for line in body.split(b"\n"))
     return head + b" @@\n" + b"\n".join(ended)
 
 
-async def begun(mirror: Mirror, author: Author, areas: Areas = FREE, limits: PatchLimits | None = None) -> Draft:
+async def begin_draft(mirror: Mirror, author: Author, areas: Areas = FREE, limits: PatchLimits | None = None) -> Draft:
     """A draft on a new commit of FILES and whatever else the author has in the tree."""
     base = author.commit(FILES)
     await mirror.fetch(base, base, 7)
     return Draft(mirror, base, areas, limits or PatchLimits())
 
 
-def again(draft: Draft, mirror: Mirror, areas: Areas = FREE) -> Draft:
+def reopen_draft(draft: Draft, mirror: Mirror, areas: Areas = FREE) -> Draft:
     """As another process begins."""
     return Draft(mirror, draft.base, areas)
 
 
-async def listed(mirror: Mirror, commit: str) -> dict[str, str]:
+async def list_modes(mirror: Mirror, commit: str) -> dict[str, str]:
     """Path → mode of every file."""
     lines = (await mirror.git.run("ls-tree", "-r", "-z", commit)).stdout.decode().split("\0")[:-1]
     return {line.partition("\t")[2]: line[:6] for line in lines}
@@ -65,10 +65,10 @@ async def constraints(draft: Draft, diff: bytes) -> set[str]:
 
 
 async def test_files_are_changed_made_and_deleted(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     judged = await draft.apply(EDIT + MAKE + DELETE)
     assert judged.violations == ()
-    assert await listed(mirror, draft.head) == dict.fromkeys(
+    assert await list_modes(mirror, draft.head) == dict.fromkeys(
         [".github/workflows/ci.yml", "docs/x.md", "src/a.py", "src/new/c.py"], "100644"
     )
     assert await content(mirror, draft.head, "src/a.py") == b"one\n2\n3\n"
@@ -77,7 +77,7 @@ async def test_files_are_changed_made_and_deleted(mirror: Mirror, author: Author
 
 RETURNS = {
     "a diff without returns": (b"1\r\n2\r\n3\r\n", EDIT, b"one\r\n2\r\n3\r\n"),
-    "a diff with returns": (b"1\r\n2\r\n3\r\n", _returned(EDIT), b"one\r\n2\r\n3\r\n"),
+    "a diff with returns": (b"1\r\n2\r\n3\r\n", _add_returns(EDIT), b"one\r\n2\r\n3\r\n"),
     "the last line is not ended": (
         b"1\r\n2\r\n3",
         hunk("src/a.py", "@@ -1,3 +1,3 @@\n-1\n+one\n 2\n 3\n\\ No newline at end of file\n"),
@@ -112,8 +112,8 @@ async def test_a_file_keeps_its_carriage_returns(mirror: Mirror, author: Author,
     assert judged.violations == ()
     assert await content(mirror, draft.head, "src/a.py") == after
     assert await content(mirror, draft.head, "src/new/c.py") == b"c\n"
-    assert "src/b.py" not in await listed(mirror, draft.head)
-    rebuilt = again(draft, mirror)
+    assert "src/b.py" not in await list_modes(mirror, draft.head)
+    rebuilt = reopen_draft(draft, mirror)
     await rebuilt.replay([diff + DELETE + MAKE])
     assert rebuilt.head == draft.head
 
@@ -123,12 +123,12 @@ async def test_a_file_with_both_line_ends_is_changed_by_what_it_holds_only(mirro
     await mirror.fetch(base, base, 7)
     draft = Draft(mirror, base, FREE)
     assert await constraints(draft, EDIT) == {"base"}
-    assert (await draft.apply(_returned(EDIT, b"1", b"one", b"3"))).change is not None
+    assert (await draft.apply(_add_returns(EDIT, b"1", b"one", b"3"))).change is not None
     assert await content(mirror, draft.head, "src/a.py") == b"one\r\n2\n3\r\n"
 
 
 async def test_each_diff_is_written_against_what_the_ones_before_left(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     assert await constraints(draft, THEN) == {"base"}
     assert (await draft.apply(EDIT)).change is not None
     assert await constraints(draft, EDIT) == {"base"}
@@ -139,7 +139,7 @@ async def test_each_diff_is_written_against_what_the_ones_before_left(mirror: Mi
 
 
 async def test_what_was_made_and_taken_back_is_no_change(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     back = hunk("src/a.py", "@@ -1,3 +1,3 @@\n-one\n+1\n 2\n 3\n")
     for diff in (EDIT, back):
         assert (await draft.apply(diff)).change is not None
@@ -148,7 +148,7 @@ async def test_what_was_made_and_taken_back_is_no_change(mirror: Mirror, author:
 
 
 async def test_the_files_read_are_those_with_every_diff(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     await draft.apply(EDIT + MAKE + DELETE)
     snapshot = await draft.snapshot()
     assert await snapshot.read("src/a.py") == b"one\n2\n3\n"
@@ -160,16 +160,16 @@ async def test_the_files_read_are_those_with_every_diff(mirror: Mirror, author: 
 async def test_an_executable_file_stays_one(mirror: Mirror, author: Author) -> None:
     author.write({"run.sh": "1\n"})
     (author.tree / "run.sh").chmod(0o755)
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     assert (await draft.apply(hunk("run.sh", "@@ -1 +1 @@\n-1\n+2\n"))).change is not None
-    assert (await listed(mirror, draft.head))["run.sh"] == "100755"
+    assert (await list_modes(mirror, draft.head))["run.sh"] == "100755"
 
 
 async def test_a_new_executable_is_made_and_flagged(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     judged = await draft.apply(new_file("run.sh", mode="100755"))
     assert [(each.constraint, each.severity.value) for each in judged.violations] == [("mode", "warning")]
-    assert (await listed(mirror, draft.head))["run.sh"] == "100755"
+    assert (await list_modes(mirror, draft.head))["run.sh"] == "100755"
 
 
 # --- what is not -------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ async def test_a_new_executable_is_made_and_flagged(mirror: Mirror, author: Auth
 async def test_what_may_not_be_leaves_everything_as_it_was(
     mirror: Mirror, author: Author, diff: bytes, constraint: str
 ) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     assert constraint in await constraints(draft, diff)
     assert draft.head == draft.base
 
@@ -216,7 +216,7 @@ async def test_what_may_not_be_leaves_everything_as_it_was(
 async def test_the_areas_of_the_plan_and_of_the_repository_hold(mirror: Mirror, author: Author) -> None:
     rule = PathRule(paths=("src/billing/**",), roles=("tester",))
     areas = Areas(role="implementer", allowed=("src",), forbidden=("src/b.py",), protected=("src/x/**",), rules=(rule,))
-    draft = await begun(mirror, author, areas)
+    draft = await begin_draft(mirror, author, areas)
     assert await constraints(draft, new_file("other.py")) == {"allowed_areas"}
     assert await constraints(draft, DELETE) == {"forbidden_areas"}
     assert await constraints(draft, new_file("src/x/y.py")) == {"protected_areas"}
@@ -226,27 +226,27 @@ async def test_the_areas_of_the_plan_and_of_the_repository_hold(mirror: Mirror, 
 
 async def test_links_are_neither_followed_nor_changed(mirror: Mirror, author: Author) -> None:
     (author.tree / "link").symlink_to("docs")
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     assert "mode" in await constraints(draft, hunk("link", "@@ -1 +1 @@\n-docs\n+/etc\n"))
     assert await constraints(draft, new_file("link/y.md")) == {"path"}
 
 
 async def test_what_single_diffs_may_the_whole_may_still_not(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author, limits=PatchLimits(files=2))
+    draft = await begin_draft(mirror, author, limits=PatchLimits(files=2))
     for name in ("a", "b"):
         assert (await draft.apply(new_file(name))).change is not None
     assert await constraints(draft, new_file("c")) == {"limits"}
 
 
 async def test_a_mode_cannot_be_changed_in_two_diffs(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     assert (await draft.apply(DELETE)).change is not None
     assert await constraints(draft, new_file("src/b.py", "b\n", mode="100755")) == {"mode"}
     assert (await draft.apply(new_file("src/b.py", "new\n"))).change is not None
 
 
 async def test_the_whole_is_judged_again_by_what_holds_now(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     await draft.apply(EDIT)
     assert await draft.violations() == ()
     found = await draft.violations(Areas(role="implementer", forbidden=("src",)))
@@ -257,12 +257,12 @@ async def test_the_whole_is_judged_again_by_what_holds_now(mirror: Mirror, autho
 
 
 async def test_the_same_diffs_make_the_same_commits_anywhere(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     heads = [draft.head]
     for diff in (EDIT, MAKE, THEN):
         await draft.apply(diff)
         heads.append(draft.head)
-    other = again(draft, mirror)
+    other = reopen_draft(draft, mirror)
     for count, head in enumerate(heads):
         await other.replay([EDIT, MAKE, THEN][:count])
         assert other.head == head
@@ -272,7 +272,7 @@ async def test_the_same_diffs_make_the_same_commits_anywhere(mirror: Mirror, aut
 
 
 async def test_a_replay_takes_back_what_is_not_in_it(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     await draft.apply(EDIT)
     head, change = draft.head, await draft.change()
     await draft.apply(MAKE)
@@ -283,7 +283,7 @@ async def test_a_replay_takes_back_what_is_not_in_it(mirror: Mirror, author: Aut
 
 
 async def test_commits_that_got_lost_are_made_again(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     for diff in (EDIT, MAKE):
         await draft.apply(diff)
     head = draft.head
@@ -294,15 +294,15 @@ async def test_commits_that_got_lost_are_made_again(mirror: Mirror, author: Auth
 
 
 async def test_what_may_not_be_applied_any_more_is_not_replayed(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
-    stricter = again(draft, mirror, Areas(role="implementer", forbidden=("src/new",)))
+    draft = await begin_draft(mirror, author)
+    stricter = reopen_draft(draft, mirror, Areas(role="implementer", forbidden=("src/new",)))
     with pytest.raises(PatchRefused, match="forbids"):
         await stricter.replay([EDIT, MAKE, THEN])
     assert [file.path for file in (await stricter.change()).files] == ["src/a.py"]
 
 
 async def test_what_is_asked_at_once_is_done_in_order(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     before, first, between, second, third = await asyncio.gather(
         draft.snapshot(), draft.apply(EDIT), draft.snapshot(), draft.apply(THEN), draft.apply(EDIT)
     )
@@ -310,13 +310,13 @@ async def test_what_is_asked_at_once_is_done_in_order(mirror: Mirror, author: Au
     assert second.change is not None
     assert third.change is None
     assert [await each.read("src/a.py") for each in (before, between)] == [b"1\n2\n3\n", b"one\n2\n3\n"]
-    other = again(draft, mirror)
+    other = reopen_draft(draft, mirror)
     await other.replay([EDIT, THEN])
     assert other.head == draft.head
 
 
 async def test_nothing_is_checked_out_and_no_reference_is_made(mirror: Mirror, author: Author) -> None:
-    draft = await begun(mirror, author)
+    draft = await begin_draft(mirror, author)
     names = {path.name for path in mirror.path.iterdir()}
     references = (await mirror.git.run("for-each-ref")).stdout
     await draft.apply(EDIT + MAKE)
@@ -325,6 +325,6 @@ async def test_nothing_is_checked_out_and_no_reference_is_made(mirror: Mirror, a
 
 
 async def test_a_base_that_is_not_here_is_an_error(mirror: Mirror, author: Author) -> None:
-    await begun(mirror, author)
+    await begin_draft(mirror, author)
     with pytest.raises(CodeAccessError):
         await Draft(mirror, "1" * 40, FREE).apply(EDIT)

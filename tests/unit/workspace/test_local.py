@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from domain.errors import CodeAccessError, Recovery
-from tests.unit.workspace.changes import changed, content
+from tests.unit.workspace.changes import content, diff_tree
 from tests.unit.workspace.remotes import Author
-from workspace.local_repository import LocalError, local
+from workspace.local_repository import LocalError, open_local
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
@@ -26,7 +26,7 @@ async def test_head_is_compared_with_the_merge_base(author: Author):
     author.git("checkout", "-q", "-b", "topic", start)
     author.commit({"a": "2\n"}, "refs/heads/topic")
 
-    async with local(author.tree, "main") as code:
+    async with open_local(author.tree, "main") as code:
         change = await code.change(code.merge_base_sha, code.head)
         versions = await code.versions(change.files)
 
@@ -39,7 +39,7 @@ async def test_uncommitted_changes_are_included(author: Author):
     author.write({"edited": "2\n", "staged": "2\n", "removed": None, "sub/new": "n\n", "x.log": "ignored\n"})
     author.git("add", "staged")
 
-    change = await changed(author.tree / "sub")
+    change = await diff_tree(author.tree / "sub")
 
     assert content(change) == {"edited": ["2"], "staged": ["2"], "removed": [], "sub/new": ["n"]}
 
@@ -51,13 +51,13 @@ async def test_an_edit_in_the_second_of_the_commit_is_seen(author: Author):
     author.write({"a": "2\n"})
     await asyncio.sleep(1.1)
 
-    assert content(await changed(author.tree)) == {"a": ["2"]}
+    assert content(await diff_tree(author.tree)) == {"a": ["2"]}
 
 
 async def test_uncommitted_changes_can_be_left_out(author: Author):
     author.commit({"a": "1\n"})
     author.write({"a": "2\n"})
-    assert content(await changed(author.tree, working_tree=False)) == {}
+    assert content(await diff_tree(author.tree, working_tree=False)) == {}
 
 
 async def test_nothing_is_written_to_the_repository(author: Author):
@@ -67,7 +67,7 @@ async def test_nothing_is_written_to_the_repository(author: Author):
     (author.tree / "b").touch()
     before = snapshot(author.tree)
 
-    change = await changed(author.tree)
+    change = await diff_tree(author.tree)
 
     assert content(change) == {"a": ["2"], "new": ["x"]}
     assert snapshot(author.tree) == before
@@ -79,32 +79,32 @@ async def test_a_working_tree_elsewhere_is_refused(author: Author, tmp_path: Pat
     (tmp_path / "private" / "secret").write_text("x")
     author.git("config", "core.worktree", str(tmp_path))
     with pytest.raises(LocalError, match="working tree"):
-        await changed(author.tree)
+        await diff_tree(author.tree)
 
 
 async def test_line_endings_are_stored_as_the_user_configured(author: Author):
     author.commit({"a": "one\ntwo\n"})
     author.git("config", "core.autocrlf", "true")
     author.write({"a": "one\r\nTWO\r\n"})
-    assert content(await changed(author.tree)) == {"a": ["TWO"]}
+    assert content(await diff_tree(author.tree)) == {"a": ["TWO"]}
 
 
 async def test_a_split_index_and_a_linked_worktree_are_read_too(author: Author, tmp_path: Path):
     author.commit({"a": "1\n", "b": "1\n"})
     author.git("update-index", "--split-index")
     author.write({"a": "2\n"})
-    assert content(await changed(author.tree)) == {"a": ["2"]}
+    assert content(await diff_tree(author.tree)) == {"a": ["2"]}
 
     linked = tmp_path / "linked"
     author.git("worktree", "add", "-q", "--detach", str(linked))
     (linked / "b").write_text("2\n")
-    assert content(await changed(linked)) == {"b": ["2"]}
+    assert content(await diff_tree(linked)) == {"b": ["2"]}
 
 
 async def test_a_bare_repository_has_no_working_tree(author: Author):
     base = author.commit({"a": "1\n"})
     author.commit({"a": "2\n"})
-    assert content(await changed(author.remote, base)) == {"a": ["2"]}
+    assert content(await diff_tree(author.remote, base)) == {"a": ["2"]}
 
 
 async def test_a_shallow_clone_is_compared_as_far_as_it_goes(author: Author, tmp_path: Path):
@@ -112,25 +112,25 @@ async def test_a_shallow_clone_is_compared_as_far_as_it_goes(author: Author, tmp
         author.commit({"a": f"{i}\n"})
     clone = tmp_path / "clone"
     author.git("clone", "-q", "--depth=2", f"file://{author.remote}", str(clone))
-    assert content(await changed(clone, "HEAD~1")) == {"a": ["2"]}
+    assert content(await diff_tree(clone, "HEAD~1")) == {"a": ["2"]}
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "--upload-pack=x", "-h", "", "HEAD~99", "a\0b", "HEAD^{tree}", ":/x("])
 async def test_an_unknown_revision_says_what_to_do(author: Author, revision: str):
     author.commit({"a": "1\n"})
     with pytest.raises(LocalError, match="names no commit") as caught:
-        await changed(author.tree, revision)
+        await diff_tree(author.tree, revision)
     assert "--base" in caught.value.advice
     assert caught.value.recovery is Recovery.stop
 
 
 async def test_no_repository_no_folder_and_no_commit_say_what_to_do(author: Author, tmp_path: Path):
     with pytest.raises(LocalError, match="not in a git repository"):
-        await changed(tmp_path)
+        await diff_tree(tmp_path)
     with pytest.raises(LocalError, match="no folder"):
-        await changed(tmp_path / "nowhere")
+        await diff_tree(tmp_path / "nowhere")
     with pytest.raises(LocalError, match="no commit yet"):
-        await changed(author.tree)
+        await diff_tree(author.tree)
 
 
 async def test_no_common_history_says_what_to_do(author: Author):
@@ -138,7 +138,7 @@ async def test_no_common_history_says_what_to_do(author: Author):
     author.git("checkout", "-q", "--orphan", "other")
     author.commit({"a": "2\n"}, "refs/heads/other")
     with pytest.raises(CodeAccessError, match="no common ancestor"):
-        await changed(author.tree, base)
+        await diff_tree(author.tree, base)
 
 
 @pytest.mark.parametrize("encoding", ["UTF-16", "no-such-encoding"])
@@ -147,6 +147,6 @@ async def test_no_attribute_says_how_the_working_tree_is_encoded(author: Author,
     author.commit({"a.py": "a = 1\n"})
     author.write({".gitattributes": f"* working-tree-encoding={encoding}\n", "a.py": "a = 2\n", "b.py": "b = 1\n"})
 
-    found = content(await changed(author.tree))
+    found = content(await diff_tree(author.tree))
 
     assert (found["a.py"], found["b.py"]) == (["a = 2"], ["b = 1"])

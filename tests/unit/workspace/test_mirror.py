@@ -85,15 +85,15 @@ async def test_the_second_fetch_tells_the_remote_what_it_has(author: Author, mir
     base = author.commit({f"d{i}/f{j}": f"{i} {j}\n" for i in range(40) for j in range(10)})
     head = author.commit({"d1/f1": "2\n"}, PULL)
     await mirror.fetch(head, base, 7)
-    before = packed_objects(mirror)
+    before = count_packed(mirror)
     newer = author.commit({"d1/f1": "3\n"}, PULL)
 
     await mirror.fetch(newer, base, 7)
 
-    assert packed_objects(mirror) - before <= 6  # a commit, two trees, and what they are deltas of; not all 46
+    assert count_packed(mirror) - before <= 6  # a commit, two trees, and what they are deltas of; not all 46
 
 
-def packed_objects(mirror: Mirror) -> int:
+def count_packed(mirror: Mirror) -> int:
     """Objects in all packs, by the size of their fan-out's last entry."""
     packs = (mirror.path / "objects" / "pack").glob("*.idx")
     return sum(int.from_bytes(pack.read_bytes()[8 + 255 * 4 : 8 + 256 * 4]) for pack in packs)
@@ -462,7 +462,7 @@ async def test_a_repository_that_fills_the_space_alone_is_refused(author: Author
 async def test_output_beyond_the_limit_is_refused(author: Author, mirror: Mirror):
     base = author.commit({"a": "1\n" * 1000})
     await mirror.fetch(base, base, 7)
-    await mirror.bring([author.git("rev-parse", "HEAD:a")])
+    await mirror.fetch_blobs([author.git("rev-parse", "HEAD:a")])
 
     with pytest.raises(TooLarge):
         await mirror.git.run("cat-file", "-p", f"{base}:a", most=100)

@@ -2,7 +2,7 @@
 
 from tests.unit.workspace.remotes import Author
 from workspace.mirror import Mirror
-from workspace.transient_commits import passing
+from workspace.transient_commits import list_transient
 
 PULL = "refs/pull/7/head"
 
@@ -10,7 +10,7 @@ PULL = "refs/pull/7/head"
 async def read(mirror: Mirror, base: str, head: str) -> tuple[list[tuple[str, list[str]]], bool]:
     """(path, added lines) of each file on the way, and whether that is all."""
     await mirror.fetch(head, base, 7)
-    files, is_all = await passing(mirror, await mirror.merge_base(base, head), head)
+    files, is_all = await list_transient(mirror, await mirror.merge_base(base, head), head)
     return [(file.path, [file.lines[line - 1] for line in file.added]) for file in files], is_all
 
 

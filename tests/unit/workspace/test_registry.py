@@ -11,7 +11,7 @@ import pytest
 
 from bot.settings import load
 from domain.errors import ConfigurationError
-from workspace.sandbox.registry_proxy import Address, Bounds, Forwarder
+from workspace.sandbox.registry_proxy import Address, Forwarder, ProxyBounds
 
 Place = tuple[str, int]
 
@@ -99,18 +99,18 @@ async def echo() -> AsyncGenerator[Echo]:
 
 
 @asynccontextmanager
-async def forwarding(place: Place, bounds: Bounds | None = None) -> AsyncGenerator[tuple[Forwarder, Place]]:
+async def open_forwarder(place: Place, bounds: ProxyBounds | None = None) -> AsyncGenerator[tuple[Forwarder, Place]]:
     """A forwarder to a place, and the port that was handed out to it."""
-    forwarder = Forwarder(Address(*place), bounds or Bounds())
+    forwarder = Forwarder(Address(*place), bounds or ProxyBounds())
     with ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as port:
         socket.send_fds(forwarder.open(stack), [b"."], [port.fileno()])
         inside = port.getsockname()
         port.close()
-        async with forwarder.serving():
+        async with forwarder.serve():
             yield forwarder, inside
 
 
-async def said(place: Place, sent: bytes) -> bytes:
+async def exchange_bytes(place: Place, sent: bytes) -> bytes:
     """Everything that comes back for this, also if the connection is cut."""
     reader, writer = await asyncio.open_connection(*place)
     received = b""
@@ -127,38 +127,41 @@ async def said(place: Place, sent: bytes) -> bytes:
 
 
 async def test_bytes_go_both_ways_and_each_direction_ends_by_itself(echo: Echo) -> None:
-    async with forwarding(echo.place) as (forwarder, inside):
+    async with open_forwarder(echo.place) as (forwarder, inside):
         sent = b"x" * 1_000_000
-        assert await asyncio.gather(said(inside, b"one "), said(inside, sent)) == [b"one bye", sent + b"bye"]
+        assert await asyncio.gather(exchange_bytes(inside, b"one "), exchange_bytes(inside, sent)) == [
+            b"one bye",
+            sent + b"bye",
+        ]
         assert forwarder.trouble == ""
 
 
 async def test_what_is_beyond_the_bytes_is_cut_and_said(echo: Echo) -> None:
-    async with forwarding(echo.place, Bounds(bytes=100_000)) as (forwarder, inside):
-        assert await said(inside, b"x" * 1_000) == b"x" * 1_000 + b"bye"
-        assert len(await said(inside, b"x" * 1_000_000)) < 100_000
-        assert await said(inside, b"x") == b""
+    async with open_forwarder(echo.place, ProxyBounds(bytes=100_000)) as (forwarder, inside):
+        assert await exchange_bytes(inside, b"x" * 1_000) == b"x" * 1_000 + b"bye"
+        assert len(await exchange_bytes(inside, b"x" * 1_000_000)) < 100_000
+        assert await exchange_bytes(inside, b"x") == b""
         assert forwarder.trouble == "The network is shut: it was used for 100,000 bytes."
 
 
 async def test_connections_beyond_the_number_wait(echo: Echo) -> None:
-    async with forwarding(echo.place, Bounds(at_once=3)) as (_, inside):
-        assert await asyncio.gather(*(said(inside, b"%d " % number) for number in range(20))) == [
+    async with open_forwarder(echo.place, ProxyBounds(at_once=3)) as (_, inside):
+        assert await asyncio.gather(*(exchange_bytes(inside, b"%d " % number) for number in range(20))) == [
             b"%d bye" % number for number in range(20)
         ]
     assert echo.most <= 3
 
 
 async def test_the_port_is_shut_after_so_many_connections(echo: Echo) -> None:
-    async with forwarding(echo.place, Bounds(connections=2)) as (forwarder, inside):
-        assert [await said(inside, b""), await said(inside, b"")] == [b"bye", b"bye"]
+    async with open_forwarder(echo.place, ProxyBounds(connections=2)) as (forwarder, inside):
+        assert [await exchange_bytes(inside, b""), await exchange_bytes(inside, b"")] == [b"bye", b"bye"]
         with pytest.raises(ConnectionRefusedError):
-            await said(inside, b"")
+            await exchange_bytes(inside, b"")
         assert forwarder.trouble == "The network is shut: it was used for 2 connections."
 
 
 async def test_who_says_nothing_is_cut_and_who_goes_on_is_not(echo: Echo) -> None:
-    async with forwarding(echo.place, Bounds(idle=0.5)) as (_, inside):
+    async with open_forwarder(echo.place, ProxyBounds(idle=0.5)) as (_, inside):
         silent, waiting = await asyncio.open_connection(*inside)
         busy, writer = await asyncio.open_connection(*inside)
         for _ in range(8):
@@ -174,22 +177,22 @@ async def test_who_says_nothing_is_cut_and_who_goes_on_is_not(echo: Echo) -> Non
 async def test_an_address_that_does_not_answer_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = server.getsockname()
-    async with forwarding(place) as (forwarder, inside):
-        assert await said(inside, b"x") == b""
+    async with open_forwarder(place) as (forwarder, inside):
+        assert await exchange_bytes(inside, b"x") == b""
         assert forwarder.trouble.startswith("The registry proxy could not be reached (")
 
 
 async def test_a_name_that_nobody_knows_shuts_the_port_and_is_said() -> None:
-    async with forwarding(("no-such-host.invalid", 80)) as (forwarder, inside):
+    async with open_forwarder(("no-such-host.invalid", 80)) as (forwarder, inside):
         with suppress(ConnectionRefusedError):
-            assert await said(inside, b"x") == b""
+            assert await exchange_bytes(inside, b"x") == b""
         assert forwarder.trouble.startswith("The registry proxy could not be found (")
         with pytest.raises(ConnectionRefusedError):
-            await said(inside, b"x")
+            await exchange_bytes(inside, b"x")
 
 
 async def test_the_end_cuts_every_connection(echo: Echo) -> None:
-    async with forwarding(echo.place) as (_, inside):
+    async with open_forwarder(echo.place) as (_, inside):
         reader, writer = await asyncio.open_connection(*inside)
         writer.write(b"x")
         assert await reader.readexactly(1) == b"x"
@@ -198,13 +201,13 @@ async def test_the_end_cuts_every_connection(echo: Echo) -> None:
         await echo.left.wait()
     writer.close()
     with pytest.raises(ConnectionRefusedError):
-        await said(inside, b"")
+        await exchange_bytes(inside, b"")
 
 
 async def test_a_program_that_ends_without_opening_a_port_is_no_trouble(echo: Echo) -> None:
     forwarder = Forwarder(Address(*echo.place))
     with ExitStack() as stack:
         forwarder.open(stack).close()
-        async with forwarder.serving():
+        async with forwarder.serve():
             await asyncio.sleep(0.05)
     assert forwarder.trouble == ""
