@@ -120,7 +120,7 @@ async def forge(
             lag=patience.lag,
             settling=patience.settling,
             stubbornness=patience.stubborn,
-            worth_telling=patience.telling,
+            progress_delay=patience.telling,
             durable=durable,
             models=models or settings.models,
         )

@@ -72,7 +72,7 @@ async def jobs(request: pytest.FixtureRequest, author: Author, place: Path, tmp_
     async with Toolbox.start(workers=1) as every, serve(author.remote.parent) as remote:
         levels = [known for known in every.sandbox.levels if known.level in {LIMITS, request.param}]
         sandbox = Sandbox(levels, every.sandbox.account)
-        toolbox = replace(every, sandbox=sandbox, filling=CacheWarmer(cache))
+        toolbox = replace(every, sandbox=sandbox, cache_warmer=CacheWarmer(cache))
         yield Jobs(author, remote, Mirrors(place / "mirrors", seconds=20), toolbox, cache)
         assert toolbox.cache_warmer is not None
         await toolbox.cache_warmer.close()
@@ -215,6 +215,6 @@ async def test_t_s6_where_nothing_is_set_up_nothing_is_kept(jobs: Jobs) -> None:
 
 async def test_t_s6_without_a_cache_every_home_is_empty(jobs: Jobs) -> None:
     await jobs.test({})
-    jobs.toolbox = replace(jobs.toolbox, filling=None)
+    jobs.toolbox = replace(jobs.toolbox, cache_warmer=None)
     run = await jobs.start({})
     assert run.commands[0].output.strip() == FIRST
