@@ -35,7 +35,7 @@ from pipeline.context import PROGRESS_DELAY, SETTLING, Services
 from pipeline.intake import PATIENCE, Intake
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
-from pipeline.worker import HEARTBEAT, EngineSettings, WorkflowEngine, build_client
+from pipeline.worker.engine import HEARTBEAT, EngineSettings, WorkflowEngine, build_client
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.temporary import remove_tree

@@ -11,7 +11,7 @@ from aiohttp import web
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Database
 from memory.process import halts
-from pipeline.worker import WorkflowEngine
+from pipeline.worker.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 

@@ -14,7 +14,7 @@ from psycopg import sql
 
 import migrations
 from memory.db.engine import sync_engine
-from pipeline.worker import EngineSettings, prepare_queues
+from pipeline.worker.engine import EngineSettings, prepare_queues
 
 Backend = Literal["sqlite", "postgresql"]
 POLLING = 0.1  # seconds between two looks into a queue, in tests

@@ -39,7 +39,7 @@ from domain.runs.run import RunState
 from domain.text.escaping import strip_invisible
 from memory.reports.costs import GroupBy
 from messages.config import PATH
-from pipeline.worker import WorkflowEngine
+from pipeline.worker.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 

@@ -1,68 +1,48 @@
-"""Starts DBOS on our database, registers the workflows, and keeps the process's lease and the sweeps going."""
+"""Runs DBOS on our database, and keeps the process's lease and the sweeps going."""
 
 import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any
 
 import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer
-from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 from dbos._error import DBOSNonExistentWorkflowError, DBOSUnexpectedStepError  # not exported
-from pydantic import JsonValue
 
-from domain.commands import ReadReply
 from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
 from domain.ids import new_id
-from domain.runs.run import Run, RunState
 from memory.db.engine import Engine, is_outage
 from memory.gates import gates
 from memory.process import executors, halts
 from memory.process.executors import LEASE, Holder
-from memory.runs import checkpoints, runs, waits
-from pipeline.automation.workflow import AutomationRun, enqueue_due_checks
+from memory.runs import waits
+from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
-from pipeline.deliveries.dispatch import dispatch
 from pipeline.durable.anew import restart_workflow
-from pipeline.durable.journal import WAKE, Parked, WorkflowJournal
+from pipeline.durable.journal import WAKE, Parked
 from pipeline.durable.names import (
-    ACTING,
     APP_VERSION,
-    CONSOLIDATE,
     DELIVERIES,
-    DELIVERY,
-    HEAR,
     HEARINGS,
-    LAST_WORD,
     LEARNING,
-    REFLECT,
-    RUN,
     RUNS,
-    TEST,
     TESTS,
 )
 from pipeline.durable.queues import enqueue_resume
-from pipeline.feedback.replies import ReplyHandler
-from pipeline.issue.test_command import HeadTest
-from pipeline.issue.workflow import IssueRun, has_ended
-from pipeline.learning.consolidation import ConsolidationRun, ConsolidationSweep
-from pipeline.learning.reflection import ReflectionRun, ReflectionSweep, reflect_if_ended
+from pipeline.learning.consolidation import ConsolidationSweep
+from pipeline.learning.reflection import ReflectionSweep
 from pipeline.maintenance.retention import Retention
-from pipeline.review.workflow import ReviewRun
-from pipeline.runs.closing import close_run, end_derailed
 from pipeline.steps import make_interruption
-from safety.reflection_triggers import Moment
+from pipeline.worker import recovery
+from pipeline.worker.workflows import WORKFLOWS, Workflow
 
 log = structlog.get_logger(__name__)
-
-P = ParamSpec("P")
-_Work = Callable[P, Coroutine[Any, Any, str]]
 
 _RECOVERIES = 1_000_000  # work is given up by our own rules, never by a count of restarts
 _HEARINGS_AT_ONCE = 4  # in this process: each waits for a model
@@ -155,9 +135,8 @@ class WorkflowEngine:
         await self._take_lease()
         await asyncio.to_thread(prepare_queues, self._engine, self._settings)
         DBOS(config=self._config())
-        self._register()
-        self._register_learning()
-        self._register_side_workflows()
+        for workflow in WORKFLOWS:
+            self._register(workflow)
         DBOS.launch()
         self._tasks = [asyncio.create_task(self._repeat(each)) for each in self._sweeps]
 
@@ -222,95 +201,20 @@ class WorkflowEngine:
             "log_level": "ERROR",
         }
 
-    def _register(self) -> None:
-        services = self._services
+    def _register(self, workflow: Workflow) -> None:
+        @wraps(workflow.run)
+        async def execute(*arguments: Any) -> str:
+            with self._track_execution():
+                try:
+                    return await workflow.run(self._services, *arguments)
+                except DBOSUnexpectedStepError as error:
+                    if workflow.queue is None:
+                        raise
+                    return await restart_workflow(
+                        error, DBOS.workflow_id or "", workflow.name, workflow.queue, *arguments
+                    )
 
-        @self._workflow(DELIVERY, DELIVERIES)
-        async def delivery(guid: str, repeats: str | None = None) -> str:  # pyright: ignore[reportUnusedFunction]
-            return await dispatch(services, guid, repeats or guid, DBOS.workflow_id or guid)
-
-        @self._workflow(RUN, RUNS)
-        async def work(run_id: str, asks_again: bool = False) -> str:  # pyright: ignore[reportUnusedFunction]
-            run = await runs.get(services.database, run_id)
-            if run is None:
-                return "unknown run"
-            kind = IssueRun if run.is_of_issue else ReviewRun
-            try:
-                if await _is_over(services, run, asks_again=asks_again):
-                    return "over"
-                return await reflect_if_ended(services, run, await kind(services, run, DBOS.workflow_id).execute())
-            except DBOSUnexpectedStepError as error:
-                return await end_derailed(services, run, error)
-
-        @self._workflow(LAST_WORD, DELIVERIES)
-        async def last_word(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            run = await runs.get(services.database, run_id)
-            return "unknown run" if run is None else await close_run(services, DBOS.workflow_id or "", run)
-
-    def _register_side_workflows(self) -> None:
-        """What happens on a run's account beside it."""
-        services = self._services
-
-        @self._workflow(TEST, TESTS)
-        async def test(run_id: str, occasion: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            run = await runs.get(services.database, run_id)
-            if run is None:
-                return "unknown run"
-            return await HeadTest(services, run, occasion, DBOS.workflow_id or "").execute()
-
-        @self._workflow(HEAR, HEARINGS)
-        async def read(run_id: str, guid: str, said: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            run = await runs.get(services.database, run_id)
-            if run is None:
-                return "unknown run"
-            command = ReadReply.model_validate_json(said)
-            return await ReplyHandler(services, run, command, guid, DBOS.workflow_id or "").execute()
-
-        @self._workflow(ACTING, DELIVERIES)
-        async def look(run_id: str, count: int) -> str:  # pyright: ignore[reportUnusedFunction]
-            run = await runs.get(services.database, run_id)
-            if run is None:
-                return "unknown run"
-            if run.is_of_issue:
-                await enqueue_resume(run, f"look {count}")
-                return "looks again"
-            return await AutomationRun(services, run, count, DBOS.workflow_id).execute()
-
-    def _register_learning(self) -> None:
-        """What is made of runs once they are over, and of what they taught."""
-        services = self._services
-
-        @self._workflow(REFLECT)
-        async def reflect(run_id: str, moment: str) -> str:  # pyright: ignore[reportUnusedFunction]
-            run = await runs.get(services.database, run_id)
-            if run is None:
-                return "unknown run"
-            return await ReflectionRun(services, run, Moment(moment), DBOS.workflow_id or "").execute()
-
-        @self._workflow(CONSOLIDATE)
-        async def consolidate(repository_id: int) -> str:  # pyright: ignore[reportUnusedFunction]
-            return await ConsolidationRun(services, repository_id, DBOS.workflow_id or "").execute()
-
-    def _workflow(self, name: str, queue: str | None = None) -> Callable[[_Work[P]], _Work[P]]:
-        """Registers a workflow under a name.
-
-        :param queue: where it is begun anew if its journal does not fit its code; None: nobody waits for it.
-        """
-
-        def register(work: _Work[P]) -> _Work[P]:
-            @wraps(work)
-            async def execute(*arguments: P.args, **named: P.kwargs) -> str:
-                with self._track_execution():
-                    try:
-                        return await work(*arguments, **named)
-                    except DBOSUnexpectedStepError as error:
-                        if queue is None:
-                            raise
-                        return await restart_workflow(error, DBOS.workflow_id or "", name, queue, *arguments)
-
-            return DBOS.workflow(name=name, max_recovery_attempts=_RECOVERIES)(execute)
-
-        return register
+        DBOS.workflow(name=workflow.name, max_recovery_attempts=_RECOVERIES)(execute)
 
     async def _take_lease(self) -> None:
         database, clock = self._services.database, self._services.clock
@@ -362,12 +266,12 @@ class WorkflowEngine:
 
     async def _unpark(self, now: datetime) -> None:
         """Queue again what left its place to wait and has nothing to wait for any more."""
-        left = self._parked.difference(await asyncio.to_thread(_list_active)) if self._parked else set[str]()
+        left = self._parked.difference(await asyncio.to_thread(recovery.list_active)) if self._parked else set[str]()
         if not left:
             return
         for workflow_id in left - await waits.filter_waiting(self._services.database, sorted(left), now):
             self._parked.discard(workflow_id)  # first: it may leave its place again at once
-            await asyncio.to_thread(_requeue, self._settings.executor_id, workflow_id)
+            await asyncio.to_thread(recovery.requeue, self._settings.executor_id, workflow_id)
             await waits.remove_due(self._services.database, workflow_id, now)
 
     async def _answer_gates(self) -> None:
@@ -385,59 +289,17 @@ class WorkflowEngine:
             self._services.database, self._settings.executor_id, self._services.clock.now()
         )
         for executor_id in lapsed:
-            await asyncio.to_thread(_recover, executor_id)
+            await asyncio.to_thread(recovery.requeue_work, executor_id)
             await executors.forget(self._services.database, executor_id, self._services.clock.now())
 
     async def _requeue_idle(self) -> None:
         """Queue again what this process began and does not work on any more, because the database failed under it."""
         executor_id = self._settings.executor_id
-        idle = await asyncio.to_thread(_list_idle, executor_id)
+        idle = await asyncio.to_thread(recovery.list_idle, executor_id)
         for workflow_id in (idle & self._idle) - self._parked:  # twice idle: not just on its way from the queue
             log.info("workflow.queued_again", workflow=workflow_id)
-            await asyncio.to_thread(_requeue, executor_id, workflow_id)
+            await asyncio.to_thread(recovery.requeue, executor_id, workflow_id)
         self._idle = idle
-
-
-async def _is_over(services: Services, run: Run, *, asks_again: bool) -> bool:
-    """Whether nothing is left to do for a run. The answer lasts: who ended it has more to do, also after a crash."""
-
-    async def look() -> JsonValue:
-        is_ended = run.state is RunState.failed or (
-            run.state is RunState.completed and not (asks_again and await _has_verdict_to_redraw(services, run))
-        )
-        return is_ended or await has_ended(services, run)
-
-    return bool(await WorkflowJournal(services, DBOS.workflow_id or "").step("is it over", look))
-
-
-async def _has_verdict_to_redraw(services: Services, run: Run) -> bool:
-    """Whether there is a verdict to be drawn once more."""
-    return run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
-
-
-# The places that reach into DBOS, which recovers workflows at its start only.
-
-
-def _recover(executor_id: str) -> None:
-    """Queue again what another executor left behind."""
-    DBOS._recover_pending_workflows([executor_id])  # pyright: ignore[reportPrivateUsage]
-
-
-def _list_idle(executor_id: str) -> frozenset[str]:
-    """Workflows the executor began which do not run in this process."""
-    dbos = _get_dbos_instance()
-    began = dbos._sys_db.get_pending_workflows(executor_id, APP_VERSION)  # pyright: ignore[reportPrivateUsage]
-    return frozenset(workflow.workflow_id for workflow in began).difference(_list_active())
-
-
-def _list_active() -> Sequence[str]:
-    """Workflows that run in this process."""
-    return _get_dbos_instance()._active_workflows_set.activeList()  # pyright: ignore[reportPrivateUsage]
-
-
-def _requeue(executor_id: str, workflow_id: str) -> None:
-    dbos = _get_dbos_instance()
-    dbos._sys_db.reenqueue_for_recovery(workflow_id, [executor_id], RUNS)  # pyright: ignore[reportPrivateUsage]
 
 
 def _is_dead(other: Holder) -> bool:

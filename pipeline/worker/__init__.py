@@ -1,0 +1,1 @@
+"""The process that works: DBOS with its workflows, its lease and its sweeps."""

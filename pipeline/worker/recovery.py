@@ -1,0 +1,31 @@
+"""Queues interrupted workflows again, which DBOS does at its start only; the one place that reaches into DBOS."""
+
+from collections.abc import Sequence
+
+from dbos import DBOS
+from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
+
+from pipeline.durable.names import APP_VERSION, RUNS
+
+
+def requeue_work(executor_id: str) -> None:
+    """Queue again what another executor left behind."""
+    DBOS._recover_pending_workflows([executor_id])  # pyright: ignore[reportPrivateUsage]
+
+
+def list_idle(executor_id: str) -> frozenset[str]:
+    """Workflows the executor began which do not run in this process."""
+    dbos = _get_dbos_instance()
+    began = dbos._sys_db.get_pending_workflows(executor_id, APP_VERSION)  # pyright: ignore[reportPrivateUsage]
+    return frozenset(workflow.workflow_id for workflow in began).difference(list_active())
+
+
+def list_active() -> Sequence[str]:
+    """Workflows that run in this process."""
+    return _get_dbos_instance()._active_workflows_set.activeList()  # pyright: ignore[reportPrivateUsage]
+
+
+def requeue(executor_id: str, workflow_id: str) -> None:
+    """Queue one workflow of an executor again."""
+    dbos = _get_dbos_instance()
+    dbos._sys_db.reenqueue_for_recovery(workflow_id, [executor_id], RUNS)  # pyright: ignore[reportPrivateUsage]
