@@ -126,7 +126,7 @@ async def test_g7_an_update_that_arrives_after_its_check_was_closed(tmp_path: Pa
                 raise Dropped
 
         class Late(Superseded):
-            async def passing(self, point: Point) -> None:
+            async def on_point(self, point: Point) -> None:
                 await super().on_point(point)
                 if late and not landed and point.where.startswith("run 1: "):
                     [check] = there.github.check_runs(self.repository, self.heads[0])
