@@ -12,11 +12,12 @@ help: ## print this list
 install: ## make .venv with everything, and .venv/bin/forge; at once when nothing changed
 	@bin/install
 
-lint: install ## style, format, types and the layers
+lint: install ## style, format, types, layers and structure
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tests.structure
 
 test: lint ## lint and all tests: everything CI checks
 	$(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable

@@ -1,0 +1,328 @@
+"""Measures how the source is built, prints it as a table, and fails where a number of this file is exceeded.
+
+``make lint`` runs it. A number may only fall: who makes one true that is smaller writes the smaller one here.
+"""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = (
+    "agents",
+    "bot",
+    "domain",
+    "handlers",
+    "memory",
+    "messages",
+    "migrations",
+    "pipeline",
+    "safety",
+    "simulator",
+    "workspace",
+)
+
+MOST_ROOMS = 20
+"""Modules and folders at the top of ``pipeline``."""
+
+MOST_IMPORTS = 18
+"""Modules of ours that one file imports from."""
+
+IMPORTING_MORE = {
+    "agents/review/checks/run.py": 19,
+    "bot/app.py": 25,
+    "bot/cli/doctor/doctor.py": 21,
+    "bot/cli/memory.py": 19,
+    "pipeline/deliveries/admission.py": 19,
+    "pipeline/deliveries/cancellation.py": 19,
+    "pipeline/deliveries/commands/executor.py": 33,
+    "pipeline/deliveries/commands/teaching.py": 21,
+    "pipeline/deliveries/dispatch.py": 42,
+    "pipeline/feedback/replies.py": 36,
+    "pipeline/issue/implementation.py": 42,
+    "pipeline/issue/planning.py": 36,
+    "pipeline/issue/pull_request.py": 21,
+    "pipeline/issue/testing.py": 32,
+    "pipeline/issue/verification.py": 20,
+    "pipeline/issue/workflow.py": 26,
+    "pipeline/learning/reflection.py": 29,
+    "pipeline/model_calls/guards.py": 21,
+    "pipeline/publishing/publisher.py": 24,
+    "pipeline/review/model_layer.py": 27,
+    "pipeline/review/workflow.py": 35,
+    "pipeline/verdicts/threads.py": 19,
+    "pipeline/worker/engine.py": 19,
+}
+"""Files that still import more, and from how many."""
+
+MOST_PARTICIPLES = 14
+"""Functions whose name begins with a participle, where a verb in the imperative belongs; 3 % were the goal."""
+
+HOMONYMS = {
+    "Account",
+    "Answer",
+    "Author",
+    "Base",
+    "CheckResult",
+    "Claim",
+    "Command",
+    "Deploy",
+    "Exchange",
+    "File",
+    "Gate",
+    "Hunk",
+    "Installation",
+    "Issues",
+    "Limit",
+    "Memory",
+    "Origin",
+    "Patience",
+    "Pattern",
+    "PullRequest",
+    "Repository",
+    "Rule",
+    "Severity",
+    "Task",
+    "Tree",
+    "Verdict",
+}
+"""Names that public classes of two modules share."""
+
+READING_JSON = {"pipeline/config/yaml.py"}
+"""Besides ``pipeline/durable``: it reads YAML, which is JSON to us."""
+
+MOST_ANSWERING_JSON = 133
+"""Functions of ``pipeline`` that answer JSON of any shape instead of a type."""
+
+MOST_TESTS_FROM_TESTS = 91
+"""Imports of a test module: what tests share belongs in a module that is no test."""
+
+_IRREGULAR = re.compile(
+    "begun|bought|broken|brought|built|caught|chosen|come|done|drawn|driven|fallen|fed|felt|forgotten|fought|"
+    "found|frozen|given|gone|grown|heard|held|hidden|kept|known|laid|led|left|lent|lost|made|meant|met|paid|"
+    "proven|risen|said|seen|sent|shown|sold|spent|spoken|stolen|stood|stuck|sworn|taken|taught|thought|thrown|"
+    "told|understood|undone|unheard|unmade|unpaid|unsaid|unseen|unsent|unshown|won|worn|woven|written"
+)
+_NOT_PARTICIPLES = re.compile(
+    "bring|ceiling|embed|exceed|feed|finding|heading|need|nothing|ping|proceed|red|ring|seed|setting|sibling|"
+    "speed|spring|string|succeed|warning"
+)
+_THREAT = re.compile(r"\bT-[A-Z]{1,2}[0-9]+\b")
+
+
+class Function(NamedTuple):
+    """A function or method, and where it is."""
+
+    where: str
+    name: str
+    returns: str
+
+
+def read_texts(root: Path, paths: Iterable[Path]) -> dict[str, str]:
+    """The texts of files, by their paths relative to a folder."""
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+class Source:
+    """The Python files of some folders, read once.
+
+    Args:
+        root: the folder their paths are relative to.
+        folders: read with everything below them.
+    """
+
+    def __init__(self, root: Path, folders: Sequence[str]) -> None:
+        self.root = root
+        self.texts = read_texts(root, (path for folder in folders for path in sorted((root / folder).rglob("*.py"))))
+        self.trees = {where: ast.parse(text) for where, text in self.texts.items()}
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """Every function, nested ones and methods as well; not those that Python names (``__init__``)."""
+        return [
+            Function(where, node.name, ast.unparse(node.returns) if node.returns else "")
+            for where, tree in self.trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("__")
+        ]
+
+    def imports(self, packages: Sequence[str]) -> dict[str, set[str]]:
+        """The modules of some packages that each file imports from."""
+        return {
+            where: {name for name in _import_names(tree) if name.split(".")[0] in packages}
+            for where, tree in self.trees.items()
+        }
+
+    def classes(self) -> dict[str, list[str]]:
+        """For each name of a public class the files that define it at their top; not those of the simulator."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for where, tree in self.trees.items():
+            if where.startswith("simulator/"):
+                continue
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found[node.name].append(where)
+        return found
+
+
+def _import_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def is_participle(name: str) -> bool:
+    """Whether a function's name begins with a participle: ``posted``, ``_held_back``, ``reading``."""
+    first = name.lstrip("_").partition("_")[0]
+    if _NOT_PARTICIPLES.fullmatch(first):
+        return False
+    return bool(_IRREGULAR.fullmatch(first)) or first.endswith(("ed", "ing"))
+
+
+def find_rooms(package: Path) -> list[str]:
+    """The modules and folders at the top of a package."""
+    modules = [path.stem for path in package.glob("*.py") if path.stem != "__init__"]
+    return sorted(modules + [path.parent.name for path in package.glob("*/__init__.py")])
+
+
+def find_homonyms(source: Source) -> dict[str, list[str]]:
+    """The names of public classes that several files define, with these files."""
+    return {name: files for name, files in sorted(source.classes().items()) if len(files) > 1}
+
+
+def find_json_answers(source: Source) -> list[Function]:
+    """The functions that answer JSON of any shape."""
+    return [function for function in source.functions if re.match(r"JsonValue\b", function.returns)]
+
+
+def find_test_imports(texts: Mapping[str, str]) -> list[str]:
+    """Imports of test modules by other modules of the tests, as ``importer: imported``."""
+    imported = re.compile(r"^ *(?:from|import) (tests\.(?:\w+\.)*test_\w+)", re.MULTILINE)
+    return [f"{where}: {name}" for where, text in texts.items() for name in imported.findall(text)]
+
+
+def find_dead_references(root: Path, texts: Mapping[str, str]) -> list[str]:
+    """References to pages that do not exist, as ``file: page``.
+
+    Args:
+        root: the folder of the repository.
+        texts: texts by their path in it. Any may name ``docs/PAGE.md``; a page in Markdown may link to files.
+    """
+    dead: list[str] = []
+    for where, text in texts.items():
+        named = {page for page in re.findall(r"\bdocs/[\w-]+\.md\b", text) if not (root / page).exists()}
+        if where.endswith(".md"):
+            named |= {link for link in _file_links(text) if not (root / where).parent.joinpath(link).exists()}
+        dead += [f"{where}: {page}" for page in sorted(named)]
+    return dead
+
+
+def find_unknown_threats(known: str, texts: Mapping[str, str]) -> list[str]:
+    """Ids of threats (``T-W1``) that the page of threats does not explain, as ``file: id``."""
+    rows = set(_THREAT.findall(known))
+    return [f"{where}: {name}" for where, text in texts.items() for name in sorted(set(_THREAT.findall(text)) - rows)]
+
+
+def _file_links(markdown: str) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", markdown):
+        path = target.partition("#")[0]
+        if path and not re.match(r"[a-z]+:", path):
+            yield path
+
+
+class Measure(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    number: int
+    limit: int
+    names: Sequence[str]
+
+    @property
+    def is_met(self) -> bool:
+        return self.number <= self.limit
+
+
+def measure_rooms(source: Source) -> Measure:
+    rooms = find_rooms(source.root / "pipeline")
+    return Measure("rooms at the top of pipeline", len(rooms), MOST_ROOMS, rooms)
+
+
+def measure_imports(source: Source) -> Measure:
+    counts = {where: len(names) for where, names in source.imports(PACKAGES).items()}
+    excess = {where: count for where, count in counts.items() if count > IMPORTING_MORE.get(where, MOST_IMPORTS)}
+    shown = [f"{where}: {count}" for where, count in excess.items()]
+    return Measure(f"files with more than {MOST_IMPORTS} imports of ours, beyond the list", len(excess), 0, shown)
+
+
+def measure_participles(source: Source) -> Measure:
+    named = [f"{where}: {name}" for where, name, _ in source.functions if is_participle(name)]
+    return Measure("functions named by a participle", len(named), MOST_PARTICIPLES, named)
+
+
+def measure_homonyms(source: Source) -> Measure:
+    ours = [f"{name}: {files}" for name, files in find_homonyms(source).items() if name not in HOMONYMS]
+    return Measure("names shared by public classes, beyond the list", len(ours), 0, ours)
+
+
+def measure_json_answers(source: Source) -> Measure:
+    found = [
+        f"{where}: {name}"
+        for where, name, _ in find_json_answers(source)
+        if where.startswith("pipeline/") and not where.startswith("pipeline/durable/") and where not in READING_JSON
+    ]
+    return Measure("functions of pipeline that answer any JSON", len(found), MOST_ANSWERING_JSON, found)
+
+
+def measure_test_imports(tests: Mapping[str, str]) -> Measure:
+    found = find_test_imports(tests)
+    return Measure("imports of test modules", len(found), MOST_TESTS_FROM_TESTS, found)
+
+
+def measure_references(pages: Mapping[str, str], tests: Mapping[str, str]) -> Measure:
+    found = find_dead_references(ROOT, pages)
+    found += find_unknown_threats(pages["docs/threats.md"], {**pages, **tests})
+    return Measure("references to pages that do not exist", len(found), 0, found)
+
+
+OF_SOURCE: Sequence[Callable[[Source], Measure]] = (
+    measure_rooms,
+    measure_imports,
+    measure_participles,
+    measure_homonyms,
+    measure_json_answers,
+)
+
+
+def measure_all() -> list[Measure]:
+    source = Source(ROOT, PACKAGES)
+    tests = read_texts(ROOT, (ROOT / "tests").rglob("*.py"))
+    pages = read_texts(ROOT, (ROOT / where for where in source.texts if not where.startswith("bot/demo/")))
+    pages |= read_texts(ROOT, [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "pyproject.toml", ROOT / "Makefile"])
+    return [
+        *(measure(source) for measure in OF_SOURCE),
+        measure_test_imports(tests),
+        measure_references(pages, tests),
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints the table; with ``--all`` every name that a number counts, otherwise only where a number is exceeded."""
+    measures = measure_all()
+    for measure in measures:
+        lines = [f"{'ok ' if measure.is_met else 'BAD'} {measure.number:>4} of {measure.limit:<4} {measure.name}"]
+        if not measure.is_met or "--all" in arguments:
+            lines += [f"{'':16}{culprit}" for culprit in measure.names]
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0 if all(measure.is_met for measure in measures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
