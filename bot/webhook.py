@@ -17,7 +17,7 @@ from domain.commands import AnyCommand, Ignored, make_dedup_key
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
 from handlers import translate
-from memory.deliveries.deliveries import Delivery
+from memory.deliveries.deliveries import ReceivedDelivery
 from pipeline.intake import Intake
 
 log = structlog.get_logger(__name__)
@@ -91,7 +91,7 @@ class Door:
             return "seen before", ""
         return ("ignored", delivery.reason) if delivery.command is None else ("accepted", "")
 
-    async def _read_delivery(self, request: web.Request) -> Delivery:
+    async def _read_delivery(self, request: web.Request) -> ReceivedDelivery:
         event, guid = _header(request, _EVENT), _header(request, _GUID)
         signature = request.headers.get(_SIGNATURE, "")
         if not _SHAPE.fullmatch(signature):
@@ -101,7 +101,7 @@ class Door:
         payload = _parse(body, request.content_type)
         wanted = await self._translate(event, payload, len(body))
         once = None if isinstance(wanted, Ignored) else make_dedup_key(wanted, hashlib.sha256(body).hexdigest())
-        return Delivery(
+        return ReceivedDelivery(
             guid=guid,
             event=event[:100],
             action=_action(payload),

@@ -5,10 +5,10 @@ from typing import cast
 from alembic import context
 
 from memory.db import tables
-from memory.db.engine import Base, Connection
+from memory.db.engine import Connection, TableRow
 
 connection = cast(Connection, context.config.attributes["connection"])
-context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
+context.configure(connection=connection, target_metadata=TableRow.metadata, render_as_batch=True)
 # Two processes that start at once take turns. On SQLite this begins the transaction, too: the driver begins none for
 # changes of the schema, and each would be committed by itself.
 connection.exec_driver_sql(

@@ -13,7 +13,7 @@ from dbos import DBOSClient, EnqueueOptions
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Connection, Engine, begin
 from memory.deliveries import deliveries
-from memory.deliveries.deliveries import Delivery
+from memory.deliveries.deliveries import ReceivedDelivery
 from pipeline.durable.names import APP_VERSION, DELIVERIES, DELIVERY
 
 log = structlog.get_logger(__name__)
@@ -27,7 +27,7 @@ _PAUSE = 0.1  # seconds before a group that the database did not take is tried a
 class _Caller:
     """Who waits for a delivery to be durable; the answer is whether it was new."""
 
-    delivery: Delivery
+    delivery: ReceivedDelivery
     answer: asyncio.Future[bool]
 
 
@@ -59,7 +59,7 @@ class Intake:
             self._writer.cancel()
         self._thread.shutdown(wait=False)
 
-    async def accept(self, delivery: Delivery) -> bool:
+    async def accept(self, delivery: ReceivedDelivery) -> bool:
         """Make a delivery durable; whether it was new.
 
         :raises DatabaseUnavailable: if that did not work within the patience. The delivery may then still be
@@ -106,10 +106,10 @@ class Intake:
         for caller in group:
             await self._write([caller])
 
-    async def _store(self, group: Sequence[Delivery]) -> list[bool]:
+    async def _store(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, group)
 
-    def _commit(self, group: Sequence[Delivery]) -> list[bool]:
+    def _commit(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
         with begin(self._engine) as connection:
             new = deliveries.store(connection, group)
             gathering = _BatchingConnection(connection) if connection.dialect.name == "sqlite" else None

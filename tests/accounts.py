@@ -8,7 +8,8 @@ from domain.events import EventType
 from domain.money import MICRO, Limits
 from domain.runs.run import Phase
 from memory.db.engine import Database
-from memory.db.tables import BudgetRow, EventRow, SpendRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import BudgetRow, SpendRow
 
 USUAL = Limits()
 

@@ -9,7 +9,9 @@ from sqlalchemy import select
 from domain.gates import CHECK_ID_PREFIX, GateState
 from domain.runs.run import RunState, Trigger
 from memory.db.engine import Database
-from memory.db.tables import DeliveryRow, GateRow, OutboxRow, RunRow
+from memory.db.tables.deliveries import DeliveryRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.runs import OutboxRow, RunRow
 from simulator import Simulator
 from simulator.state import Issue, PullRequest
 from tests.accounts import find_discrepancies

@@ -8,7 +8,9 @@ from sqlalchemy import Select, bindparam, column, literal, or_, select, table, u
 
 from domain.gates import GateState
 from memory.db.engine import Database
-from memory.db.tables import DeliveryRow, GateRow, RunRow, WaitRow
+from memory.db.tables.deliveries import DeliveryRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.runs import RunRow, WaitRow
 
 _SOON = timedelta(seconds=5)
 

@@ -5,7 +5,10 @@ from typing import Any
 
 from bot.settings import Settings
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
-from memory.db.tables import DeliveryRow, GateRow, RunRow, SpendRow
+from memory.db.tables.deliveries import DeliveryRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.money import SpendRow
+from memory.db.tables.runs import RunRow
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

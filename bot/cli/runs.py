@@ -15,7 +15,7 @@ from domain.runs.run import RunState
 from domain.text.escaping import strip_invisible
 from memory.db.engine import BUSY_SECONDS, Database, sync_engine
 from memory.deliveries import deliveries as stored
-from memory.deliveries.deliveries import Delivery
+from memory.deliveries.deliveries import ReceivedDelivery
 from memory.ledger import ledger
 from memory.runs import runs as known
 from pipeline.intake import Intake
@@ -81,11 +81,11 @@ async def replay(settings: Installation, guid: str) -> None:
     if row.command is None:
         raise ForgeError(f"Delivery {guid} was ignored ({row.reason}), so there is nothing to do again.")
     again = stored.build_replay_guid(guid, new_id())
-    await _accept(settings, Delivery(again, row.event, row.action, SystemClock().now(), row.command, ""))
+    await _accept(settings, ReceivedDelivery(again, row.event, row.action, SystemClock().now(), row.command, ""))
     Console().print(f"Queued again as {again}.", highlight=False, soft_wrap=True)
 
 
-async def _accept(settings: Installation, delivery: Delivery) -> None:
+async def _accept(settings: Installation, delivery: ReceivedDelivery) -> None:
     """Store a delivery and queue its work in one transaction, as the door does."""
     engine = sync_engine(settings.database_url)
     intake = Intake(engine, build_client(engine), BUSY_SECONDS)

@@ -20,7 +20,7 @@ class StoredLimits:
 
     async def block(self, installation_id: int, block: Block) -> None:
         await rate_limits.remember(
-            self._database, installation_id, rate_limits.Limit(block.until, block.reason, block.streak)
+            self._database, installation_id, rate_limits.RateLimitPause(block.until, block.reason, block.streak)
         )
 
     async def clear(self, installation_id: int) -> None:

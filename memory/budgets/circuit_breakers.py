@@ -3,7 +3,7 @@
 from sqlalchemy import select
 
 from memory.db.engine import Connection, upsert
-from memory.db.tables import CircuitRow
+from memory.db.tables.money import CircuitRow
 from safety.breakers import Circuit
 
 

@@ -10,7 +10,7 @@ from domain.money import BudgetExtension
 from domain.runs.run import Phase, Run
 from memory.budgets import totals
 from memory.db.engine import Database, insert_new
-from memory.db.tables import BudgetRow
+from memory.db.tables.money import BudgetRow
 from memory.ledger import ledger
 
 

@@ -12,7 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.runs.run import Phase, Run
 from memory.db.engine import Connection, Database, upsert
-from memory.db.tables import AnswerRow, EventRow, RunRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import AnswerRow
+from memory.db.tables.runs import RunRow
 from memory.ledger import ledger
 from messages.history import AgentTurn
 from safety import loop_detection

@@ -12,7 +12,8 @@ from sqlalchemy import String, and_, bindparam, func, null, select
 from domain.money import BudgetExtension, CallOutcome, Totals
 from domain.runs.run import Phase, Run
 from memory.db.engine import Connection
-from memory.db.tables import BudgetRow, CircuitRow, GateRow, SpendRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.money import BudgetRow, CircuitRow, SpendRow
 from memory.repositories.permits import PERMIT_COLUMNS, RunPermit
 from safety.breakers import CallResult, Circuit
 

@@ -186,8 +186,8 @@ def _unixepoch(_modifier: str) -> float:
     return datetime.now(UTC).timestamp()
 
 
-class Base(DeclarativeBase):
-    """Base of all tables."""
+class TableRow(DeclarativeBase):
+    """The class of every row of our own tables."""
 
     # GitHub's ids passed 2^31 long ago.
     type_annotation_map: ClassVar[dict[type, Any]] = {datetime: Utc, int: BigInteger}
@@ -320,7 +320,7 @@ def _translate(error: DBAPIError | PoolTimeout) -> Exception:
     return DatabaseUnavailable(f"The database did not take part: {cause}", "Check its state, space and permissions.")
 
 
-def insert_new(dialect: str, table: type[Base], values: dict[str, Any] | None = None) -> Any:
+def insert_new(dialect: str, table: type[TableRow], values: dict[str, Any] | None = None) -> Any:
     """An insert that leaves an existing row alone; ``rowcount`` tells which it was.
 
     :param values: of one row; None for an insert that is executed with a list of rows.
@@ -329,7 +329,7 @@ def insert_new(dialect: str, table: type[Base], values: dict[str, Any] | None = 
     return (insert if values is None else insert.values(**values)).on_conflict_do_nothing()
 
 
-def upsert(dialect: str, table: type[Base], values: dict[str, Any], instead: dict[str, Any]) -> Any:
+def upsert(dialect: str, table: type[TableRow], values: dict[str, Any], instead: dict[str, Any]) -> Any:
     """An insert that updates an existing row; ``instead`` replaces values in that case."""
     insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table).values(**values)
     return insert.on_conflict_do_update(index_elements=list(inspect(table).primary_key), set_={**values, **instead})

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import case, delete, func, select, update
 
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables import CommandCountRow
+from memory.db.tables.deliveries import CommandCountRow
 from safety.review_quota import WINDOW, CommentCounts
 
 

@@ -12,11 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables import DeliveryRow
+from memory.db.tables.deliveries import DeliveryRow
 
 
 @dataclass(frozen=True)
-class Delivery:
+class ReceivedDelivery:
     """One delivery as the door hands it over; ``command`` is None for an ignored one, with its ``reason``.
 
     :param acts_once: what it is known by beside its GUID, which is not signed; None where it may come again.
@@ -47,7 +47,7 @@ _INSERTS = {
 }
 
 
-def store(connection: Connection, deliveries: Sequence[Delivery]) -> list[bool]:
+def store(connection: Connection, deliveries: Sequence[ReceivedDelivery]) -> list[bool]:
     """Insert the deliveries; for each, whether it was new. Of two with the same GUID the first is.
 
     So it is of two that are otherwise known to be the same: one of them was sent again by somebody else than GitHub.
@@ -58,7 +58,7 @@ def store(connection: Connection, deliveries: Sequence[Delivery]) -> list[bool]:
     return [delivery.guid in inserted and not inserted.discard(delivery.guid) for delivery in deliveries]
 
 
-def _values(delivery: Delivery) -> dict[str, Any]:
+def _values(delivery: ReceivedDelivery) -> dict[str, Any]:
     return {
         "guid": delivery.guid,
         "event": delivery.event,

@@ -9,7 +9,7 @@ from domain.commands import Sender
 from domain.gates import GateState
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, upsert
-from memory.db.tables import PushRow
+from memory.db.tables.deliveries import PushRow
 from memory.gates import gates
 from safety.authorization import Authorship, HeadApproval, Push
 

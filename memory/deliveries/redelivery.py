@@ -8,7 +8,7 @@ from sqlalchemy import CursorResult, Update, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from memory.db.engine import Database, insert_new
-from memory.db.tables import DeliveryLogRow, DoubtfulDeliveryRow
+from memory.db.tables.deliveries import DeliveryLogRow, DoubtfulDeliveryRow
 from safety.redelivery import DoubtfulDelivery
 
 LEASE = timedelta(minutes=2)  # a request to GitHub hardly ever takes longer; whose does finds the turn taken

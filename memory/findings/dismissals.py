@@ -17,7 +17,8 @@ from domain.review.suppression import PriorDismissal, parent_folder
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
-from memory.db.tables import DismissalRow, FindingRow, RunRow
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.runs import RunRow
 from memory.learned import capacity, memories
 from memory.ledger import ledger
 from messages.commands import Dismissal

@@ -15,7 +15,8 @@ from domain.review.inline_comments import Remark
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
-from memory.db.tables import DismissalRow, FindingRow, RunRow
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.runs import RunRow
 from memory.ledger import ledger
 
 

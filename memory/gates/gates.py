@@ -16,7 +16,9 @@ from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from domain.text.redaction import PROCESS_REDACTOR
 from memory.budgets import grants
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables import EventRow, GateRow, PullRequestRow, RunRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
 
 _EVENTS = {

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from domain.gates import Gate, GateState
 from memory.db.engine import Database
-from memory.db.tables import GateRow
+from memory.db.tables.gates import GateRow
 from memory.gates import gates
 
 _ANSWERED = {GateState.approved.value, GateState.rejected.value}

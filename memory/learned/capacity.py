@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.memories.memory import Archived, Memory
-from memory.db.tables import MemoryRow
+from memory.db.tables.learned import MemoryRow
 from memory.learned import memories
 from memory.ledger import ledger
 from safety import memory_eviction

@@ -14,7 +14,10 @@ from domain.memories.memory import Archived, Memory, MemoryKind
 from domain.memories.validation import make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RecallRow, RunRow
+from memory.db.tables.findings import DismissalRow
+from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import RunRow
 from memory.learned import capacity, memories, vectors
 from memory.ledger import ledger
 from safety.memory_consolidation import PATTERN

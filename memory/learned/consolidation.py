@@ -11,7 +11,10 @@ from domain.events import EventType
 from domain.memories.memory import Archived, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
-from memory.db.tables import DismissalRow, EventRow, MemoryRow, MemoryUseRow, RunRow
+from memory.db.tables.findings import DismissalRow
+from memory.db.tables.learned import MemoryRow, MemoryUseRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import RunRow
 from memory.learned import memories
 from memory.ledger import ledger
 from safety.memory_consolidation import ArchivedMemory, ConsolidationPlan, LiveMemory

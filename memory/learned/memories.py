@@ -11,7 +11,7 @@ from domain.memories import memory
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
-from memory.db.tables import MemoryRow, MemoryUseRow
+from memory.db.tables.learned import MemoryRow, MemoryUseRow
 
 
 async def add(database: Database, memory: Memory) -> None:

@@ -14,7 +14,8 @@ from domain.memories.memory_file import PATH, MemoryFileEntry
 from domain.memories.validation import make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
-from memory.db.tables import ConfigurationRow, MemoryRow
+from memory.db.tables.learned import MemoryRow
+from memory.db.tables.repositories import ConfigurationRow
 from memory.learned import capacity, memories
 from memory.ledger import ledger
 from messages import memory_file as texts

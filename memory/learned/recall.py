@@ -12,7 +12,7 @@ from domain.memories.memory import Archived, Memory
 from domain.memories.ranking import RecalledMemory
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables import MemoryRow, RecallRow
+from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.learned.fulltext import rank_by_text
 from memory.learned.memories import from_row, is_visible_to
 from memory.learned.vectors import Vector, compute_similarity

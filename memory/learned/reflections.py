@@ -14,7 +14,9 @@ from domain.memories.memory import Memory, Origin, Use, create_memory
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
-from memory.db.tables import EventRow, MemoryRow, RunRow
+from memory.db.tables.learned import MemoryRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import RunRow
 from memory.learned import capacity, memories
 from memory.ledger import ledger
 from safety.learning_screening import CROWDED, Learning, LearningDecision

@@ -10,7 +10,7 @@ from domain.memories import memory as deciding
 from domain.memories.memory import Archived, Memory, Origin, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables import MemoryRow
+from memory.db.tables.learned import MemoryRow
 from memory.learned import capacity, memories
 from memory.ledger import ledger
 from safety.memory_eviction import MOST_LIVE

@@ -10,7 +10,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from domain.events import Event, EventType
 from memory.db.engine import Database, number_in
-from memory.db.tables import DeliveryRow, EventRow, GateRow, RunRow
+from memory.db.tables.deliveries import DeliveryRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import RunRow
 from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry
 
 _PAGE = 500  # events

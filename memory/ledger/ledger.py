@@ -15,7 +15,8 @@ from domain.runs.run import Phase, RepositoryRef, Run
 from domain.text.redaction import PROCESS_REDACTOR
 from domain.verdicts import Check
 from memory.db.engine import PENDING_EVENTS, Connection, Database, number_in
-from memory.db.tables import IS_MOVE, EventRow, RunRow
+from memory.db.tables.ledger import IS_MOVE, EventRow
+from memory.db.tables.runs import RunRow
 from safety.breakers import RunTransition
 
 _INSERT = insert(EventRow)

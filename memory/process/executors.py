@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, or_, select, update
 
 from memory.db.engine import Database, insert_new
-from memory.db.tables import ExecutorRow
+from memory.db.tables.process import ExecutorRow
 
 LEASE = timedelta(seconds=30)
 TAKEOVER_PERIOD = timedelta(days=1)

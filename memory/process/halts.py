@@ -8,7 +8,8 @@ from sqlalchemy import delete, select
 from domain.errors import HALTED, Halted
 from domain.events import EventType
 from memory.db.engine import Database, insert_new
-from memory.db.tables import HaltRow, WaitRow
+from memory.db.tables.process import HaltRow
+from memory.db.tables.runs import WaitRow
 from memory.ledger import ledger
 from memory.runs import waits
 

@@ -6,11 +6,11 @@ from datetime import datetime
 from sqlalchemy import case, delete
 
 from memory.db.engine import Database, upsert
-from memory.db.tables import LimitRow
+from memory.db.tables.process import LimitRow
 
 
 @dataclass(frozen=True)
-class Limit:
+class RateLimitPause:
     """An order by GitHub to send nothing before ``until`` for an installation; 0 is the App itself.
 
     :param streak: how many such orders came in a row.
@@ -21,14 +21,14 @@ class Limit:
     streak: int
 
 
-async def get_latest(database: Database, installation_id: int) -> Limit | None:
+async def get_latest(database: Database, installation_id: int) -> RateLimitPause | None:
     """The latest order, also when it has passed."""
     async with database.transaction() as session:
         row = await session.get(LimitRow, installation_id)
-        return None if row is None else Limit(row.until, row.reason, row.streak)
+        return None if row is None else RateLimitPause(row.until, row.reason, row.streak)
 
 
-async def remember(database: Database, installation_id: int, limit: Limit) -> None:
+async def remember(database: Database, installation_id: int, limit: RateLimitPause) -> None:
     """Store an order; where another one lasts longer, its end stays."""
     values = {
         "installation_id": installation_id,

@@ -6,7 +6,7 @@ from sqlalchemy import update
 
 from domain.importance import Importance
 from memory.db.engine import Connection, Database, upsert
-from memory.db.tables import WriteBudgetRow
+from memory.db.tables.process import WriteBudgetRow
 from safety.write_rates import Rate, WritesSpent, WriteTurn, take_turn
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 
 from memory.db.engine import Database
-from memory.db.tables import RunRow, SpendRow
+from memory.db.tables.money import SpendRow
+from memory.db.tables.runs import RunRow
 from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
 
 

@@ -21,17 +21,12 @@ from domain.metrics import WEEK, Facts, RecallFact, RunFact, Series, build_serie
 from domain.review.review import Decision
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from memory.db.engine import Database
-from memory.db.tables import (
-    DismissalRow,
-    EventRow,
-    FindingRow,
-    GateRow,
-    MemoryRow,
-    OutboxRow,
-    RecallRow,
-    RunRow,
-    SpendRow,
-)
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.learned import MemoryRow, RecallRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import SpendRow
+from memory.db.tables.runs import OutboxRow, RunRow
 from memory.findings.findings import IS_DISMISSED
 from memory.reports import retention
 
@@ -42,7 +37,7 @@ _OUTCOMES = {"helped": True, "ignored": False}
 
 
 @dataclass(frozen=True)
-class Window:
+class ReportPeriod:
     """What to look at.
 
     :param repository_ids: None: everywhere.
@@ -66,45 +61,45 @@ async def load_weekly(
         *terms.values(),
     ]
     whole = now - timedelta(days=min(days))
-    window = Window(max(now - WEEK * weeks, whole), now, repository_ids)
-    return build_series(await load_facts(database, window), now, weeks, whole)
+    period = ReportPeriod(max(now - WEEK * weeks, whole), now, repository_ids)
+    return build_series(await load_facts(database, period), now, weeks, whole)
 
 
-async def load_facts(database: Database, window: Window) -> Facts:
-    """What happened in a window."""
+async def load_facts(database: Database, period: ReportPeriod) -> Facts:
+    """What happened in a period."""
     async with database.transaction() as session:
         return Facts(
-            runs=await _load_runs(session, window),
-            tools=await _load_tool_uses(session, window),
-            learned=await _load_learned(session, window),
-            told=await _load_recalls(session, window),
-            posted=await _load_posted(session, window),
-            dismissed=await _load_dismissals(session, window),
-            merged=await _load_merges(session, window),
-            answered=await _load_answers(session, window),
-            first=await _load_first_verdicts(session, window),
+            runs=await _load_runs(session, period),
+            tools=await _load_tool_uses(session, period),
+            learned=await _load_learned(session, period),
+            told=await _load_recalls(session, period),
+            posted=await _load_posted(session, period),
+            dismissed=await _load_dismissals(session, period),
+            merged=await _load_merges(session, period),
+            answered=await _load_answers(session, period),
+            first=await _load_first_verdicts(session, period),
         )
 
 
-async def _load_runs(session: AsyncSession, window: Window) -> Sequence[RunFact]:
+async def _load_runs(session: AsyncSession, period: ReportPeriod) -> Sequence[RunFact]:
     """Runs that are over, but for those that looked at nothing because the configuration says so."""
     calls: defaultdict[str, Counter[Phase]] = defaultdict(Counter)
     costs: Counter[str] = Counter()
     spent = select(SpendRow.run_id, SpendRow.phase, func.count(), func.sum(SpendRow.amount)).where(
-        SpendRow.run_id.in_(_select_run_ids(window))
+        SpendRow.run_id.in_(_select_run_ids(period))
     )
     for run_id, phase, count, amount in await session.execute(spent.group_by(SpendRow.run_id, SpendRow.phase)):
         calls[run_id][Phase(phase)] += count
         costs[run_id] += int(amount)
     bounced = select(EventRow.trace, func.count()).where(
         EventRow.type == EventType.phase_bounced.value,
-        EventRow.time >= window.since,
-        EventRow.trace.in_(_select_run_ids(window)),
+        EventRow.time >= period.since,
+        EventRow.trace.in_(_select_run_ids(period)),
     )
     counted = await session.execute(bounced.group_by(EventRow.trace))
     bounces = {str(trace): int(count) for trace, count in counted}
     over = select(RunRow.id, RunRow.created_at, RunRow.state, RunRow.trigger).where(
-        *_is_in_window(window), RunRow.state.in_(_FINAL), RunRow.reason != ReasonCode.excluded.value
+        *_is_in_period(period), RunRow.state.in_(_FINAL), RunRow.reason != ReasonCode.excluded.value
     )
     return [
         RunFact(at, RunState(state), calls[run_id], costs[run_id], _count_bounces(trigger, bounces.get(run_id, 0)))
@@ -116,18 +111,18 @@ def _count_bounces(trigger: str, count: int) -> int | None:
     return count if Trigger(trigger) is Trigger.issue else None
 
 
-async def _load_tool_uses(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, int, int]]:
+async def _load_tool_uses(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
     """Week by week, each at its latest moment; counted by the database, since there are many."""
     well = case((EventRow.payload["problem"].as_string().is_(None), 1), else_=0)
     ran = select(func.max(EventRow.time), func.sum(well), func.count()).where(
         EventRow.type == EventType.tool_executed.value
     )
-    if window.repository_ids is not None:
-        ran = ran.where(EventRow.trace.in_(_select_run_ids(window)))
+    if period.repository_ids is not None:
+        ran = ran.where(EventRow.trace.in_(_select_run_ids(period)))
     found: list[tuple[datetime, int, int]] = []
-    end = window.now
-    while end > window.since:
-        begin = max(end - WEEK, window.since)
+    end = period.now
+    while end > period.since:
+        begin = max(end - WEEK, period.since)
         week = ran.where(EventRow.time > begin, EventRow.time <= end)
         at, count, of = (await session.execute(week)).one()
         found += [(at, int(count), of)] if of else []
@@ -135,21 +130,21 @@ async def _load_tool_uses(session: AsyncSession, window: Window) -> Sequence[tup
     return found
 
 
-async def _load_learned(session: AsyncSession, window: Window) -> Sequence[datetime]:
+async def _load_learned(session: AsyncSession, period: ReportPeriod) -> Sequence[datetime]:
     """What people said in so many words was not learned."""
     learned = select(MemoryRow.created_at).where(
-        MemoryRow.id >= _first_id(window), MemoryRow.created_at >= window.since, MemoryRow.pinned.is_(False)
+        MemoryRow.id >= _first_id(period), MemoryRow.created_at >= period.since, MemoryRow.pinned.is_(False)
     )
-    if window.repository_ids is not None:
-        learned = learned.where(MemoryRow.repository_id.in_(window.repository_ids))
+    if period.repository_ids is not None:
+        learned = learned.where(MemoryRow.repository_id.in_(period.repository_ids))
     return (await session.scalars(learned)).all()
 
 
-async def _load_recalls(session: AsyncSession, window: Window) -> Sequence[RecallFact]:
+async def _load_recalls(session: AsyncSession, period: ReportPeriod) -> Sequence[RecallFact]:
     told = (
         select(RunRow.created_at, RecallRow.run_id, RecallRow.task, RecallRow.outcome)
         .join(RunRow, RunRow.id == RecallRow.run_id)
-        .where(*_is_in_window(window), RecallRow.run_id >= _first_id(window))
+        .where(*_is_in_period(period), RecallRow.run_id >= _first_id(period))
     )
     return [
         RecallFact(at, run_id, task, _OUTCOMES.get(outcome))
@@ -157,18 +152,18 @@ async def _load_recalls(session: AsyncSession, window: Window) -> Sequence[Recal
     ]
 
 
-async def _load_posted(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, int, int]]:
+async def _load_posted(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
     """Run by run."""
     posted = (
         select(RunRow.created_at, func.sum(case((IS_DISMISSED, 1), else_=0)), func.count())
         .join(FindingRow, FindingRow.posted_by == RunRow.id)
-        .where(*_is_in_window(window), FindingRow.id >= _first_id(window))
+        .where(*_is_in_period(period), FindingRow.id >= _first_id(period))
         .group_by(RunRow.id, RunRow.created_at)
     )
     return [(at, int(wrong), count) for at, wrong, count in await session.execute(posted)]
 
 
-async def _load_dismissals(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, float]]:
+async def _load_dismissals(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
     """From the moment the review that carries a finding was posted to its dismissal in the same pull request."""
     same = and_(
         FindingRow.repository_id == DismissalRow.repository_id,
@@ -180,40 +175,40 @@ async def _load_dismissals(session: AsyncSession, window: Window) -> Sequence[tu
         select(DismissalRow.created_at, OutboxRow.done_at)
         .join(FindingRow, same)
         .join(OutboxRow, posted)
-        .where(DismissalRow.created_at >= window.since, DismissalRow.undone_at.is_(None))
+        .where(DismissalRow.created_at >= period.since, DismissalRow.undone_at.is_(None))
     )
-    if window.repository_ids is not None:
-        judged = judged.where(DismissalRow.repository_id.in_(window.repository_ids))
+    if period.repository_ids is not None:
+        judged = judged.where(DismissalRow.repository_id.in_(period.repository_ids))
     found = await session.execute(judged)
     return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if since is not None]
 
 
-async def _load_merges(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, bool]]:
+async def _load_merges(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
     """What authors merge themselves says nothing of the verdict."""
     decided = (
         select(EventRow.time, EventRow.payload["approved"].as_boolean())
         .join(RunRow, RunRow.id == EventRow.trace)
         .where(
             EventRow.type == EventType.feedback_decided.value,
-            EventRow.time >= window.since,
+            EventRow.time >= period.since,
             EventRow.payload["own"].as_boolean().is_not(True),
-            *_is_in_repositories(window),
+            *_is_in_repositories(period),
         )
     )
     return [(at, not approved) for at, approved in await session.execute(decided)]
 
 
-async def _load_answers(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, float]]:
+async def _load_answers(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
     asked = select(GateRow.decided_at, GateRow.asked_at).where(
-        GateRow.id >= _first_id(window), GateRow.decided_at >= window.since, GateRow.state.in_(_ANSWERED)
+        GateRow.id >= _first_id(period), GateRow.decided_at >= period.since, GateRow.state.in_(_ANSWERED)
     )
-    if window.repository_ids is not None:
-        asked = asked.where(GateRow.repository_id.in_(window.repository_ids))
+    if period.repository_ids is not None:
+        asked = asked.where(GateRow.repository_id.in_(period.repository_ids))
     found = await session.execute(asked)
     return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if at is not None]
 
 
-async def _load_first_verdicts(session: AsyncSession, window: Window) -> Sequence[tuple[datetime, bool]]:
+async def _load_first_verdicts(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
     """The verdict of the first run of each pull request that came to one. A run that goes on may end twice."""
     earlier = aliased(RunRow)
     went_before = (
@@ -231,7 +226,7 @@ async def _load_first_verdicts(session: AsyncSession, window: Window) -> Sequenc
     ended = (
         select(RunRow.repository_id, RunRow.number, RunRow.created_at, decision)
         .join(EventRow, and_(EventRow.trace == RunRow.id, EventRow.type.in_(_ENDS)))
-        .where(*_is_in_window(window), decision.is_not(None), ~went_before)
+        .where(*_is_in_period(period), decision.is_not(None), ~went_before)
         .order_by(EventRow.id)
     )
     first: dict[tuple[int, int], tuple[datetime, bool]] = {}
@@ -243,18 +238,18 @@ async def _load_first_verdicts(session: AsyncSession, window: Window) -> Sequenc
 _ENDS = [EventType.run_completed.value, EventType.run_failed.value]
 
 
-def _first_id(window: Window) -> str:
-    return lowest_id_at(window.since - _SLACK)
+def _first_id(period: ReportPeriod) -> str:
+    return lowest_id_at(period.since - _SLACK)
 
 
-def _is_in_window(window: Window) -> tuple[ColumnElement[bool], ...]:
-    """The runs that began in the window."""
-    return RunRow.id >= _first_id(window), RunRow.created_at >= window.since, *_is_in_repositories(window)
+def _is_in_period(period: ReportPeriod) -> tuple[ColumnElement[bool], ...]:
+    """The runs that began in the period."""
+    return RunRow.id >= _first_id(period), RunRow.created_at >= period.since, *_is_in_repositories(period)
 
 
-def _is_in_repositories(window: Window) -> tuple[ColumnElement[bool], ...]:
-    return () if window.repository_ids is None else (RunRow.repository_id.in_(window.repository_ids),)
+def _is_in_repositories(period: ReportPeriod) -> tuple[ColumnElement[bool], ...]:
+    return () if period.repository_ids is None else (RunRow.repository_id.in_(period.repository_ids),)
 
 
-def _select_run_ids(window: Window) -> Any:
-    return select(RunRow.id).where(*_is_in_window(window))
+def _select_run_ids(period: ReportPeriod) -> Any:
+    return select(RunRow.id).where(*_is_in_period(period))

@@ -19,32 +19,16 @@ from domain.events import EventType
 from domain.gates import GateState
 from domain.ids import lowest_id_at
 from domain.runs.run import RunState
-from memory.db.engine import Base, Database, number_in
-from memory.db.tables import (
-    AnswerRow,
-    BudgetRow,
-    CheckpointRow,
-    CircuitRow,
-    CommandCountRow,
-    ConfigurationRow,
-    DeliveryRow,
-    DismissalRow,
-    EventRow,
-    FindingRow,
-    GateRow,
-    LadderRow,
-    MemoryRow,
-    MemoryUseRow,
-    MissedBugRow,
-    OkRow,
-    OutboxRow,
-    PauseRow,
-    PurgeRow,
-    PushRow,
-    RecallRow,
-    RunRow,
-    SpendRow,
-)
+from memory.db.engine import Database, TableRow, number_in
+from memory.db.tables.automation import LadderRow, MissedBugRow
+from memory.db.tables.deliveries import CommandCountRow, DeliveryRow, PushRow
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
+from memory.db.tables.repositories import ConfigurationRow, OkRow, PauseRow, PurgeRow
+from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.automatic_actions import Action
@@ -126,7 +110,7 @@ def _group_by_days(days: Mapping[int, int]) -> Sequence[_Group]:
     return [*(_Group(count, ids) for count, ids in by_days.items()), _Group(USUAL_DAYS, others=[*days])]
 
 
-_OldRows = tuple[type[Base], Any, Select[Any]]
+_OldRows = tuple[type[TableRow], Any, Select[Any]]
 """A table, the column by which its rows are removed, and which values of it are old."""
 
 
@@ -269,7 +253,7 @@ def _has_no_open_run(guid: Any) -> ColumnElement[bool]:
     return guid.not_in(select(began).where(RunRow.state.not_in(_FINAL)))
 
 
-async def _delete(database: Database, table: type[Base], key: Any, rows: Select[Any]) -> int:
+async def _delete(database: Database, table: type[TableRow], key: Any, rows: Select[Any]) -> int:
     """Delete in batches: they are looked for without a lock, and other writers get their turn in between."""
     count = 0
     while True:

@@ -8,7 +8,10 @@ from sqlalchemy import func, select
 from domain.gates import GateState
 from domain.verdicts import BreakerState
 from memory.db.engine import Database
-from memory.db.tables import CircuitRow, GateRow, HaltRow, LadderRow
+from memory.db.tables.automation import LadderRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.money import CircuitRow
+from memory.db.tables.process import HaltRow
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from sqlalchemy import or_, update
 
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables import GateRow, RunRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.runs import RunRow
 
 
 async def update_address(database: Database, repository: RepositoryRef) -> int:

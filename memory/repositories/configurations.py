@@ -8,7 +8,7 @@ from sqlalchemy import delete, select
 
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, upsert
-from memory.db.tables import ConfigurationRow
+from memory.db.tables.repositories import ConfigurationRow
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from domain.errors import Halted, Superseded
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database, insert_new
-from memory.db.tables import HaltRow, OkRow, PauseRow, PullRequestRow
+from memory.db.tables.process import HaltRow
+from memory.db.tables.repositories import OkRow, PauseRow
+from memory.db.tables.runs import PullRequestRow
 from memory.ledger import ledger
 
 

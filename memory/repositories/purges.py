@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from memory.db.engine import Database, upsert
-from memory.db.tables import PurgeRow
+from memory.db.tables.repositories import PurgeRow
 
 
 async def note(database: Database, repository_ids: Collection[int], now: datetime) -> None:

@@ -33,7 +33,7 @@ from domain.verdicts import BreakerState, Check
 from memory.budgets import circuit_breakers, totals
 from memory.budgets.totals import RESERVED
 from memory.db.engine import PLANNED_ONCE, Connection, Database
-from memory.db.tables import SpendRow
+from memory.db.tables.money import SpendRow
 from memory.ledger import ledger
 from memory.reservations import call_facts
 from memory.reservations.call_facts import RunCallFacts

@@ -17,7 +17,7 @@ from domain.runs.next_step import SendBack
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
-from memory.db.tables import CheckpointRow, RunRow
+from memory.db.tables.runs import CheckpointRow, RunRow
 from memory.findings import findings
 from memory.ledger import ledger
 from memory.runs.runs import OF_ISSUES

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.runs.contracts import LEASE, HeldContract
 from domain.runs.run import RunState
 from memory.db.engine import Database, insert_new
-from memory.db.tables import ContractLeaseRow, OutboxRow, RunRow
+from memory.db.tables.runs import ContractLeaseRow, OutboxRow, RunRow
 from memory.runs import outbox
 
 NOBODY = ""

@@ -11,7 +11,7 @@ from domain.errors import Superseded
 from domain.ids import new_id
 from domain.runs.run import Run
 from memory.db.engine import Database, insert_new
-from memory.db.tables import OutboxRow, PullRequestRow, RunRow
+from memory.db.tables.runs import OutboxRow, PullRequestRow, RunRow
 
 PULL_REQUEST = "pull_request"
 """The kind of write that opens a pull request; its number is kept."""
@@ -24,7 +24,7 @@ _WITHDRAWAL = "withdrawal"  # the kind of write by which Forge takes its own app
 
 
 @dataclass(frozen=True)
-class Claim:
+class WriteClaim:
     """The right to make one write.
 
     ``remote_id`` is set once the write is known to have happened; ``tried_before`` says that an earlier attempt
@@ -41,7 +41,7 @@ class Claim:
     tried_at: datetime
 
 
-async def claim(database: Database, run: Run, step: str, kind: str, now: datetime) -> Claim:
+async def claim(database: Database, run: Run, step: str, kind: str, now: datetime) -> WriteClaim:
     """Claim a write for a run, in one transaction with the check of its fencing token.
 
     :raises Superseded: if another run owns the pull request by now and this write was never tried.
@@ -53,7 +53,7 @@ async def claim(database: Database, run: Run, step: str, kind: str, now: datetim
                 PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
             )
         )
-        claimed = Claim(
+        claimed = WriteClaim(
             row.id, row.remote_id, tried_before=not is_new, lost=fence != run.fence, tried_at=row.created_at
         )
         if claimed.lost and not claimed.tried_before:
@@ -61,11 +61,11 @@ async def claim(database: Database, run: Run, step: str, kind: str, now: datetim
         return claimed
 
 
-async def claim_answer(database: Database, delivery: str, step: str, now: datetime) -> Claim:
+async def claim_answer(database: Database, delivery: str, step: str, now: datetime) -> WriteClaim:
     """Claim the answer to a delivery, which no fencing token bounds: people are answered whatever runs."""
     async with database.transaction() as session:
         row, is_new = await _get_or_create(session, database.dialect, delivery, step, "comment", now)
-        return Claim(row.id, row.remote_id, tried_before=not is_new, lost=False, tried_at=row.created_at)
+        return WriteClaim(row.id, row.remote_id, tried_before=not is_new, lost=False, tried_at=row.created_at)
 
 
 async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bool:

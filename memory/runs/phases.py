@@ -8,7 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.runs.run import Phase, Run, RunState
 from memory.db.engine import Database, number_in
-from memory.db.tables import EventRow, RunRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import RunRow
 from memory.ledger import ledger
 from safety import breakers
 

@@ -8,7 +8,8 @@ from domain.events import EventType
 from domain.gates import GateState
 from domain.runs.run import ReasonCode, Run, RunState
 from memory.db.engine import Database, upsert
-from memory.db.tables import GateRow, PullRequestRow, RunRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
 
 _ENDED = {RunState.failed.value, RunState.cancelled.value}

@@ -14,7 +14,10 @@ from domain.ids import new_id
 from domain.runs.run import REVIEW_CHECK, Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
 from memory.budgets import model_answers
 from memory.db.engine import Database, number_in, upsert
-from memory.db.tables import CheckpointRow, DeliveryRow, GateRow, PullRequestRow, RunRow, SpendRow
+from memory.db.tables.deliveries import DeliveryRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.money import SpendRow
+from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow
 from memory.gates import gates
 from memory.ledger import ledger
 from memory.repositories import purges

@@ -7,7 +7,7 @@ from sqlalchemy import delete, func, select, update
 
 from domain.runs.run import Run
 from memory.db.engine import Database, upsert
-from memory.db.tables import RunRow, WaitRow
+from memory.db.tables.runs import RunRow, WaitRow
 
 MARK = "/look"  # ends the key of such a row; what waits otherwise is named by its workflow
 _REASON = "look "

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import delete, func, select, update
 
 from memory.db.engine import Database, upsert
-from memory.db.tables import RunRow, WaitRow
+from memory.db.tables.runs import RunRow, WaitRow
 from memory.runs.scheduled_checks import MARK as LOOK
 
 _MANY = 500  # of which one statement may ask

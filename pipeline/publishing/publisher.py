@@ -442,7 +442,7 @@ class Publisher:
             remote_id = await self._make_write(claim, write)
         await outbox.mark_done(self.database, claim.id, remote_id, self.clock.now())
 
-    async def _find_effect(self, claim: outbox.Claim, find: Callable[[], Awaitable[int | None]]) -> int | None:
+    async def _find_effect(self, claim: outbox.WriteClaim, find: Callable[[], Awaitable[int | None]]) -> int | None:
         """What an earlier attempt left on GitHub; None if it left nothing.
 
         :raises Behind: if it left nothing that GitHub shows, which may come a moment later.
@@ -454,7 +454,7 @@ class Publisher:
             raise Behind("GitHub did not say whether a write took effect, and may show it later.", "Forge looks again.")
         return found
 
-    async def _make_write(self, claim: outbox.Claim, write: Callable[[], Awaitable[int]]) -> int:
+    async def _make_write(self, claim: outbox.WriteClaim, write: Callable[[], Awaitable[int]]) -> int:
         """The id of what is written now. Who is refused knows that nothing happened, and need not look for long."""
         if claim.tried_before:
             await outbox.mark_tried(self.database, claim.id, self.clock.now())

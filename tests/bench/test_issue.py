@@ -27,7 +27,7 @@ from pydantic_ai.settings import ModelSettings
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from agents.llm.tokens import estimate
-from memory.db.tables import RunRow
+from memory.db.tables.runs import RunRow
 from pipeline.context import PROGRESS_DELAY
 from pipeline.steps import Call, run_durable_step
 from simulator import RequestInfo, Simulator

@@ -21,7 +21,10 @@ from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
 from memory.budgets import model_answers
 from memory.db.engine import Connection, Database
-from memory.db.tables import EventRow, ExecutorRow, PullRequestRow, RunRow, SpendRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import SpendRow
+from memory.db.tables.process import ExecutorRow
+from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.reservations.reservations import PhaseBudget
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from sqlalchemy import select
 
 from domain.money import format_usd
-from memory.db.tables import AnswerRow, OutboxRow, RunRow, SpendRow
+from memory.db.tables.money import AnswerRow, SpendRow
+from memory.db.tables.runs import OutboxRow, RunRow
 from simulator.state import Issue
 from tests.chaos.driver import Chooser, never
 from tests.chaos.model import SHOP

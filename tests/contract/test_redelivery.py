@@ -64,7 +64,7 @@ class RedeliveryScene:
     def store(self, *arrived: Delivery) -> None:
         """These deliveries did arrive."""
         engine, now = sync_engine(self.url), self.stage.clock.now()
-        rows = [deliveries.Delivery(each.guid, each.event, "opened", now, None, "not used") for each in arrived]
+        rows = [deliveries.ReceivedDelivery(each.guid, each.event, "opened", now, None, "not used") for each in arrived]
         with begin(engine) as connection:
             deliveries.store(connection, rows)
         engine.dispose()

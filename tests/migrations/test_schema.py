@@ -16,9 +16,9 @@ import migrations
 from domain.errors import ConfigurationError
 from domain.events import Event, EventType
 from domain.memories.memory import Archived
-from memory.db import tables
-from memory.db.engine import Base, Connection, Database, Engine, begin, sync_engine
-from memory.db.tables import EventRow, MemoryRow, MemoryVectorRow
+from memory.db.engine import Connection, Database, Engine, TableRow, begin, sync_engine
+from memory.db.tables.learned import MemoryRow, MemoryVectorRow
+from memory.db.tables.ledger import EventRow
 from memory.learned.memories import archive, to_row
 from memory.learned.vectors import Vector, keep, list_missing
 from memory.ledger.ledger import SELECT_MOVES, parse_moves
@@ -26,7 +26,7 @@ from tests.databases import Backend, create_database, drop_database
 from tests.unit.memories.test_confidence import NOON
 from tests.unit.memories.test_recall import SHOP, build_memory
 
-OURS = {str(table.name) for table in tables.Base.metadata.sorted_tables}
+OURS = {str(table.name) for table in TableRow.metadata.sorted_tables}
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
@@ -39,7 +39,7 @@ def test_migrated_schema_is_the_described_one(backend: Backend, tmp_path: Path) 
         # SQLite has no types to compare
         options = {"compare_type": backend == "postgresql", "include_name": _is_described}
         context = MigrationContext.configure(connection, opts=options)
-        found = cast(list[Any], compare_metadata(context, Base.metadata))
+        found = cast(list[Any], compare_metadata(context, TableRow.metadata))
     engine.dispose()
     drop_database(url)
     assert [change for change in found if "alembic_version" not in str(change)] == []

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from agents.llm.models import Models, Task
 from bot.app import Forge, Patience, forge, serve
 from bot.settings import Settings
-from memory.db.tables import RunRow
+from memory.db.tables.runs import RunRow
 from memory.runs import runs
 from messages import review as review_texts
 from pipeline.steps import Durable, run_durable_step

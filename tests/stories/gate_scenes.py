@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from domain.events import EventType
 from domain.gates import Gate
-from memory.db.tables import RunRow
+from memory.db.tables.runs import RunRow
 from memory.gates import gates
 from memory.ledger import ledger
 from simulator import User

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from memory.db.tables import RunRow
+from memory.db.tables.runs import RunRow
 from memory.repositories import automation_level
 from memory.runs import scheduled_checks
 from pipeline.maintenance.retention import remove_old

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from domain.events import EventType
-from memory.db.tables import DismissalRow
+from memory.db.tables.findings import DismissalRow
 from memory.ledger import ledger
 from messages import review as review_texts
 from simulator.state import CheckRun, PullRequest

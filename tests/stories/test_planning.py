@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
-from memory.db.tables import RunRow
+from memory.db.tables.runs import RunRow
 from memory.gates import gates
 from simulator import User
 from simulator.state import Issue, Repository

@@ -7,7 +7,7 @@ from domain.config.configuration import Gate as Configured
 from domain.gates import STANDARD_GATES, GateState
 from domain.runs.run import Phase, Run, Trigger
 from domain.verdicts import Reason
-from memory.db.tables import PullRequestRow
+from memory.db.tables.runs import PullRequestRow
 from memory.gates import gates
 from pipeline.gates.ask import open_gate
 from safety.gates import build_request

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from memory.db.tables import CheckpointRow, ConfigurationRow, DeliveryRow
+from memory.db.tables.deliveries import DeliveryRow
+from memory.db.tables.repositories import ConfigurationRow
+from memory.db.tables.runs import CheckpointRow
 from messages import review as review_texts
 from simulator import User
 from simulator.faults import RequestInfo

@@ -15,7 +15,7 @@ from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
 from agents.toolbox import Toolbox
 from domain.config.configuration import Linter
 from domain.errors import Recovery
-from memory.db.tables import FindingRow
+from memory.db.tables.findings import FindingRow
 from safety.unread_files import list_unread
 from tests.stories.driver import Story
 from tests.unit.checks.building import Versions

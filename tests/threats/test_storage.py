@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 
 from memory.db.engine import sync_engine
 from memory.deliveries import deliveries
-from memory.deliveries.deliveries import Delivery
+from memory.deliveries.deliveries import ReceivedDelivery
 from memory.process import executors
 from memory.process.executors import Holder
 from messages import review as review_texts
@@ -35,7 +35,9 @@ async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(told: 
     intake = Intake(engine, build_client(engine))
     intake.start()
     moment = told.clock.now()
-    assert await intake.accept(Delivery("stored", "pull_request", "opened", moment, {"kind": "of_the_future"}, ""))
+    assert await intake.accept(
+        ReceivedDelivery("stored", "pull_request", "opened", moment, {"kind": "of_the_future"}, "")
+    )
     await intake.stop()
     engine.dispose()
     await told.settle()

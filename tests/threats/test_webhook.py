@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from bot.app import Patience, forge, serve
-from memory.db.tables import DeliveryLogRow
+from memory.db.tables.deliveries import DeliveryLogRow
 from memory.deliveries import deliveries
 from messages import review as review_texts
 from simulator import Simulator

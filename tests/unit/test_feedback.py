@@ -19,7 +19,9 @@ from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.bus import Bus
 from memory.db.engine import Database
-from memory.db.tables import CheckpointRow, DismissalRow, FindingRow, MemoryRow, OutboxRow, RecallRow
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.learned import MemoryRow, RecallRow
+from memory.db.tables.runs import CheckpointRow, OutboxRow
 from memory.ledger import ledger
 from memory.reports.metrics import load_weekly
 from memory.repositories import configurations

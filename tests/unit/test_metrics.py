@@ -14,7 +14,9 @@ from domain.ids import new_id
 from domain.runs.run import Phase
 from memory.db.bus import Bus
 from memory.db.engine import Database
-from memory.db.tables import CircuitRow, GateRow, LadderRow
+from memory.db.tables.automation import LadderRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.money import CircuitRow
 from memory.process import halts
 from tests.databases import Backend, create_database, drop_database
 from tests.rows import NOON, gate_row

@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect
 
 import migrations
-from memory.db.engine import Base, begin, sync_engine
+from memory.db.engine import TableRow, begin, sync_engine
 from tests.databases import Backend, create_database, drop_database
 
 TABLE = "configurations"
@@ -22,7 +22,7 @@ def test_the_table_is_the_one_of_the_models(backend: Backend, tmp_path: Path) ->
     engine = sync_engine(url)
     migrations.upgrade(engine, "0003")
     with begin(engine) as connection:
-        differences = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+        differences = compare_metadata(MigrationContext.configure(connection), TableRow.metadata)
         assert [one for one in differences if TABLE in repr(one)] == []
         config = Config()
         config.set_main_option("script_location", str(Path(migrations.__file__).parent))

@@ -15,7 +15,8 @@ from domain.events import EventType
 from domain.memories.memory import Archived, Memory, MemoryKind, Use
 from domain.review.findings import Category, Finding, Layer, Severity
 from memory.db.engine import Database
-from memory.db.tables import DismissalRow, FindingRow, RecallRow
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.learned import RecallRow
 from memory.learned import memories
 from memory.ledger import ledger
 from memory.repositories import configurations

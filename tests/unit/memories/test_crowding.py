@@ -11,7 +11,7 @@ from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin
 from domain.memories.memory_file import MemoryFileEntry
 from memory.db.engine import Database
-from memory.db.tables import EventRow
+from memory.db.tables.ledger import EventRow
 from memory.findings import dismissals
 from memory.learned import catalogue, memories, memory_file, reflections, remember
 from safety.learning_screening import Learning, LearningDecision

@@ -16,7 +16,7 @@ from domain.memories import memory as rules
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, begin, sync_engine
-from memory.db.tables import MemoryRow, RecallRow
+from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.learned import fulltext, memories
 from memory.learned import recall as recalls
 from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from memory.db.engine import PLANNED_ONCE, Connection, Database, insert_new
-from memory.db.tables import HaltRow
+from memory.db.tables.process import HaltRow
 from memory.ledger import ledger
 from tests.databases import Backend, create_database, drop_database
 

@@ -7,7 +7,7 @@ import pytest
 from domain.ids import new_id
 from memory.db.engine import Database, begin, sync_engine
 from memory.deliveries import deliveries
-from memory.deliveries.deliveries import Delivery, build_replay_guid, classify_reason, list_failures
+from memory.deliveries.deliveries import ReceivedDelivery, build_replay_guid, classify_reason, list_failures
 
 RUN = "01M7XCMZ0WQR4Y7N654AA0JQQY"  # the same in every process that collects the tests
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -80,7 +80,10 @@ async def _store(url: str, *rows: tuple[str, int, str | None]) -> None:
     with begin(engine) as connection:
         deliveries.store(
             connection,
-            [Delivery(guid, "pull_request", "opened", NOON + timedelta(minutes=at), {}, "") for guid, at, _ in rows],
+            [
+                ReceivedDelivery(guid, "pull_request", "opened", NOON + timedelta(minutes=at), {}, "")
+                for guid, at, _ in rows
+            ],
         )
     engine.dispose()
     database = Database(url)

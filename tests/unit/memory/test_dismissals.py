@@ -9,7 +9,7 @@ from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables import FindingRow
+from memory.db.tables.findings import FindingRow
 from memory.findings import dismissals, findings
 from memory.learned import memories
 from tests.rows import run_row

@@ -18,7 +18,7 @@ from domain.money import BudgetExtension
 from domain.runs.run import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.verdicts import Reason
 from memory.db.engine import Database
-from memory.db.tables import BudgetRow
+from memory.db.tables.money import BudgetRow
 from memory.gates import gates
 from memory.ledger import ledger
 from memory.reservations import reservations

@@ -10,7 +10,7 @@ from domain.runs.run import Phase
 from memory.budgets import model_answers, totals
 from memory.budgets.model_answers import RecordedToolUse
 from memory.db.engine import Connection, Database
-from memory.db.tables import AnswerRow
+from memory.db.tables.money import AnswerRow
 from memory.ledger import ledger
 from memory.reservations import call_facts
 from memory.reservations.call_facts import RunCallFacts

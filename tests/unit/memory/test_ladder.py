@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from domain.config.configuration import Ladder
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database
-from memory.db.tables import DismissalRow, FindingRow, GateRow, RunRow
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.runs import RunRow
 from memory.repositories import automation_level
 from safety.automation_ladder import RUNS_NEEDED, HumanDecision, LevelChange, RunRecord, evaluate
 

@@ -9,21 +9,13 @@ from sqlalchemy import func, select
 from ulid import ULID
 
 from domain.events import EventType
-from memory.db.engine import Base, Database
-from memory.db.tables import (
-    AnswerRow,
-    BudgetRow,
-    CheckpointRow,
-    CircuitRow,
-    CommandCountRow,
-    DeliveryRow,
-    EventRow,
-    GateRow,
-    MemoryRow,
-    OutboxRow,
-    RunRow,
-    SpendRow,
-)
+from memory.db.engine import Database, TableRow
+from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.learned import MemoryRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
+from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
 from memory.deliveries import command_counts
 from memory.reports import retention
 from memory.repositories import automation_level, configurations, purges
@@ -54,7 +46,7 @@ def _id(days: float) -> str:
 _PAYLOAD = {"approved": False}
 
 
-def _of(days: float, repository: int, **more: Any) -> list[Base]:
+def _of(days: float, repository: int, **more: Any) -> list[TableRow]:
     """A run that ended so many days before noon, with everything that goes with one."""
     at, run_id, installation = NOON - timedelta(days=days), _id(days), 2 if repository == MILL else 1
     there = {"repository_id": repository, "installation_id": installation}
@@ -69,7 +61,7 @@ def _of(days: float, repository: int, **more: Any) -> list[Base]:
     number = more.get("number", repository)
     values: dict[str, Any] = {"finished_at": at, "installation_id": installation, "number": number}
     values["admitted_by"] = f"delivery of {run_id}#{number}"
-    rows: list[Base] = [
+    rows: list[TableRow] = [
         run_row(run_id, repository, **values),
         EventRow(id=_id(days), trace=run_id, time=at, type="run.completed", **event),
         EventRow(id=_id(days), trace=run_id, time=at, type=EventType.feedback_decided.value, **event),
@@ -89,7 +81,7 @@ def _of(days: float, repository: int, **more: Any) -> list[Base]:
     return rows
 
 
-async def _store(database: Database, rows: list[Base]) -> None:
+async def _store(database: Database, rows: list[TableRow]) -> None:
     async with database.transaction() as session:
         session.add_all(rows)
 
@@ -272,7 +264,7 @@ async def test_what_is_lost_is_forgotten(database: Database) -> None:
         assert await session.scalar(select(func.count()).select_from(CircuitRow)) == 0
 
 
-def _run_of(rows: list[Base]) -> str:
+def _run_of(rows: list[TableRow]) -> str:
     run = rows[0]
     assert isinstance(run, RunRow)
     return run.id

@@ -22,7 +22,7 @@ from domain.money import (
 from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
 from memory.budgets import grants
 from memory.db.engine import Connection, Database
-from memory.db.tables import BudgetRow
+from memory.db.tables.money import BudgetRow
 from memory.ledger import ledger
 from memory.reservations import reservations
 from memory.reservations.call_facts import RunCallFacts

@@ -9,7 +9,7 @@ import pytest
 from domain.errors import Unavailable
 from domain.runs.run import Run
 from memory.db.engine import Database
-from memory.db.tables import PullRequestRow
+from memory.db.tables.runs import PullRequestRow
 from memory.process import halts
 from pipeline.publishing.progress import ProgressUpdates
 from tests.rows import NOON, run_row

@@ -1,0 +1,30 @@
+"""The tables of Forge, by subject. DBOS keeps its own beside them in the same database.
+
+Importing this package makes every table known to SQLAlchemy.
+"""
+
+from memory.db.tables import (
+    automation,
+    deliveries,
+    findings,
+    gates,
+    learned,
+    ledger,
+    money,
+    process,
+    repositories,
+    runs,
+)
+
+__all__ = [
+    "automation",
+    "deliveries",
+    "findings",
+    "gates",
+    "learned",
+    "ledger",
+    "money",
+    "process",
+    "repositories",
+    "runs",
+]

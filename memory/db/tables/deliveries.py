@@ -1,0 +1,74 @@
+"""The tables of deliveries: stored ones, missed ones, and what is counted by sender."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memory.db.engine import TableRow
+
+
+class DeliveryRow(TableRow):
+    """One webhook delivery that was answered with 202. The command is what it asked for."""
+
+    __tablename__ = "deliveries"
+
+    guid: Mapped[str] = mapped_column(primary_key=True)
+    event: Mapped[str]
+    action: Mapped[str]
+    received_at: Mapped[datetime] = mapped_column(index=True)
+    outcome: Mapped[str]  # accepted | ignored
+    reason: Mapped[str]  # why it was ignored; what became of it otherwise
+    command: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    finished_at: Mapped[datetime | None]
+    acts_once: Mapped[str | None] = mapped_column(unique=True)  # what it is known by beside its GUID
+
+
+class DeliveryLogRow(TableRow):
+    """How far GitHub's own log of deliveries was read, and which process reads it at the moment."""
+
+    __tablename__ = "delivery_log"
+
+    app_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    holder: Mapped[str]
+    lease_until: Mapped[datetime]
+    read_at: Mapped[datetime | None]  # when it was read last
+    read_to: Mapped[datetime | None]  # attempts up to this moment were read
+
+
+class DoubtfulDeliveryRow(TableRow):
+    """A delivery that GitHub tried in vain and that has not arrived here yet."""
+
+    __tablename__ = "doubtful_deliveries"
+
+    guid: Mapped[str] = mapped_column(primary_key=True)
+    attempt_id: Mapped[int]
+    event: Mapped[str]
+    first_at: Mapped[datetime]
+    last_at: Mapped[datetime]
+    asked: Mapped[int]
+
+
+class CommandCountRow(TableRow):
+    """A comment with commands of the last hour, so that one account cannot have any number of them answered."""
+
+    __tablename__ = "commanded"
+
+    guid: Mapped[str] = mapped_column(primary_key=True)  # of the delivery
+    repository_id: Mapped[int]
+    account_id: Mapped[int]
+    at: Mapped[datetime] = mapped_column(index=True)
+    told: Mapped[str]  # what whoever wrote it was told and is not told again: "quota", "refusal"
+
+
+class PushRow(TableRow):
+    """Somebody pushed a head to a pull request: who wrote a change does not decide about it."""
+
+    __tablename__ = "pushes"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    head_sha: Mapped[str] = mapped_column(primary_key=True)
+    by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[datetime]  # as GitHub says

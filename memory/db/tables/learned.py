@@ -1,0 +1,87 @@
+"""The tables of memories: their text, uses, vectors and recalls."""
+
+from datetime import datetime
+
+from sqlalchemy import JSON, Index, String, Text, false
+from sqlalchemy.dialects.postgresql import BIT
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memory.db.engine import TableRow
+
+
+class MemoryRow(TableRow):
+    """Something Forge learned; see :class:`domain.memories.memory.Memory`.
+
+    ``last_accessed`` and ``access_count`` tell when it was recalled, ``used_at`` when something became of it; None,
+    if a version that does not know of that made it: then, when it was made.
+    """
+
+    __tablename__ = "memories"
+    __table_args__ = (
+        Index("memories_by_repository", "repository_id", "archived_at"),
+        Index("memories_by_installation", "installation_id", "scope", "archived_at"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    installation_id: Mapped[int] = mapped_column(server_default="0")
+    repository_id: Mapped[int]
+    scope: Mapped[str] = mapped_column(server_default="repository")
+    kind: Mapped[str]
+    content: Mapped[str] = mapped_column(Text)
+    context: Mapped[str] = mapped_column(Text)
+    tags: Mapped[list[str]] = mapped_column(JSON)
+    confidence: Mapped[float]
+    source: Mapped[str]
+    created_at: Mapped[datetime]
+    origin: Mapped[str] = mapped_column(server_default="person")
+    pinned: Mapped[bool] = mapped_column(server_default=false())
+    last_accessed: Mapped[datetime]
+    access_count: Mapped[int]
+    used_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
+    archived_why: Mapped[str] = mapped_column(server_default="")
+
+
+class MemoryUseRow(TableRow):
+    """What became of a memory once, by whatever caused it: a run, a finding, a delivery."""
+
+    __tablename__ = "memory_uses"
+
+    memory_id: Mapped[str] = mapped_column(primary_key=True)
+    use: Mapped[str] = mapped_column(primary_key=True)
+    cause: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+
+
+class MemoryVectorRow(TableRow):
+    """What a model made of a live memory: numbers of four bytes, by which memories of a like meaning are found.
+
+    ``dimensions`` counts the numbers, and is 0 if a version that knows nothing of ``signs`` made the vector. That has a
+    bit for each of the first numbers, in hexadecimal on SQLite; see :mod:`memory.learned.vectors`.
+    """
+
+    __tablename__ = "memory_vectors"
+    __table_args__ = (Index("memory_vectors_by_signs", "repository_id", "model", "dimensions", "memory_id", "signs"),)
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    vector: Mapped[bytes]
+    dimensions: Mapped[int] = mapped_column(server_default="0")
+    signs: Mapped[str] = mapped_column(String().with_variant(BIT(varying=True), "postgresql"), server_default="")
+
+
+class RecallRow(TableRow):
+    """A memory that an agent was told, and what became of that: nothing yet, ``helped`` or ``ignored``."""
+
+    __tablename__ = "recalls"
+    __table_args__ = (Index("recalls_by_memory", "memory_id"),)
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    task: Mapped[str] = mapped_column(primary_key=True)
+    memory_id: Mapped[str] = mapped_column(primary_key=True)
+    phase: Mapped[str]
+    rank: Mapped[int]
+    at: Mapped[datetime]
+    outcome: Mapped[str] = mapped_column(server_default="")
+    known_at: Mapped[datetime | None]  # when its outcome was known

@@ -1,0 +1,75 @@
+"""The tables of money: calls of models, budgets, answers and circuit breakers."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Index, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memory.db.engine import TableRow
+
+
+class SpendRow(TableRow):
+    """One call of a model: what it was reserved for, and what it cost in the end. Money in micro-USD."""
+
+    __tablename__ = "spend"
+    __table_args__ = (
+        Index("spend_by_run", "run_id", "phase", "step"),
+        Index("spend_by_repository", "repository_id", "day"),
+        Index("spend_by_installation", "installation_id", "day"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    repository_id: Mapped[int]
+    installation_id: Mapped[int]
+    phase: Mapped[str]
+    step: Mapped[str]
+    model: Mapped[str]
+    day: Mapped[str]  # of the reservation, in UTC: 2026-01-31
+    state: Mapped[str]  # reserved | settled | lost
+    reserved: Mapped[int]
+    amount: Mapped[int]  # what counts against the limits now
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    cache_read_tokens: Mapped[int]
+    cache_write_tokens: Mapped[int]
+    outcome: Mapped[str]  # answered | failed | lost; empty while reserved
+    problem: Mapped[str] = mapped_column(Text)
+    seconds: Mapped[float]
+    reserved_at: Mapped[datetime]
+    settled_at: Mapped[datetime | None]
+
+
+class BudgetRow(TableRow):
+    """What people granted beyond the configured limits, per run and phase: micro-USD, or calls of a model."""
+
+    __tablename__ = "budgets"
+
+    scope: Mapped[str] = mapped_column(primary_key=True)  # run:ID/PHASE | calls:ID/PHASE | granted by:ID/CAUSE
+    granted: Mapped[int]
+
+
+class AnswerRow(TableRow):
+    """What a model answered in a run, by what it was asked: nobody pays for the same answer twice.
+
+    What guards see of a turn is kept beside it: an answer can be large, and they look before each call.
+    """
+
+    __tablename__ = "answers"
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    question: Mapped[str] = mapped_column(primary_key=True)  # a digest
+    value: Mapped[dict[str, Any]] = mapped_column(JSON)
+    turn: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    time: Mapped[datetime]
+
+
+class CircuitRow(TableRow):
+    """The error-rate breaker of one provider in one repository."""
+
+    __tablename__ = "circuits"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    provider: Mapped[str] = mapped_column(primary_key=True)
+    circuit: Mapped[dict[str, Any]] = mapped_column(JSON)

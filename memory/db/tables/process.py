@@ -1,0 +1,51 @@
+"""The tables of Forge's processes: their leases, the operator's halt, and GitHub's rate limits."""
+
+from datetime import datetime
+
+from sqlalchemy import Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memory.db.engine import TableRow
+
+
+class ExecutorRow(TableRow):
+    """The lease of a process on its executor id; lapsed, its workflows are recovered by another."""
+
+    __tablename__ = "executors"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    instance: Mapped[str]
+    host: Mapped[str]
+    pid: Mapped[int]
+    lease_until: Mapped[datetime]
+
+
+class LimitRow(TableRow):
+    """Until when GitHub asked us not to send anything for an installation (0: the App itself)."""
+
+    __tablename__ = "github_limits"
+
+    installation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    until: Mapped[datetime]
+    reason: Mapped[str]
+    streak: Mapped[int]
+
+
+class WriteBudgetRow(TableRow):
+    """Until when the writes of an installation use up the rate at which it may write (0: the App itself)."""
+
+    __tablename__ = "write_budgets"
+
+    installation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    writes: Mapped[datetime]
+    content: Mapped[datetime]  # of those that create content
+
+
+class HaltRow(TableRow):
+    """The operator told every process to stop; there is one row, or none."""
+
+    __tablename__ = "halts"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    why: Mapped[str] = mapped_column(Text)
+    since: Mapped[datetime]

@@ -1,0 +1,52 @@
+"""The tables of repositories: pauses, approved heads of strangers, configurations and purges."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memory.db.engine import TableRow
+
+
+class PauseRow(TableRow):
+    """A repository in which a person told Forge to stop."""
+
+    __tablename__ = "pauses"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    by_login: Mapped[str]
+    since: Mapped[datetime]
+
+
+class OkRow(TableRow):
+    """A person with write access let a stranger's head be looked at by everything (T-F1)."""
+
+    __tablename__ = "oks"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    head_sha: Mapped[str] = mapped_column(primary_key=True)
+    by_id: Mapped[int]
+    by_login: Mapped[str]
+    given_at: Mapped[datetime]
+
+
+class ConfigurationRow(TableRow):
+    """The last valid version of a configuration file; it holds while the file is broken."""
+
+    __tablename__ = "configurations"
+
+    scope: Mapped[str] = mapped_column(primary_key=True)  # repository ID | organisation INSTALLATION
+    installation_id: Mapped[int] = mapped_column(index=True)
+    sha: Mapped[str]  # of the blob
+    content: Mapped[dict[str, Any]] = mapped_column(JSON)  # what the file itself says
+
+
+class PurgeRow(TableRow):
+    """A repository that Forge lost, of which no process keeps a copy; gone when a run begins there again."""
+
+    __tablename__ = "purges"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[datetime]

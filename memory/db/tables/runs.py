@@ -1,0 +1,127 @@
+"""The tables of runs: their states, fencing tokens, checkpoints, writes to GitHub, waits and contracts."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Index, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from domain.runs.run import REVIEW_CHECK, ReasonCode, RepositoryRef, Run, RunState, Trigger
+from memory.db.engine import TableRow
+
+
+class PullRequestRow(TableRow):
+    """The fencing token of a pull request: only the run that holds the current one may write."""
+
+    __tablename__ = "pull_requests"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    fence: Mapped[int]
+
+
+class RunRow(TableRow):
+    """One run. Its natural key is unique: repository, number, head, base, trigger, attempt."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        UniqueConstraint("repository_id", "number", "head_sha", "base_sha", "trigger", "attempt", name="natural_key"),
+        Index("runs_by_state", "state"),
+        Index("runs_by_head", "repository_id", "head_sha"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    admitted_by: Mapped[str] = mapped_column(unique=True)  # the delivery
+    installation_id: Mapped[int]
+    repository_id: Mapped[int]
+    owner: Mapped[str]
+    name: Mapped[str]
+    number: Mapped[int]
+    head_sha: Mapped[str]
+    base_sha: Mapped[str]
+    base_ref: Mapped[str] = mapped_column(server_default="")  # of a version before: not known
+    check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
+    trigger: Mapped[str]
+    attempt: Mapped[int]
+    fence: Mapped[int]
+    state: Mapped[str]
+    reason: Mapped[str]
+    detail: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+    def as_run(self) -> Run:
+        """The run it keeps."""
+        return Run(
+            id=self.id,
+            repository=RepositoryRef(
+                installation_id=self.installation_id, id=self.repository_id, owner=self.owner, name=self.name
+            ),
+            number=self.number,
+            head_sha=self.head_sha,
+            base_sha=self.base_sha,
+            trigger=Trigger(self.trigger),
+            attempt=self.attempt,
+            fence=self.fence,
+            state=RunState(self.state),
+            reason=ReasonCode(self.reason),
+            detail=self.detail,
+            base_ref=self.base_ref,
+            check_name=self.check_name,
+        )
+
+
+class CheckpointRow(TableRow):
+    """The output of a phase, so that a run goes on from there."""
+
+    __tablename__ = "checkpoints"
+    __table_args__ = (UniqueConstraint("run_id", "phase", name="checkpoint_of_phase"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    phase: Mapped[str]
+    output: Mapped[dict[str, Any]] = mapped_column(JSON)
+    time: Mapped[datetime]
+
+
+class OutboxRow(TableRow):
+    """One write to GitHub. It is looked for by its natural key before it is repeated after a crash."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (
+        UniqueConstraint("run_id", "step", "kind", name="one_write_per_step"),
+        Index("writes_by_object", "kind", "remote_id"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    step: Mapped[str]
+    kind: Mapped[str]  # check, review, comment, …
+    state: Mapped[str]  # pending | done
+    remote_id: Mapped[int | None]
+    created_at: Mapped[datetime]
+    done_at: Mapped[datetime | None]
+
+
+class WaitRow(TableRow):
+    """A workflow that waits for a moment on our clock."""
+
+    __tablename__ = "waits"
+
+    workflow_id: Mapped[str] = mapped_column(primary_key=True)
+    until: Mapped[datetime]
+    reason: Mapped[str]
+
+
+class ContractLeaseRow(TableRow):
+    """Which run holds a contract of a repository; the row stays when nobody does, so that tokens only grow."""
+
+    __tablename__ = "contract_leases"
+    __table_args__ = (Index("contract_leases_by_end", "until"),)
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    contract: Mapped[str] = mapped_column(primary_key=True)
+    holder: Mapped[str]  # the id of the run; empty: nobody
+    token: Mapped[int]
+    until: Mapped[datetime]
