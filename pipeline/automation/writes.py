@@ -12,14 +12,15 @@ from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from pipeline.automation.preconditions import find_merge_obstacle
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing.comments import ensure_comment
+from pipeline.publishing.publisher import write_once
 from pipeline.verdicts.approval import build_approval_marker, is_approval_of, withdraw_if_lost
 from workspace.mirror import Mirror
 from workspace.push_result import Pushed, PushRejected
 
 log = structlog.get_logger(__name__)
 
-_ANNOUNCEMENT = ("auto_merge", "comment")  # the step and kind of the announcement in the outbox
+_ANNOUNCEMENT = "auto_merge"  # the step of the announcement in the outbox
 _WITHOUT_NUMBER = 1  # what the outbox keeps of a write that has no number on GitHub
 
 
@@ -42,7 +43,7 @@ class AutomaticWrites:
     @property
     def merge_marker(self) -> str:
         """The marker of the announcement of a merge: one per run, so that people are told anew."""
-        return Publisher.of(self.services).markers.make("merge", self.run.id)
+        return self.services.markers.make("merge", self.run.id)
 
     async def push(self, mirror: Mirror, sha: str, branch: str) -> None:
         """Move the pull request's branch on from the reviewed head to a commit on top of it.
@@ -62,7 +63,7 @@ class AutomaticWrites:
                 return _WITHOUT_NUMBER
             raise NotDone(result.said if isinstance(result, PushRejected) else "The branch moved meanwhile.")
 
-        await Publisher.of(self.services).write_once(self.run, "auto_fix", "push", find, push)
+        await write_once(self.services, self.run, "auto_fix", "push", push, find=find)
 
     async def approve(self, body: str) -> bool:
         """Approve exactly this head, unless that was done before; whether this or an earlier look did it.
@@ -82,7 +83,7 @@ class AutomaticWrites:
 
         again = len(await outbox.list_withdrawn(self.services.database, repository.id, number))
         step = f"{outbox.APPROVAL} {again}" if again else outbox.APPROVAL
-        given = await Publisher.of(self.services).write_once(self.run, step, "review", find, approve)
+        given = await write_once(self.services, self.run, step, "review", approve, find=find)
         await withdraw_if_lost(self.services, self.run)
         shown = {each.id: each for each in await host.approvals(repository, number)}.get(given)
         return shown is None or not shown.is_dismissed  # GitHub may not show yet what was written a moment ago
@@ -99,15 +100,8 @@ class AutomaticWrites:
 
     async def announce(self, body: str) -> int:
         """Tell people of a merge; the comment's id."""
-        host, repository, number = self.services.host, self.run.repository, self.run.number
-
-        async def find() -> int | None:
-            return await host.find_comment(repository, number, self.merge_marker)
-
-        async def create() -> int:
-            return await host.create_comment(repository, number, redact_outgoing(body))
-
-        return await Publisher.of(self.services).write_once(self.run, *_ANNOUNCEMENT, find, create)
+        comment_id, _ = await ensure_comment(self.services, self.run, _ANNOUNCEMENT, self.merge_marker, body)
+        return comment_id
 
     async def merge(self, look: int) -> Merged | NotMerged:
         """Merge exactly this head, in one look at it."""
@@ -140,7 +134,7 @@ class AutomaticWrites:
             raise NotDone(result.said)
 
         try:
-            await Publisher.of(self.services).write_once(self.run, self.step_name(look), "merge", find, merge)
+            await write_once(self.services, self.run, self.step_name(look), "merge", merge, find=find)
         except NotDone:
             if refused is None:
                 raise
@@ -165,7 +159,7 @@ class AutomaticWrites:
         """Say in the announcement what became of it, whoever owns the pull request now."""
         host, repository = self.services.host, self.run.repository
         try:
-            comment = await outbox.find_remote_id(self.services.database, self.run.id, *_ANNOUNCEMENT)
+            comment = await outbox.find_remote_id(self.services.database, self.run.id, _ANNOUNCEMENT, "comment")
             comment = comment or await host.find_comment(repository, self.run.number, self.merge_marker)
             if comment is not None:
                 await host.edit_comment(repository, comment, redact_outgoing(body))

@@ -23,7 +23,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.reactions import record_thumbs
 from pipeline.gates.ask import show_closed_gates
 from pipeline.maintenance.purge import list_lost_repositories, purge
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import run_check
 from pipeline.runs.closing import close_later
 from pipeline.runs.owner import wake_owner
 from pipeline.runs.status import close_status
@@ -208,7 +208,7 @@ class Cancellation:
         """Whether what shows a run is closed, or cannot be; if not, it is to be tried again."""
         await waits.end(self._services.database, run.id, self._services.clock.now())
         is_void = await _try_write(show_closed_gates(self._services, run))
-        if run.reason is ReasonCode.closed and await Publisher.of(self._services).has_concluded(run):
+        if run.reason is ReasonCode.closed and await run_check.has_concluded(self._services, run):
             return is_void  # its verdict came first, or the run finds that it did not
         return await _try_write(close_status(self._services, run)) and is_void
 

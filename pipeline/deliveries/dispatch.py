@@ -80,7 +80,7 @@ from pipeline.gates.ask import refresh_gate
 from pipeline.gates.decide import GateAnswer, decide_gate
 from pipeline.issue.test_command import enqueue_test, find_run_on_head
 from pipeline.maintenance.purge import list_lost_repositories
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import checks, comments
 from pipeline.runs.status import open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.resume import resume_judged_run
@@ -196,7 +196,7 @@ class Dispatch:
         """What this comment asks for may have been done before: hours later, that could undo what came since."""
 
         async def tell() -> JsonValue:
-            await Publisher.of(self._services).answer(command, self._guid, [Answer("", command_texts.ask_to_repeat())])
+            await comments.answer(self._services, command, self._guid, [Answer("", command_texts.ask_to_repeat())])
             return None
 
         await self._journal.step("reply", tell)
@@ -331,7 +331,7 @@ class Dispatch:
         return outcome
 
     async def _comment_once(self, repository: RepositoryRef, number: int, text: str) -> JsonValue:
-        await Publisher.of(self._services).comment_once(repository, number, self._guid, text)
+        await comments.answer_below(self._services, repository, number, self._guid, text)
         return None
 
     async def start_tests(
@@ -529,7 +529,7 @@ class Dispatch:
             conclusion = Conclusion.neutral if is_excluded else Conclusion.action_required
         text = review_texts.render_merge_group(number, live.head_sha, review, is_excluded=is_excluded)
         name = review_texts.CHECK_NAME if last is None else last.check_name
-        await Publisher.of(services).report(command.repository, self._guid, command.head_sha, name, conclusion, text)
+        await checks.report(services, command.repository, self._guid, command.head_sha, name, conclusion, text)
         return f"reported {conclusion}"
 
     async def _find_newest_verdict(self, past: Sequence[Run], head: str, base: str) -> tuple[Run | None, Review | None]:
@@ -581,7 +581,7 @@ class Dispatch:
             key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}"
             text = command_texts.refuse(refused, command.sender.login)
             try:
-                await Publisher.of(self._services).comment_once(command.repository, number, key, text)
+                await comments.answer_below(self._services, command.repository, number, key, text)
             except (Forbidden, NotFound, Unprocessable) as error:
                 log.warning("refusal.unsaid", guid=self._guid, error=str(error))
             return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"

@@ -48,7 +48,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.names import APP_VERSION, HEAR, HEARINGS
 from pipeline.gates.actor import load_actor
 from pipeline.model_calls.budgeted import BudgetedCalls, Keep
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import comments
 from pipeline.steps import call_dbos
 from pipeline.verdicts import threads
 from pipeline.verdicts.dismissal import dismiss
@@ -242,8 +242,8 @@ class ReplyHandler:
         command, root = self._command, self._command.comment.thread or 0
         followed = await self._carry_out(known, finding, heard, told)
         if followed.text:
-            await Publisher.of(self._services).reply_in_thread(
-                command.repository, command.number, root, self._guid, followed.text
+            await comments.reply_in_thread(
+                self._services, command.repository, command.number, root, self._guid, followed.text
             )
         payload = {
             "thread": root,

@@ -14,7 +14,7 @@ from memory.gates import gates
 from memory.reservations import reservations
 from memory.runs import outbox, runs
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import gate_checks
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +79,7 @@ async def show_gate(services: Services, run: Run, gate: Gate) -> Gate:
     :raises Superseded: if another run owns the pull request.
     """
     spent = (await reservations.sum_run(services.database, run.id)).amount
-    gate = await Publisher.of(services).show_gate(run, gate, spent)
+    gate = await gate_checks.show(services, run, gate, spent)
     if gate.state is GateState.expired:
         await _escalate(services, run, gate, spent)
     return gate
@@ -100,7 +100,7 @@ async def show_outcome(services: Services, gate: Gate) -> None:
         return
     spent = (await reservations.sum_run(services.database, run.id)).amount
     try:
-        await Publisher.of(services).show_outcome(run, gate, spent)
+        await gate_checks.show_outcome(services, run, gate, spent)
     except (CodeHostError, Halted, Superseded) as error:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
@@ -143,17 +143,17 @@ async def close_part(services: Services, gate_id: str, part: GatePart) -> None:
     spent = (await reservations.sum_run(services.database, gate.run_id)).amount
     with use_importance(Importance.tidying):
         if part is GatePart.check:
-            await Publisher.of(services).refresh_gate(gate, spent)
+            await gate_checks.refresh(services, gate, spent)
         elif part is GatePart.comment:
-            await Publisher.of(services).close_comment(gate, spent)
+            await gate_checks.close_comment(services, gate, spent)
         elif gate.comment_id is not None:
-            await Publisher.of(services).fold(gate, gate.comment_id)
+            await gate_checks.fold(services, gate, gate.comment_id)
 
 
 async def refresh_gate(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:
     """Show in the gate's check where it stands now, because somebody pressed a button there."""
     spent = (await reservations.sum_run(services.database, gate.run_id)).amount
-    await Publisher.of(services).refresh_gate(gate, spent, note, looked)
+    await gate_checks.refresh(services, gate, spent, note, looked)
 
 
 async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
@@ -163,7 +163,7 @@ async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> Non
     :raises RateLimited: GitHub takes it later.
     """
     try:
-        await Publisher.of(services).escalate(run, gate, spent)
+        await gate_checks.escalate(services, run, gate, spent)
     except RateLimited:
         raise
     except CodeHostError as error:

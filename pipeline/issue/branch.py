@@ -11,7 +11,7 @@ from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import pull_request as pull_request_texts
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing.publisher import write_once
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
 
@@ -47,7 +47,7 @@ class BranchPusher:
     @property
     def marker(self) -> str:
         """The marker of the pull request: one per run."""
-        return Publisher.of(self.services).markers.make("proposal", self.run.id)
+        return self.services.markers.make("proposal", self.run.id)
 
     async def push(self, mirror: Mirror, sha: str, branch: str) -> PushedBranch | BranchMoved | PushRejected:
         """Bring a commit to the run's own branch, which the first push makes; nothing of others is overwritten.
@@ -95,7 +95,7 @@ class BranchPusher:
                 raise await self._explain_not_opened(branch, error) from error
             return made.number
 
-        number = await Publisher.of(self.services).write_once(self.run, "propose", outbox.PULL_REQUEST, find, create)
+        number = await write_once(self.services, self.run, "propose", outbox.PULL_REQUEST, create, find=find)
         try:
             return await host.pull_request(repository, number)
         except NotFound as error:
@@ -114,7 +114,7 @@ class BranchPusher:
             raise _NotPushed(result)
 
         try:
-            await Publisher.of(self.services).write_once(self.run, _step_name(branch, sha), _PUSH, find, push)
+            await write_once(self.services, self.run, _step_name(branch, sha), _PUSH, push, find=find)
         except _NotPushed as error:
             return error.outcome
         return PushedBranch(branch)

@@ -23,7 +23,7 @@ from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.implementation import BuiltChange
 from pipeline.issue.planning import IssueRunInput, RunEnd
 from pipeline.publishing.issue_comment import IssueStatus
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing.publisher import write_once
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved
 
@@ -83,7 +83,7 @@ class PullRequestPublisher:
                 await host.update_pull_request(repository, number, live.title, body)
             return number
 
-        await Publisher.of(self._services).write_once(self._run, f"result {head}", "description", _find_nothing, write)
+        await write_once(self._services, self._run, f"result {head}", "description", write)
 
     async def mark_ready(
         self, opened: OpenedPullRequest, head: str, proved: VerifiedResult, step: str, text: str
@@ -110,9 +110,7 @@ class PullRequestPublisher:
         live = await host.pull_request(repository, number)
         if not live.is_open or live.head_sha != head:
             return False
-        await Publisher.of(self._services).write_once(
-            self._run, f"ready {head}", "pull_request_state", _find_nothing, write
-        )
+        await write_once(self._services, self._run, f"ready {head}", "pull_request_state", write)
         return True
 
     async def _describe(self, live: Issue, proved: VerifiedResult) -> str | None:
@@ -169,11 +167,6 @@ class PullRequestPublisher:
         title = pull_request_texts.render_title(self._run.number, self._begun.task.title, self._plan.plan)
         body = pull_request_texts.render_body(proposed, self._proposal.marker)
         return (await self._proposal.open(branch, title, body)).number
-
-
-async def _find_nothing() -> int | None:
-    """It may be said twice; it is the same."""
-    return None
 
 
 def _list_task_reports(plan: RatedPlan, built: BuiltChange) -> list[TaskReport]:

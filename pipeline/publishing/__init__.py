@@ -1,1 +1,1 @@
-"""The only place that writes to GitHub."""
+"""The only place that writes to GitHub: each object has its module, and `publisher` makes each write once."""

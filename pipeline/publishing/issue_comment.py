@@ -1,6 +1,7 @@
-"""Writes what a run of an issue has to say there: one comment that is edited in place, with its plan."""
+"""Shows the run of an issue in one comment below it, edited in place, and posts its plan or questions."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -16,7 +17,8 @@ from messages import plan as plan_texts
 from messages import pull_request as pull_request_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
-from pipeline.publishing.publisher import PostLater, Publisher
+from pipeline.publishing.comments import ensure_comment
+from pipeline.publishing.publisher import PostLater, post_progress_once, write_once
 from safety.plan_risk import needs_approval
 
 log = structlog.get_logger(__name__)
@@ -30,62 +32,55 @@ class IssueStatus:
     run: Run
 
     async def show(self, step: str, text: str) -> None:
-        """Say in the comment how far the run is; the first call makes it.
+        """Show a state of the run in the comment; the first call creates it.
 
         :param step: names this state of the comment.
         :raises Superseded: if another run owns the issue.
         """
         text = await self._append_plan(text)
-        comment_id, says_it = await self._find_or_create(text)
+        comment_id, is_new = await self._ensure(text)
 
         async def edit() -> int:
-            if not says_it:
+            if not is_new:
                 await self._edit(comment_id, text)
             return comment_id
 
-        # A run that was taken up again says anew where it stands.
-        await Publisher.of(self.services).write_once(self.run, self.step_name(step), "comment", _find_nothing, edit)
+        await write_once(self.services, self.run, self.step_name(step), "comment", edit)
 
     async def build_edit(self, text: str) -> CommentEdit:
-        """What :meth:`show` would write, for whoever writes it together with something else.
+        """What :meth:`show` would write, for a caller that writes it together with something else.
 
         :raises Superseded: if another run owns the issue.
         """
         text = await self._append_plan(text)
-        comment_id, _ = await self._find_or_create(text)
+        comment_id, _ = await self._ensure(text)
         return CommentEdit(comment_id=comment_id, body=self._append_marker(text))
 
     async def record_shown(self, step: str, edit: CommentEdit) -> None:
-        """Note that it was written, so that :meth:`show` does not write it again."""
+        """Record that the edit was written, so that :meth:`show` does not write it again."""
 
         async def get_comment_id() -> int:
             return edit.comment_id
 
-        await Publisher.of(self.services).write_once(
-            self.run, self.step_name(step), "comment", _find_nothing, get_comment_id
-        )
+        await write_once(self.services, self.run, self.step_name(step), "comment", get_comment_id)
 
     def step_name(self, name: str) -> str:
-        """The name of a state of the comment in the outbox."""
+        """The name of a state of the comment in the outbox. A run that was resumed shows its states again."""
         return f"status {name} under {self.run.fence}"
 
-    async def show_progress(self, step: str, progress: Progress, tell: PostLater) -> None:
-        """Have it said in the comment how far the run is.
+    async def show_progress(self, step: str, progress: Progress, post_later: PostLater) -> None:
+        """Show in the comment how far the run is, a moment later.
 
         :param step: names this state of the comment.
         """
         text = await self._append_plan(await self.render_progress(progress))
-        comment_id, _ = await self._find_or_create(text)
-
-        async def edit() -> None:
-            await self._edit(comment_id, text)
-
-        await Publisher.of(self.services).post_progress_once(
-            self.run, self.step_name(step), "comment", comment_id, edit, tell
-        )
+        comment_id, _ = await self._ensure(text)
+        edit = partial(self._edit, comment_id, text)
+        name = self.step_name(step)
+        await post_progress_once(self.services, self.run, name, "comment", comment_id, edit, post_later)
 
     async def show_waiting(self, gate: Gate, progress: Progress) -> None:
-        """Say in the comment which decision the run waits for."""
+        """Show in the comment which decision the run waits for."""
         waits = f"**Waiting for a decision:** {inline_code(gate.name)}, asked in the comment below."
         await self.show(f"waits for {gate.id}", f"{await self.render_progress(progress)}\n\n{waits}")
 
@@ -101,11 +96,11 @@ class IssueStatus:
 
         :raises Superseded: if another run owns the issue.
         """
-        marker = Publisher.of(self.services).markers.make(kind, self.run.id)
-        await self._comment_once(kind, marker, text)
+        marker = self.services.markers.make(kind, self.run.id)
+        await ensure_comment(self.services, self.run, kind, marker, f"{text}\n\n{marker}")
 
     async def close(self) -> None:
-        """Say in the comment how a run ended that was put an end to, whoever owns the issue now."""
+        """Show in the comment how a stopped run ended, whoever owns the issue now."""
         host, run = self.services.host, self.run
         comment_id = await outbox.find_remote_id(self.services.database, run.id, "status", "comment")
         comment_id = comment_id or await host.find_comment(run.repository, run.number, self._marker)
@@ -120,11 +115,11 @@ class IssueStatus:
         await self._edit(comment_id, await self._append_plan(text))
 
     async def load_cost(self) -> int:
-        """What the run cost so far, in micro-USD."""
+        """The cost of the run so far, in micro-USD."""
         return (await reservations.sum_run(self.services.database, self.run.id)).amount
 
     async def _append_plan(self, text: str) -> str:
-        """The text with the run's plan below it, unless a comment of its own shows that or asks about it."""
+        """The text with the run's plan below it, unless another comment shows the plan or asks about it."""
         plan = await checkpoints.load_plan(self.services.database, self.run)
         if plan is None or self.run.trigger is Trigger.plan or needs_approval(plan.level):
             return text
@@ -133,37 +128,17 @@ class IssueStatus:
 
     @property
     def _marker(self) -> str:
-        return Publisher.of(self.services).markers.make("status", self.run.id)
+        return self.services.markers.make("status", self.run.id)
 
     def _append_marker(self, text: str) -> str:
         return redact_outgoing(f"{text}\n\n{self._marker}")
 
-    async def _find_or_create(self, text: str) -> tuple[int, bool]:
-        """The comment, and whether it was made just now and says ``text``."""
-        return await self._comment_once("status", self._marker, text)
-
-    async def _comment_once(self, step: str, marker: str, text: str) -> tuple[int, bool]:
-        host, where = self.services.host, (self.run.repository, self.run.number)
-        is_new = False
-
-        async def find() -> int | None:
-            return await host.find_comment(*where, marker)
-
-        async def create() -> int:
-            nonlocal is_new
-            comment_id = await host.create_comment(*where, redact_outgoing(f"{text}\n\n{marker}"))
-            is_new = True
-            return comment_id
-
-        return await Publisher.of(self.services).write_once(self.run, step, "comment", find, create), is_new
+    async def _ensure(self, text: str) -> tuple[int, bool]:
+        """The id of the comment, and whether it was created just now, with ``text``."""
+        return await ensure_comment(self.services, self.run, "status", self._marker, f"{text}\n\n{self._marker}")
 
     async def _edit(self, comment_id: int, text: str) -> None:
         try:
             await self.services.host.edit_comment(self.run.repository, comment_id, self._append_marker(text))
-        except NotFound:  # a person deleted it; it is not put there again
+        except NotFound:  # a person deleted it, and it stays deleted
             log.info("status.comment_gone", run=self.run.id)
-
-
-async def _find_nothing() -> int | None:
-    """An edit may be made twice; it says the same."""
-    return None

@@ -1,4 +1,4 @@
-"""Tells people how far a run is, beside its work: the newest only, and only what lasts a moment."""
+"""Posts progress updates beside the work of a run: the newest only, and only if it lasts a moment."""
 
 import asyncio
 
@@ -10,20 +10,20 @@ from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.process import halts
 from memory.runs import runs
-from pipeline.publishing.publisher import Write
+from pipeline.publishing.publisher import ProgressWrite
 
 log = structlog.get_logger(__name__)
 
-_POLL_SECONDS = 0.1  # seconds between two looks whether the last write is over
+_POLL_SECONDS = 0.1  # seconds between two checks whether the last write is over
 
 
 class ProgressUpdates:
-    """What one execution of a run says in passing about one thing that it shows, such as its comment.
+    """The progress updates of one execution of a run, about one object that shows it, such as its comment.
 
-    Nothing waits for it, and nothing is lost with it. It must be :meth:`quiet` before anything is said there that
-    stays, and before the execution ends: so it never comes after a last word, here or in another process.
+    Nothing waits for them, and losing one loses nothing. Call :meth:`quiet` before every write there that must stay,
+    and before the execution ends: then no update comes after a final status, here or in another process.
 
-    :param lasts: seconds; what is overtaken sooner is not said.
+    :param lasts: seconds; an update that is replaced sooner is not posted.
     """
 
     def __init__(self, database: Database, run: Run, lasts: float) -> None:
@@ -33,16 +33,16 @@ class ProgressUpdates:
         self._next: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
-    def post_later(self, write: Write) -> None:
-        """Say this in a moment, instead of what was to be said before.
+    def post_later(self, write: ProgressWrite) -> None:
+        """Post this update in a moment, instead of the one that waits.
 
-        :param write: the one write; it may fail, or never be made.
+        :param write: the write; it may fail, or never be made.
         """
         self._drop()
         self._schedule(self._lasts, write)
 
     async def quiet(self) -> None:
-        """Say nothing more: what waits is dropped, what is on its way to GitHub is waited for."""
+        """Post nothing more: drops the update that waits, and waits for the one on its way to GitHub."""
         self._drop()
         if self._writing is not None:
             await asyncio.wait({self._writing})
@@ -51,17 +51,17 @@ class ProgressUpdates:
         if self._next is not None:
             self._next.cancel()
 
-    def _schedule(self, seconds: float, write: Write) -> None:
+    def _schedule(self, seconds: float, write: ProgressWrite) -> None:
         self._next = asyncio.get_running_loop().call_later(seconds, self._begin, write)
 
-    def _begin(self, write: Write) -> None:
+    def _begin(self, write: ProgressWrite) -> None:
         if self._writing is not None and not self._writing.done():
             self._schedule(_POLL_SECONDS, write)
         else:
             self._writing = asyncio.create_task(self._write(write))
 
-    async def _write(self, write: Write) -> None:
-        """Unless the operator told Forge to stop, or another run took over, which this run finds out by itself."""
+    async def _write(self, write: ProgressWrite) -> None:
+        """Write, unless the operator told Forge to stop, or another run took over."""
         try:
             await halts.require_none(self._database)
             if await runs.is_current(self._database, self._run):

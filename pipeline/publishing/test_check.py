@@ -1,4 +1,4 @@
-"""Shows on GitHub what the tests of one head came to: the check ``Forge / test``."""
+"""Shows the tests of one head and their result: the check ``Forge / test``."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from memory.runs import outbox
 from messages import tests as test_texts
 from messages.review import CheckText
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing.checks import complete_check, ensure_check, update_check
 
 CONCLUSIONS = {
     Verdict.passed: Conclusion.success,
@@ -23,10 +23,10 @@ CONCLUSIONS = {
 
 @dataclass(frozen=True)
 class HeadTestCheck:
-    """The check of one testing of one head. Every method may be repeated after a crash and then changes nothing.
+    """The check of one test of one head. Every method may be repeated after a crash and then changes nothing.
 
-    :param run: on whose account the tests run.
-    :param occasion: tells one testing of this head from another.
+    :param run: the run that asked for the tests.
+    :param occasion: tells several tests of this head apart.
     """
 
     services: Services
@@ -40,15 +40,15 @@ class HeadTestCheck:
         :raises Superseded: if another run owns the pull request or issue.
         """
         check = self._build_check("queued", test_texts.render_queued(), None)
-        await Publisher.of(self.services).ensure_check(self.run, self._creation_step, check)
+        await ensure_check(self.services, self.run, self._creation_step, check)
 
     async def show_progress(self, doing: str) -> None:
-        """Say what is being done, in passing: see :class:`pipeline.publishing.progress.ProgressUpdates`."""
+        """Show what the tests do now: see :class:`pipeline.publishing.progress.ProgressUpdates`."""
         check = self._build_check("in_progress", test_texts.render_progress(doing), None)
-        await Publisher.of(self.services).update_check(self.run, self._creation_step, check)
+        await update_check(self.services, self.run, self._creation_step, check)
 
     async def conclude(self, verdict: Verdict, text: CheckText) -> None:
-        """Say what the tests came to."""
+        """Show the result."""
         await self._update("concluded", "completed", text, CONCLUSIONS[verdict])
 
     async def give_up(self, text: CheckText, conclusion: Conclusion) -> None:
@@ -57,12 +57,12 @@ class HeadTestCheck:
 
     @property
     def external_id(self) -> str:
-        """By which the check is found again."""
+        """The id by which the check is found after a crash."""
         return f"{self.run.id}:test:{self.head}:{self.occasion}"
 
     @property
     def cancellation(self) -> CheckRun:
-        """The check of tests whose result nobody waits for any more."""
+        """The check of tests that were cancelled."""
         return self._build_check("completed", test_texts.render_cancelled(), Conclusion.cancelled)
 
     def step_name(self, name: str) -> str:
@@ -75,7 +75,7 @@ class HeadTestCheck:
 
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
         check = self._build_check(status, text, conclusion)
-        await Publisher.of(self.services).complete_check(self.run, self._creation_step, self.step_name(step), check)
+        await complete_check(self.services, self.run, self._creation_step, self.step_name(step), check)
 
     def _build_check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
         return CheckRun.model_validate(
@@ -93,9 +93,9 @@ class HeadTestCheck:
 
 
 async def close_checks(services: Services, run: Run) -> None:
-    """Complete every check of a run's tests that was left open, whoever owns the pull request or issue by now.
+    """Complete every open check of a run's tests, whoever owns the pull request or issue now.
 
-    A check that GitHub does not find any more, or completed meanwhile, stays as it is.
+    A check that GitHub no longer finds, or that was completed meanwhile, stays as it is.
     """
     for head, occasion in await outbox.list_opened_tests(services.database, run.id):
         shown = HeadTestCheck(services, run, head, occasion)

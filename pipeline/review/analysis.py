@@ -14,7 +14,7 @@ from pipeline.checkout import fetch_mirror
 from pipeline.config import loading, memory_file
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import run_check
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_configuration
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
@@ -96,5 +96,5 @@ class ReviewAnalysis:
         if memory_file.PATH in touched:
             found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
         shown = memory_file.merge_checks(found)
-        await Publisher.of(services).show_configuration(run, shown.conclusion, shown.text, shown.annotations)
+        await run_check.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
         return shown.conclusion

@@ -31,7 +31,8 @@ from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services
 from pipeline.feedback import reactions
 from pipeline.gates.ask import show_gates
-from pipeline.publishing.publisher import PostedReview, choose_inline
+from pipeline.publishing import reviews, run_check
+from pipeline.publishing.reviews import PostedReview, choose_inline
 from pipeline.review.analysis import EXAMINED, ReviewAnalysis
 from pipeline.review.model_layer import ModelLayer
 from pipeline.runs.lifecycle import RunWorkflow, run_while_current
@@ -85,7 +86,9 @@ class ReviewRun(RunWorkflow):
             model = await self._build_model_layer(settings).read(checked)
             gone = model.gone
             await self._journal.step("draw the review", lambda: self._drawing.build_review(checked, model))
-        posted = PostedReview.of(await self._journal.step("post the review", lambda: self._post_review(settings)))
+        posted = PostedReview.model_validate(
+            await self._journal.step("post the review", lambda: self._post_review(settings))
+        )
         outcome = GatesOutcome(await self._journal.step("ask people", lambda: self._ask_people(settings)))
         await self._journal.step("conclude the check", lambda: self._conclude(settings, posted.unposted))
         # Under a version before, the comments were waited for first: such a run goes on as it began.
@@ -155,13 +158,13 @@ class ReviewRun(RunWorkflow):
         text = gate_texts.render_stopped_phase(gate)
         cause = self._journal.workflow_id
         await self._telling.quiet()
-        await self._publisher.conclude_again(self._run, cause, Conclusion.action_required, text)
+        await run_check.conclude_again(self._services, self._run, cause, Conclusion.action_required, text)
 
     async def _show_failure(self, error: ForgeError) -> None:
         await self._show_verdict(Conclusion.action_required, review_texts.render_failure(error, self._run.id))
 
     async def _close(self) -> None:
-        await self._publisher.close(self._run)
+        await run_check.close(self._services, self._run)
 
     async def _settle_threads(self, settings: RunSettings, gone: Collection[str]) -> None:
         try:
@@ -174,11 +177,13 @@ class ReviewRun(RunWorkflow):
         await show_gates(self._services, self._run)  # what was answered, if this goes on behind a gate
         await self._retire_others()
         await withdraw_approvals(self._services, self._run)
-        if not await self._publisher.is_concluded(self._run):
+        if not await run_check.is_concluded(self._services, self._run):
             with contextlib.suppress(LeftOut), use_importance(Importance.informing):
                 await open_status(self._services, self._run)  # if it could not be before
             step = f"started {self._journal.workflow_id}"
-            await self._publisher.show_progress(self._run, step, "Reading the change", self._telling.post_later)
+            await run_check.show_progress(
+                self._services, self._run, step, "Reading the change", self._telling.post_later
+            )
         return None
 
     async def _retire_others(self) -> None:
@@ -188,11 +193,11 @@ class ReviewRun(RunWorkflow):
         for other in (each.run for each in past if each.run.head_sha == self._run.head_sha):
             if other.check_name not in names and other.id < self._run.id:
                 names.add(other.check_name)  # what came before under the same name is hidden behind it
-                await self._publisher.retire(other, self._run.base_ref)
+                await run_check.retire(self._services, other, self._run.base_ref)
 
     async def _show_verdict(self, conclusion: Conclusion, text: CheckText, shown: Sequence[Finding] = ()) -> None:
         await self._telling.quiet()
-        await self._publisher.conclude(self._run, conclusion, text, shown)
+        await run_check.conclude(self._services, self._run, conclusion, text, shown)
 
     async def _is_reviewed(self) -> JsonValue:
         return await checkpoints.load_review(self._services.database, self._run) is not None
@@ -230,7 +235,7 @@ class ReviewRun(RunWorkflow):
             posted = PostedReview(unposted=automation_texts.explain_no_comments())
         elif said and not settings.configuration.review.dry_run:
             try:
-                posted = await self._publisher.post_review(self._run, review, said, before)
+                posted = await reviews.post_review(self._services, self._run, review, said, before)
             except Forbidden as error:
                 log.warning("review.unposted", run=self._run.id, error=str(error))
                 posted = PostedReview(unposted=review_texts.explain_unposted(error))
@@ -244,7 +249,7 @@ class ReviewRun(RunWorkflow):
 
         async def look(wanted: int | None) -> JsonValue:
             _, said, _ = await self._load_review(settings)
-            await self._publisher.record_comments(self._run, said, posted.review_id, wanted or 0)
+            await reviews.record_comments(self._services, self._run, said, posted.review_id, wanted or 0)
             return None
 
         if not posted.review_id:
@@ -288,10 +293,10 @@ class ReviewRun(RunWorkflow):
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.render_gates_section(await gates.list_for_run(self._services.database, self._run.id))
         text = review_texts.render_outcome(review, [] if unposted else inline, before, problem, asked)
-        if await self._publisher.is_concluded(self._run):
+        if await run_check.is_concluded(self._services, self._run):
             cause = self._journal.workflow_id
             await self._telling.quiet()
-            await self._publisher.conclude_again(self._run, cause, review.conclusion, text)
+            await run_check.conclude_again(self._services, self._run, cause, review.conclusion, text)
         else:
             await self._show_verdict(review.conclusion, text, review.findings)
         if review.decision is not Decision.approve:

@@ -31,7 +31,6 @@ from pipeline.gates.ask import WaitingForGate, show_closed_gates
 from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.recall import settle_memories
 from pipeline.publishing.progress import ProgressUpdates
-from pipeline.publishing.publisher import Publisher
 from pipeline.runs.closing import close_later
 from pipeline.steps import run_outside_journal
 
@@ -51,7 +50,6 @@ class RunWorkflow(ABC):
 
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         self._services = services
-        self._publisher = Publisher.of(services)
         self._run = run
         self._journal = WorkflowJournal(services, workflow_id or run.id, self._record_wait)
         self._telling = ProgressUpdates(services.database, run, services.progress_delay)

@@ -4,9 +4,8 @@ from domain.runs.run import Run, Trigger
 from memory.runs import runs
 from messages.pull_request import Progress
 from pipeline.context import Services
-from pipeline.publishing import test_check
+from pipeline.publishing import run_check, test_check
 from pipeline.publishing.issue_comment import IssueStatus
-from pipeline.publishing.publisher import Publisher
 from pipeline.runs.owner import find_owner
 
 
@@ -19,7 +18,7 @@ async def open_status(services: Services, run: Run) -> None:
         status = IssueStatus(services, run)
         await status.show("admitted", await status.render_progress(Progress()))
     elif not await _starts_silently(services, run):
-        await Publisher.of(services).open_check(run)
+        await run_check.open_check(services, run)
 
 
 async def close_status(services: Services, run: Run) -> None:
@@ -28,7 +27,7 @@ async def close_status(services: Services, run: Run) -> None:
         await IssueStatus(services, run).close()
         await test_check.close_checks(services, run)
     else:
-        await Publisher.of(services).close(run)
+        await run_check.close(services, run)
 
 
 async def _starts_silently(services: Services, run: Run) -> bool:

@@ -12,7 +12,6 @@ from memory.process import halts
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +39,7 @@ def build_approval_marker(services: Services, run: Run) -> str:
     where = f"{run.repository.id}#{run.number}@{run.head_sha}"
     if run.base_ref:
         where += f" into {quote(run.base_ref)}"
-    return Publisher.of(services).markers.make("approval", where)
+    return services.markers.make("approval", where)
 
 
 def is_approval_of(given: Approval, services: Services, run: Run) -> bool:

@@ -20,7 +20,7 @@ from messages import commands as command_texts
 from messages import review as review_texts
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import comments, reviews
 from pipeline.verdicts import update
 from pipeline.verdicts.dismissal import dismiss
 from safety.authorization import authorise
@@ -70,13 +70,13 @@ async def _settle_thread(
     first = thread.comments[0]
     wanted = _render_comment(first.body, remark, {finding.id for finding in over}, review)
     if wanted is not None:
-        await Publisher.of(services).edit_remark(run, first.id, wanted)
+        await reviews.edit_comment(services, run, first.id, wanted)
     if thread.is_resolved and thread.resolved_by in {None, first.author_id}:
         await _reopen(services, run, review, thread, remark)
     if not over or not _is_own(thread):
         return []
     if len(over) == len(remark) and not thread.is_resolved:
-        await services.host.resolve_thread(run.repository, thread.id)
+        await reviews.resolve_thread(services, run.repository, thread.id)
     return [finding.id for finding in over]
 
 
@@ -84,7 +84,7 @@ async def _reopen(services: Services, run: Run, review: Review, thread: ReviewTh
     """Open a thread that Forge resolved if something of it stands, also by what was dismissed since the review."""
     stands = {each.fingerprint for each in review.findings} & {each.fingerprint for each in remark}
     if stands - set(await dismissals.find_by_fingerprint(services.database, run.repository, stands)):
-        await services.host.unresolve_thread(run.repository, thread.id)
+        await reviews.reopen_thread(services, run.repository, thread.id)
 
 
 def _render_comment(body: str, remark: Remark, gone: Collection[str], review: Review) -> str | None:
@@ -131,7 +131,7 @@ async def resolve(services: Services, repository: RepositoryRef, number: int, fi
         others = [each.fingerprint for each in remark if not _is_same(each, finding)]
         dismissed = await dismissals.find_by_fingerprint(services.database, repository, others) if others else {}
         if all(each in dismissed for each in others):
-            await services.host.resolve_thread(repository, thread.id)
+            await reviews.resolve_thread(services, repository, thread.id)
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
@@ -191,7 +191,7 @@ async def _dismiss(services: Services, guid: str, command: RecordThread, remark:
     where = (command.repository, command.number)
     taught = await dismiss(services, *where, tuple(meant), command.sender, RESOLVED, guid)
     text = command_texts.confirm_resolved_dismissal(meant, command.sender.login, taught)
-    await Publisher.of(services).reply_in_thread(command.repository, command.number, command.root, guid, text)
+    await comments.reply_in_thread(services, command.repository, command.number, command.root, guid, text)
     return f"{_format_names(meant)} {'is' if len(meant) == 1 else 'are'} dismissed"
 
 

@@ -13,7 +13,7 @@ from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
 from pipeline.context import Services
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import run_check
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
@@ -70,4 +70,4 @@ async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -
     asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
     standing = "\n\n".join(part for part in (level, asked) if part)
     text = review_texts.render_outcome(now, inline, 0, gates=standing)
-    await Publisher.of(services).conclude_again(run, cause, now.conclusion, text)
+    await run_check.conclude_again(services, run, cause, now.conclusion, text)

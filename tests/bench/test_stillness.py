@@ -18,7 +18,7 @@ from memory.db.engine import Database
 from memory.findings import findings
 from memory.runs import checkpoints
 from messages import review as review_texts
-from pipeline.publishing.publisher import choose_inline
+from pipeline.publishing.reviews import choose_inline
 from safety.risk import Author as Writer
 from tests.databases import create_database
 from tests.rows import NOON, active_run, run_row

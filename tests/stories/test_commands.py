@@ -6,7 +6,7 @@ from dbos import DBOS
 from inline_snapshot import snapshot
 
 from memory.runs import checkpoints, runs
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import reviews
 from pipeline.verdicts import threads
 from safety.review_quota import PER_PULL_REQUEST
 from simulator import User
@@ -242,7 +242,7 @@ async def test_a_comment_may_say_again_what_it_said_before(told: Story) -> None:
     run = await runs.get(told.forge.services.database, row.id)
     assert run is not None
     for text in ("One.", "Another.", "One."):
-        await Publisher.of(told.forge.services).edit_remark(run, comment.id, text)
+        await reviews.edit_comment(told.forge.services, run, comment.id, text)
         assert comment.body == text
 
 

@@ -25,7 +25,6 @@ from domain.errors import (
 from domain.gates import BUDGET_GATES
 from domain.github.conversation import Reaction
 from domain.github.seen import EventSnapshot
-from domain.importance import Importance, use_importance
 from domain.money import LimitUse
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.slash import (
@@ -63,7 +62,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.gates.actor import CommandActor, PermissionCheck, give_ok, load_actor, record_refusal
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateCommands, Reply, find_gate
-from pipeline.publishing.publisher import Publisher
+from pipeline.publishing import comments
 from safety.authorization import authorise, refuse_role
 from safety.budgets import limits_of
 from safety.review_quota import OUTSIDERS, over_comment_quota
@@ -593,7 +592,7 @@ class CommandExecutor:
     async def _reply_turned_away(self, away: TurnedAway) -> JsonValue:
         if await command_counts.claim_notice(self._services.database, self._guid, "quota"):
             text = command_texts.too_many_comments(self._command.sender.login, away.why)
-            await Publisher.of(self._services).answer(self._command, self._guid, [Answer("", text)])
+            await comments.answer(self._services, self._command, self._guid, [Answer("", text)])
         return None
 
     async def _was_refused_before(self, said: int) -> bool:
@@ -609,8 +608,8 @@ class CommandExecutor:
 
         GitHub takes no reaction where a conversation is locked, or where the comment is gone or not there yet.
         """
-        with contextlib.suppress(Halted, CodeHostError), use_importance(Importance.informing):
-            await self._services.host.react(self._command.repository, self._command.comment, reaction)
+        with contextlib.suppress(Halted, CodeHostError):
+            await comments.react(self._services, self._command.repository, self._command.comment, reaction)
         return None
 
     async def _reply(self, answers: Sequence[Answer]) -> JsonValue:
@@ -618,7 +617,7 @@ class CommandExecutor:
         said = [answer for answer in answers if answer.text != command_texts.NO_ANSWER]
         try:
             if said and not await self._was_refused_before(len(answers)):
-                await Publisher.of(self._services).answer(self._command, self._guid, said)
+                await comments.answer(self._services, self._command, self._guid, said)
         except (Forbidden, NotFound, Unprocessable) as error:
             log.warning("command.unanswered", guid=self._guid, number=self._command.number, error=str(error))
             return error.message

@@ -1,0 +1,88 @@
+"""Creates, updates and completes check runs of every kind."""
+
+from domain.github.checks import CheckRun
+from domain.review.review import Conclusion
+from domain.runs.run import RepositoryRef, Run
+from domain.text.redaction import redact_outgoing
+from messages.review import CheckText
+from pipeline.context import Services
+from pipeline.publishing.publisher import answer_once, write_once
+
+
+async def ensure_check(services: Services, run: Run, step: str, check: CheckRun) -> tuple[int, bool]:
+    """The id of a check, which is created if there is none yet, and whether this call created it.
+
+    :param step: names its creation.
+    """
+    is_new = False
+
+    async def find() -> int | None:
+        return await _find_id(services, run.repository, check.head_sha, check.external_id)
+
+    async def create() -> int:
+        nonlocal is_new
+        made = await services.host.create_check_run(run.repository, check)
+        is_new = True
+        return made.id
+
+    return await write_once(services, run, step, "check", create, find=find), is_new
+
+
+async def update_check(services: Services, run: Run, creation: str, check: CheckRun) -> None:
+    """Show progress in a check: see :class:`pipeline.publishing.progress.ProgressUpdates`.
+
+    :param creation: names its creation.
+    """
+    check_id, is_new = await ensure_check(services, run, creation, check)
+    if not is_new:
+        await services.host.update_check_run(run.repository, check_id, check)
+
+
+async def complete_check(services: Services, run: Run, creation: str, step: str, check: CheckRun) -> int:
+    """Bring a check into a state, once; its id.
+
+    :param creation: names its creation.
+    :param step: names this state of it.
+    """
+    check_id, is_new = await ensure_check(services, run, creation, check)
+
+    async def update() -> int:
+        if not is_new:
+            await services.host.update_check_run(run.repository, check_id, check)
+        return check_id
+
+    return await write_once(services, run, step, "check", update)
+
+
+async def report(
+    services: Services,
+    repository: RepositoryRef,
+    guid: str,
+    head_sha: str,
+    name: str,
+    conclusion: Conclusion,
+    text: CheckText,
+) -> None:
+    """Create a complete check on a head that no run is about, once per delivery."""
+    check = CheckRun(
+        name=name,
+        head_sha=head_sha,
+        external_id=guid,
+        status="completed",
+        title=redact_outgoing(text.title),
+        summary=redact_outgoing(text.summary),
+        conclusion=conclusion,
+    )
+
+    async def find() -> int | None:
+        return await _find_id(services, repository, head_sha, guid)
+
+    async def create() -> int:
+        return (await services.host.create_check_run(repository, check)).id
+
+    await answer_once(services, guid, create, find=find)
+
+
+async def _find_id(services: Services, repository: RepositoryRef, head_sha: str, external_id: str) -> int | None:
+    found = await services.host.find_check_run(repository, head_sha, external_id)
+    return None if found is None else found.id

@@ -1,0 +1,91 @@
+"""Posts comments: answers to people, remarks below an issue or pull request, replies in threads, reactions."""
+
+from collections.abc import Sequence
+
+from domain.commands import ExecuteComment
+from domain.github.conversation import CommentKind, CommentRef, Reaction
+from domain.importance import Importance, use_importance
+from domain.runs.run import RepositoryRef, Run
+from domain.text.redaction import redact_outgoing
+from messages import commands as command_texts
+from messages.commands import Answer
+from pipeline.context import Services
+from pipeline.publishing.publisher import answer_once, write_once
+
+
+async def ensure_comment(services: Services, run: Run, step: str, marker: str, text: str) -> tuple[int, bool]:
+    """The id of a comment below the issue or pull request of a run, and whether this call created it.
+
+    :param step: names its creation.
+    :param marker: by which the comment is found; part of ``text``.
+    """
+    is_new = False
+
+    async def find() -> int | None:
+        return await services.host.find_comment(run.repository, run.number, marker)
+
+    async def create() -> int:
+        nonlocal is_new
+        comment_id = await services.host.create_comment(run.repository, run.number, redact_outgoing(text))
+        is_new = True
+        return comment_id
+
+    return await write_once(services, run, step, "comment", create, find=find), is_new
+
+
+async def answer(services: Services, command: ExecuteComment, guid: str, answers: Sequence[Answer]) -> None:
+    """Answer a comment once: in its thread, or below the issue or pull request."""
+    marker = services.markers.make("answer", guid)
+    text = redact_outgoing(command_texts.compose(answers, marker))
+    if command.comment.kind is CommentKind.review_comment:
+        root = command.comment.thread or command.comment.id
+        await _reply_once(services, command.repository, command.number, root, guid, text, marker)
+    else:
+        await _answer_below(services, command.repository, command.number, guid, text, marker)
+
+
+async def answer_below(services: Services, repository: RepositoryRef, number: int, key: str, text: str) -> None:
+    """Comment below an issue or pull request, once for this key."""
+    marker = services.markers.make("answer", key)
+    await _answer_below(services, repository, number, key, redact_outgoing(f"{text}\n\n{marker}"), marker)
+
+
+async def reply_in_thread(
+    services: Services, repository: RepositoryRef, number: int, root: int, guid: str, text: str
+) -> None:
+    """Reply in a review thread, once per delivery.
+
+    :param root: the id of the thread's first comment.
+    """
+    marker = services.markers.make("answer", guid)
+    await _reply_once(services, repository, number, root, guid, f"{text}\n\n{marker}", marker)
+
+
+async def react(services: Services, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
+    """React to a comment of a person; may be repeated."""
+    with use_importance(Importance.informing):
+        await services.host.react(repository, comment, reaction)
+
+
+async def _answer_below(
+    services: Services, repository: RepositoryRef, number: int, key: str, text: str, marker: str
+) -> None:
+    async def find() -> int | None:
+        return await services.host.find_comment(repository, number, marker)
+
+    async def create() -> int:
+        return await services.host.create_comment(repository, number, text)
+
+    await answer_once(services, key, create, find=find)
+
+
+async def _reply_once(
+    services: Services, repository: RepositoryRef, number: int, root: int, key: str, text: str, marker: str
+) -> None:
+    async def find() -> int | None:
+        return await services.host.find_reply(repository, number, root, marker)
+
+    async def create() -> int:
+        return await services.host.create_reply(repository, number, root, text)
+
+    await answer_once(services, key, create, find=find)

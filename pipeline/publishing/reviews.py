@@ -1,0 +1,142 @@
+"""Posts reviews and their inline comments, and settles the threads of these."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from domain.errors import Behind, NotFound, Unprocessable
+from domain.github.pull_requests import DraftReview, InlineComment
+from domain.review.findings import Severity
+from domain.review.inline_comments import Remark, group_remarks
+from domain.review.review import Review
+from domain.runs.run import RepositoryRef, Run
+from domain.text.redaction import redact_outgoing
+from memory.findings import findings
+from messages import review as review_texts
+from pipeline.context import Services
+from pipeline.publishing.publisher import require_current, write_once
+
+log = structlog.get_logger(__name__)
+
+
+class PostedReview(BaseModel):
+    """The outcome of posting a run's review; in journals.
+
+    :param unposted: why there is none.
+    :param review_id: of a review whose comments GitHub did not all show at once; otherwise 0.
+    :param comments: how many it has.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    unposted: str | None = None
+    review_id: int = 0
+    comments: int = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_reason_alone(cls, answer: Any) -> Any:
+        """The journals of an earlier version have only the reason why nothing was posted."""
+        return {"unposted": answer} if answer is None or isinstance(answer, str) else answer
+
+
+def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Remark]:
+    """The inline comments: of new findings, on lines of the diff, the gravest first.
+
+    Findings of severity info get a comment only if it has a fix to click on; the others are in the check.
+
+    :param posted_before: fingerprints of findings that have a comment from an earlier review.
+    :param most: the repository's limit per review.
+    """
+    new = [finding for finding in review.findings if finding.on_diff and finding.fingerprint not in posted_before]
+    worth = [finding for finding in new if finding.severity is not Severity.info or finding.fix is not None]
+    return group_remarks(sorted(worth, key=lambda finding: finding.sort_key))[:most]
+
+
+async def post_review(
+    services: Services, run: Run, review: Review, remarks: Sequence[Remark], posted_before: int
+) -> PostedReview:
+    """Post the one review of this run with a comment for each remark, and record which comment is about what.
+
+    :param posted_before: how many findings have a comment from an earlier review.
+    """
+    placed = 0  # of a review that is found after a crash; GitHub may have refused its comments
+    marker = services.markers.make("review", run.id)
+    inline = [finding for remark in remarks for finding in remark]
+    draft = DraftReview(
+        head_sha=run.head_sha,
+        body=redact_outgoing(review_texts.render_body(review, inline, posted_before, marker)),
+        comments=tuple(_build_comment(remark) for remark in remarks),
+    )
+
+    async def find() -> int | None:
+        return await services.host.find_review(run.repository, run.number, marker)
+
+    async def create() -> int:
+        nonlocal placed
+        try:
+            review_id = await services.host.create_review(run.repository, run.number, draft)
+            placed = len(remarks)
+            return review_id
+        except Unprocessable:
+            listed = redact_outgoing(review_texts.render_unplaced_body(review, inline, marker))
+            plain = draft.model_copy(update={"body": listed, "comments": ()})
+            return await services.host.create_review(run.repository, run.number, plain)
+
+    review_id = await write_once(services, run, "review", "review", create, find=find)
+    await findings.mark_posted(services.database, run, [finding.fingerprint for finding in inline])
+    try:
+        await record_comments(services, run, remarks, review_id, placed)
+    except Behind:  # the verdict does not wait for that
+        return PostedReview(review_id=review_id, comments=placed)
+    return PostedReview()
+
+
+async def record_comments(
+    services: Services, run: Run, remarks: Sequence[Remark], review_id: int, expected: int
+) -> None:
+    """Record which comments of the run's review are about which findings, so that their threads can be settled.
+
+    :param expected: how many comments the review must have.
+    :raises Behind: if GitHub does not show as many yet. Those it shows are recorded.
+    """
+    bodies: Mapping[int, str] = {}
+    with suppress(NotFound):
+        bodies = await services.host.comments_of_review(run.repository, run.number, review_id)
+    about = [(comment, remark) for remark in remarks for comment, body in bodies.items() if remark[0].id in body]
+    named = {finding.id: comment for comment, remark in about for finding in remark}
+    await findings.note_comments(services.database, run, named)
+    if len(about) < expected:
+        raise Behind(f"GitHub does not show yet what was posted on #{run.number}.", "Forge looks again.")
+
+
+async def edit_comment(services: Services, run: Run, comment_id: int, text: str) -> None:
+    """Change an inline comment; may be repeated.
+
+    :raises Superseded: if another run owns the pull request.
+    """
+    await require_current(services, run)
+    try:
+        await services.host.edit_review_comment(run.repository, comment_id, redact_outgoing(text))
+    except NotFound:  # a person deleted it, and it stays deleted
+        log.info("remark.gone", run=run.id, comment=comment_id)
+
+
+async def resolve_thread(services: Services, repository: RepositoryRef, thread_id: str) -> None:
+    """Resolve a review thread; may be repeated."""
+    await services.host.resolve_thread(repository, thread_id)
+
+
+async def reopen_thread(services: Services, repository: RepositoryRef, thread_id: str) -> None:
+    """Open a resolved review thread again; may be repeated."""
+    await services.host.unresolve_thread(repository, thread_id)
+
+
+def _build_comment(remark: Remark) -> InlineComment:
+    start, end = remark[0].comment_lines
+    return InlineComment(
+        path=remark[0].path, start_line=start, line=end, body=redact_outgoing(review_texts.render_comment(remark))
+    )
