@@ -10,7 +10,8 @@ from domain.gates import Choice
 from domain.github.conversation import CommentRef
 from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef, Trigger
-from domain.slash import SlashCommand, SlashMistake
+from domain.slash.commands import SlashCommand
+from domain.slash.mistakes import SlashMistake
 
 
 class Sender(BaseModel):

@@ -8,8 +8,9 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from domain.gates import STANDARD_GATES
-from domain.slash import ENTRIES, MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake, Verb
+from domain.slash.commands import MOST_COMMANDS, SLASH, SlashCommand
+from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.verbs import FINDING, OPTIONAL_FINDING, VERBS, Verb
 from domain.text.escaping import strip_invisible
 from handlers.markdown import find_command_lines
 
@@ -17,46 +18,6 @@ LONGEST_QUOTE = 200  # characters of a mistaken line that are repeated to its au
 _NEAR = 0.6  # how alike two words must be for one to be offered for the other
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
-_ULID_END = "[0-9A-HJKMNP-TV-Z]{6}"
-_ULID = f"(?:[0-9A-HJKMNP-TV-Z]{{20}})?{_ULID_END}"  # or its end, by which it is shown
-_GATES = "|".join(STANDARD_GATES)
-_END = r"(?:[ \t]+|$)"
-_SHA = "[0-9a-f]{7,64}"
-_GATE = rf"(?:(?!{_SHA}{_END})(?P<gate>G-{_ULID_END}|[a-z][a-z0-9_-]{{0,49}}){_END})?"
-_REJECTED = rf"(?:(?P<gate>G-{_ULID_END}|{_GATES}){_END})?(?P<reason>(?!(?:G-{_ULID_END}|{_GATES})$).+)"
-_ENVIRONMENT = r"(?P<environment>[A-Za-z0-9][A-Za-z0-9_./-]{0,99})"
-
-_FINDING = rf"(?P<finding>[Ff]-[A-Za-z2-7]{{6}}){_END}"
-# In its own thread a finding needs no name. A name counts there only in capitals, so that "f-string" stays a word;
-# and what looks like one but is none is not taken for the beginning of a reason.
-_OPTIONAL_FINDING = rf"(?:(?P<finding>F-[A-Z2-7]{{6}}){_END})?(?!F-[^a-z \t]*{_END})"
-
-_JUDGE = rf"{_OPTIONAL_FINDING}(?P<justification>.+)?"
-_ARGUMENTS: Mapping[Verb, str] = {
-    Verb.view: _GATE,
-    Verb.suggest: _GATE,
-    Verb.approve: rf"{_GATE}(?:(?P<sha>{_SHA}){_END})?(?:with:[ \t]*(?P<conditions>.+))?",
-    Verb.reject: _REJECTED,
-    Verb.delegate: rf"{_GATE}@(?P<account>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})",
-    Verb.review: "(?P<full>full)?",
-    Verb.why: "{finding}",
-    Verb.explain: "{finding}",
-    Verb.fix: "{finding}",
-    Verb.undismiss: "{finding}",
-    Verb.dismiss: "{finding}(?P<reason>.+)",
-    Verb.legitimate: _JUDGE,
-    Verb.violation: _JUDGE,
-    Verb.needs_review: _JUDGE,
-    Verb.whitelist: r"{finding}(?P<scope>file|repository)[ \t]+(?P<justification>.+)",
-    Verb.remember: "(?P<text>.+)",
-    Verb.missed: "(?P<text>.+)",
-    Verb.forget: f"(?P<memory>M-{_ULID})",
-    Verb.more: r"(?:(?P<usd>[0-9]{1,4}(?:\.[0-9]{1,2})?)[ \t]*usd|(?P<iterations>[0-9]{1,3})[ \t]*it)",
-    Verb.rollback: rf"(?:(?P<checkpoint>C-{_ULID_END})|(?!C-){_ENVIRONMENT})",
-    Verb.deploy: _ENVIRONMENT,
-    Verb.level: "(?P<level>[0-4])?",
-}
-"""What follows each verb; one that is not named here takes nothing."""
 
 _TEXTS = frozenset({"reason", "conditions", "justification", "text"})
 _NAMES = frozenset({"finding"})
@@ -84,14 +45,14 @@ def read_line(line: str, in_thread: bool = False) -> SlashCommand | SlashMistake
     word = parts["verb"] if parts else ""
     if parts is None or not word:
         return _mistake(Problem.no_verb, line)
-    verb = _VERBS.get(word.lower()) if word.isascii() else None
+    verb = _BY_NAME.get(word.lower()) if word.isascii() else None
     if verb is None:
-        near = get_close_matches(word.lower()[:40], _VERBS, n=1, cutoff=_NEAR)
-        return _mistake(Problem.unknown_verb, line, _VERBS[near[0]] if near else None)
+        near = get_close_matches(word.lower()[:40], _BY_NAME, n=1, cutoff=_NEAR)
+        return _mistake(Problem.unknown_verb, line, _BY_NAME[near[0]] if near else None)
     return _parse_arguments(verb, parts["rest"], in_thread, line)
 
 
-_VERBS = {verb.value: verb for verb in ENTRIES}
+_BY_NAME = {verb.value: verb for verb in VERBS}
 
 
 def _parse_arguments(verb: Verb, rest: str, in_thread: bool, line: str) -> SlashCommand | SlashMistake:
@@ -107,13 +68,8 @@ def _parse_arguments(verb: Verb, rest: str, in_thread: bool, line: str) -> Slash
 
 @cache
 def _pattern(verb: Verb, in_thread: bool) -> re.Pattern[str]:
-    finding = _OPTIONAL_FINDING if in_thread else _FINDING
-    return re.compile(
-        _ARGUMENTS.get(verb, "").replace("{finding}", finding) + r"[ \t]*", re.IGNORECASE if verb in _ANY_CASE else 0
-    )
-
-
-_ANY_CASE = frozenset({Verb.more, Verb.review})
+    finding = OPTIONAL_FINDING if in_thread else FINDING
+    return re.compile(VERBS[verb].arguments.replace("{finding}", finding) + r"[ \t]*")
 
 
 def _values(groups: Mapping[str, str | None]) -> dict[str, object]:
@@ -129,8 +85,8 @@ def _value(name: str, text: str) -> object:
 
 
 def _diagnose(verb: Verb, rest: str, in_thread: bool) -> Problem:
-    needs_finding = "{finding}" in _ARGUMENTS.get(verb, "") and not in_thread
-    return Problem.no_finding if needs_finding and not re.match(_FINDING, rest) else Problem.malformed
+    needs_finding = VERBS[verb].needs_finding and not in_thread
+    return Problem.no_finding if needs_finding and not re.match(FINDING, rest) else Problem.malformed
 
 
 def _mistake(problem: Problem, line: str, verb: Verb | None = None) -> SlashMistake:

@@ -9,20 +9,13 @@ from domain.money import LimitUse, Usage, format_usd
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
-from domain.slash import (
-    ENTRIES,
-    LONGEST_TEXT,
-    MOST_COMMANDS,
-    CommandRefusal,
-    Problem,
-    RefusalCode,
-    SlashCommand,
-    SlashMistake,
-    Verb,
-)
+from domain.slash.commands import LONGEST_TEXT, MOST_COMMANDS, SlashCommand
+from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.verbs import VERBS, RequiredRole, Verb, VerbRow
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link
 from messages.memory import describe_learned
 from messages.review import render_reasons
+from safety.authorization import CommandRefusal, RefusalCode
 
 MOST_LINES = 30  # rows of a table in an answer
 _NOTHING: Mapping[str, Finding] = MappingProxyType({})
@@ -139,8 +132,8 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
 def render_help() -> str:
     """Answers ``help``."""
     head = ["| command | who at least | meaning |", "| --- | --- | --- |"]
-    working = [_help_row(verb) for verb, entry in ENTRIES.items() if entry.works]
-    later = ", ".join(inline_code(verb) for verb, entry in ENTRIES.items() if not entry.works)
+    working = [render_verb(row) for row in VERBS.values() if row.works]
+    later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
     intro = (
         "Write a command at the start of a line, one per line. In a reply to a finding its F-ID may be left out. "
         "Edited comments, quotes and code do not command."
@@ -230,7 +223,8 @@ def explain_finding(finding: Finding, dismissal: Dismissal | None = None, more: 
     if dismissal is not None:
         parts.append(_describe_dismissal(dismissal))
     else:
-        parts.append(f"Wrong or not wanted? `/forge dismiss {finding.id} reason` ({ENTRIES[Verb.dismiss].needs}).")
+        who = describe_role(VERBS[Verb.dismiss].role)
+        parts.append(f"Wrong or not wanted? `/forge dismiss {finding.id} reason` ({who}).")
     return "\n\n".join(parts)
 
 
@@ -303,7 +297,7 @@ def no_such_finding(name: str, near: Sequence[str] = ()) -> str:
 
 def which_finding(verb: Verb) -> str:
     """For a reply in a thread that is not a finding's own."""
-    return f"This is not the thread of a finding. Name it: {inline_code('/forge ' + ENTRIES[verb].usage)}."
+    return f"This is not the thread of a finding. Name it: {inline_code('/forge ' + VERBS[verb].usage)}."
 
 
 def confirm_review(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
@@ -481,9 +475,21 @@ def _somebody_else(refusal: CommandRefusal) -> str:
     return f"Somebody else with the role {refusal.needed} can."
 
 
-def _help_row(verb: Verb) -> str:
-    entry = ENTRIES[verb]
-    return f"| {inline_code('/forge ' + entry.usage)} | {entry.needs} | {entry.meaning} |"
+def render_verb(row: VerbRow) -> str:
+    """One row of the table of verbs, for ``help`` and for the docs."""
+    return f"| {inline_code('/forge ' + row.usage)} | {describe_role(row.role)} | {row.meaning} |"
+
+
+def describe_role(needed: RequiredRole) -> str:
+    """The least role for a verb, and the cases that need another one."""
+    cases = {
+        "on a fork": needed.on_fork,
+        "to set it": needed.to_set,
+        "production": needed.in_production,
+    }
+    least = "the gate's role" if needed.is_gates else needed.least
+    least += ", not the author" if needed.not_author else ""
+    return "; ".join([least, *(f"{case}: {role}" for case, role in cases.items() if role)])
 
 
 def _state(run: Run) -> str:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from domain.gates import BUDGET_GATES, Gate, GateState
 from domain.money import NO_EXTENSION, BudgetExtension
-from domain.slash import CommandRefusal, RefusalCode
 from domain.text.escaping import escape, inline_code
 from messages.gates import render_title
+from safety.authorization import CommandRefusal, RefusalCode
 
 
 def confirm_decision(gate: Gate) -> str:

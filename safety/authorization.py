@@ -3,12 +3,42 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
 
 from domain.gates import STANDARD_GATES
-from domain.slash import CommandRefusal, Deploy, Level, RefusalCode, Rollback, SlashCommand, Verb
+from domain.slash.commands import Deploy, Level, Rollback, SlashCommand
+from domain.slash.verbs import VERBS, Verb
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
 """The roles of a repository, each including the ones before."""
+
+
+class RefusalCode(StrEnum):
+    """Why somebody may not do what they ask."""
+
+    app = "app"  # Apps never command
+    edited = "edited"  # edited text never commands
+    role = "role"  # their role is too low
+    author = "author"  # the author of a change does not judge it
+    requester = "requester"  # the person who asked for something does not approve it
+
+
+class CommandRefusal(BaseModel):
+    """A refusal.
+
+    :param needed: the role they would need; ``held`` is the one they have now.
+    :param fork: the head comes from a fork, which needs a higher role.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    code: RefusalCode
+    verb: Verb
+    needed: str
+    held: str
+    fork: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +146,7 @@ def authorise(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule = S
     code = _find_refusal(facts, rule)
     if code is None:
         return None
-    is_fork = asked.verb in _RUNS and facts.needs_ok and code is RefusalCode.role
+    is_fork = bool(VERBS[asked.verb].role.on_fork) and facts.needs_ok and code is RefusalCode.role
     return CommandRefusal(code=code, verb=asked.verb, needed=rule.role, held=facts.role, fork=is_fork)
 
 
@@ -151,30 +181,14 @@ def _find_refusal(facts: AuthorizationFacts, rule: GateRule) -> RefusalCode | No
 
 
 def _find_rule(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule) -> GateRule:
-    """The row of the table of roles (docs/contract.md) this falls under."""
-    verb = asked.verb
-    if verb in _DECISIONS:
+    """Apply the verb's row (docs/contract.md, roles) to what is asked."""
+    needed = VERBS[asked.verb].role
+    if needed.is_gates:
         return gate
     if isinstance(asked, Level) and asked.level is not None:
-        return GateRule("admin")
-    if isinstance(asked, Deploy | Rollback):
-        in_production = facts.is_production and asked.environment is not None
-        return GateRule("maintain" if in_production else "write")
-    if verb in _RUNS and facts.needs_ok:
-        return GateRule("write")
-    return GateRule(_MINIMUM[verb], not_author=verb in _TEACHING)
-
-
-_RUNS = frozenset({Verb.review, Verb.test})
-_TEACHING = frozenset({Verb.dismiss, Verb.remember, Verb.forget})
-"""Who wrote a change does not teach Forge what to think of it."""
-_DECISIONS = frozenset({Verb.approve, Verb.reject, Verb.delegate, Verb.suggest})
-_READ = {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history, Verb.diff, Verb.level, Verb.why}
-_TRIAGE = {Verb.review, Verb.test, Verb.explain}
-_ADMIN = {Verb.pause, Verb.unpause}
-_MINIMUM: Mapping[Verb, str] = (
-    dict.fromkeys(Verb, "write")
-    | dict.fromkeys(_READ, "read")
-    | dict.fromkeys(_TRIAGE, "triage")
-    | dict.fromkeys(_ADMIN, "admin")
-)
+        return GateRule(needed.to_set)
+    if isinstance(asked, Deploy | Rollback) and facts.is_production and asked.environment is not None:
+        return GateRule(needed.in_production)
+    if needed.on_fork and facts.needs_ok:
+        return GateRule(needed.on_fork)
+    return GateRule(needed.least, not_author=needed.not_author)

@@ -1,7 +1,8 @@
 """Writes ``docs/commands.md`` from the table of verbs that ``/forge help`` answers with."""
 
-from domain.slash import ENTRIES, CommandEntry
+from domain.slash.verbs import VERBS
 from domain.text.escaping import inline_code
+from messages.commands import render_verb
 
 _INTRODUCTION = """\
 # Commands
@@ -27,14 +28,8 @@ generated from the code; `/forge help` answers with the same table.
 
 def markdown() -> str:
     """The page for people."""
-    working = [_row(entry) for entry in ENTRIES.values() if entry.works]
-    later = [
-        f"- {inline_code(f'/forge {entry.usage}')}: {entry.meaning}" for entry in ENTRIES.values() if not entry.works
-    ]
+    working = [render_verb(row) for row in VERBS.values() if row.works]
+    later = [f"- {inline_code(f'/forge {row.usage}')}: {row.meaning}" for row in VERBS.values() if not row.works]
     head = ["## Working now", "", "| command | minimum role | meaning |", "| --- | --- | --- |"]
     then = ["", "## Understood, and answered with “not available yet”", ""]
     return "\n".join([_INTRODUCTION, *head, *working, *(then if later else []), *later, ""])
-
-
-def _row(entry: CommandEntry) -> str:
-    return f"| {inline_code(f'/forge {entry.usage}')} | {entry.needs} | {entry.meaning} |"

@@ -7,7 +7,8 @@ from domain.errors import NotFound
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot, is_edited
 from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.slash import PlainCommand, Verb
+from domain.slash.commands import PlainCommand
+from domain.slash.verbs import Verb
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.ledger import ledger

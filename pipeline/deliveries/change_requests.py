@@ -5,7 +5,8 @@ from pydantic import JsonValue
 from domain.commands import ChangesRequested
 from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, Run
-from domain.slash import PlainCommand, Verb
+from domain.slash.commands import PlainCommand
+from domain.slash.verbs import Verb
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import outbox, resumption, runs

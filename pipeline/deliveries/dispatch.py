@@ -47,7 +47,8 @@ from domain.github.seen import EventSnapshot
 from domain.importance import Importance, use_importance
 from domain.review.review import Conclusion, Review
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from domain.slash import AskReview, Verb
+from domain.slash.commands import AskReview
+from domain.slash.verbs import Verb
 from memory.deliveries import deliveries, pushes
 from memory.gates import gates
 from memory.reports.retention import DELIVERY_RETENTION
@@ -58,7 +59,6 @@ from messages import automation as automation_texts
 from messages import commands as command_texts
 from messages import gate_answers
 from messages import review as review_texts
-from messages.commands import Answer
 from pipeline.automation.level import try_update_level
 from pipeline.config import loading
 from pipeline.config.memory_file import import_memory_file
@@ -196,7 +196,8 @@ class Dispatch:
         """What this comment asks for may have been done before: hours later, that could undo what came since."""
 
         async def tell() -> JsonValue:
-            await comments.answer(self._services, command, self._guid, [Answer("", command_texts.ask_to_repeat())])
+            answers = [command_texts.Answer("", command_texts.ask_to_repeat())]
+            await comments.answer(self._services, command, self._guid, answers)
             return None
 
         await self._journal.step("reply", tell)

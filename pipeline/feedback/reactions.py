@@ -17,7 +17,7 @@ from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.review.uptake import classify_uptake
 from domain.runs.run import RepositoryRef, Run
-from domain.slash import Dismiss
+from domain.slash.commands import Dismiss
 from memory.findings import dismissals, findings
 from memory.learned import memories
 from memory.ledger import ledger

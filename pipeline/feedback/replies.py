@@ -33,7 +33,7 @@ from domain.memories.memory import Use
 from domain.ports import ModelBudget
 from domain.review.findings import Finding, Severity
 from domain.runs.run import Phase, Run
-from domain.slash import LONGEST_TEXT, Dismiss
+from domain.slash.commands import LONGEST_TEXT, Dismiss
 from domain.text.redaction import redact_outgoing
 from memory.findings import dismissals, findings
 from memory.learned import memories

@@ -9,14 +9,13 @@ from domain.commands import Sender
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
-from domain.slash import CommandRefusal
 from memory.deliveries import pushes
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads
 from pipeline.context import Services
-from safety.authorization import AuthorizationFacts, Authorship, refuse_role
+from safety.authorization import AuthorizationFacts, Authorship, CommandRefusal, refuse_role
 
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 

@@ -7,7 +7,7 @@ from domain.commands import Sender
 from domain.gates import BUDGET_GATES, Choice, Gate, GateDecision, GateState
 from domain.money import NO_EXTENSION, BudgetExtension, to_micro
 from domain.runs.run import RepositoryRef
-from domain.slash import Approve, CommandRefusal, Continue, Delegate, RefusalCode, Reject, SlashCommand
+from domain.slash.commands import Approve, Continue, Delegate, Reject, SlashCommand
 from memory.budgets import grants
 from memory.gates import gates
 from memory.ledger import ledger
@@ -18,7 +18,7 @@ from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.gates.actor import CommandActor, load_actor, load_authorship, record_refusal
 from pipeline.gates.ask import list_gates, show_outcome
-from safety.authorization import AuthorizationFacts, Authorship, authorise, is_waived
+from safety.authorization import AuthorizationFacts, Authorship, CommandRefusal, RefusalCode, authorise, is_waived
 from safety.authorization import GateRule as Rule
 from safety.gates import strictest_role
 

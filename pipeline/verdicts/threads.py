@@ -12,7 +12,7 @@ from domain.review.findings import Category, Finding, Severity
 from domain.review.inline_comments import Remark
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
-from domain.slash import Dismiss
+from domain.slash.commands import Dismiss
 from domain.text.escaping import suggestion_block
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints

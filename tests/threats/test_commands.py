@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from domain.commands import ExecuteComment, Ignored
-from domain.slash import ENTRIES, PlainCommand, Problem, SlashMistake, Verb
+from domain.slash.commands import PlainCommand
+from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.verbs import VERBS, Verb
 from domain.text.escaping import code_block, escape, inline_code
 from handlers import translate
 from handlers.slash import read
@@ -131,7 +133,7 @@ def test_t_p6_line_ends_and_several_commands() -> None:
     assert isinstance(made, SlashMistake)
 
 
-@pytest.mark.parametrize("verb", [verb for verb, entry in ENTRIES.items() if entry.works])
+@pytest.mark.parametrize("verb", [verb for verb, entry in VERBS.items() if entry.works])
 def test_t_o6_no_output_commands(verb: Verb) -> None:
     """Text of tools, models and pull requests that Forge repeats is never a command, not even if a person sent it."""
     line = f"/forge {verb}"

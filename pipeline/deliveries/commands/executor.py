@@ -27,17 +27,9 @@ from domain.github.conversation import Reaction
 from domain.github.seen import EventSnapshot
 from domain.money import LimitUse
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
-from domain.slash import (
-    ENTRIES,
-    AboutGate,
-    CommandRefusal,
-    Level,
-    PlainCommand,
-    SlashCommand,
-    SlashMistake,
-    TextCommand,
-    Verb,
-)
+from domain.slash.commands import AboutGate, Level, PlainCommand, SlashCommand, TextCommand
+from domain.slash.mistakes import SlashMistake
+from domain.slash.verbs import VERBS, Verb
 from memory.budgets import model_answers
 from memory.deliveries import command_counts
 from memory.findings import dismissals
@@ -45,7 +37,6 @@ from memory.gates import gates
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.reservations import reservations
-from memory.reservations.reservations import PhaseBudget
 from memory.runs import checkpoints, runs, waits
 from messages import automation as automation_texts
 from messages import commands as command_texts
@@ -63,7 +54,7 @@ from pipeline.gates.actor import CommandActor, PermissionCheck, give_ok, load_ac
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateCommands, Reply, find_gate
 from pipeline.publishing import comments
-from safety.authorization import authorise, refuse_role
+from safety.authorization import CommandRefusal, authorise, refuse_role
 from safety.budgets import limits_of
 from safety.review_quota import OUTSIDERS, over_comment_quota
 
@@ -192,7 +183,7 @@ class CommandExecutor:
         """Carry one line out; the answer to it."""
         if isinstance(asked, SlashMistake):
             return command_texts.explain_mistake(asked)
-        if not ENTRIES[asked.verb].works:
+        if not VERBS[asked.verb].works:
             return command_texts.not_available(asked.verb)
         if asked.verb in _GATE_VERBS:
             said = _parse_gate_reply(await self._journal.step(asked.verb, lambda: self._answer_gate(asked)))
@@ -535,7 +526,7 @@ class CommandExecutor:
         ceilings = services.ceilings
         loaded = await loading.load(services.host, services.database, run.repository, ceilings.of_configuration)
         limits = limits_of(loaded.configuration.budgets)
-        purse = PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
+        purse = reservations.PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
         return await purse.uses()
 
     async def _show_verdict(self) -> str:

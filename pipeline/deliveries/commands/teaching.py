@@ -13,7 +13,8 @@ from domain.memories.memory import LONGEST, Memory, MemoryKind, Origin, Scope, c
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import Phase
-from domain.slash import AboutFinding, Approve, CommandRefusal, Dismiss, Forget, SlashCommand, TextCommand, Verb
+from domain.slash.commands import AboutFinding, Approve, Dismiss, Forget, SlashCommand, TextCommand
+from domain.slash.verbs import Verb
 from domain.text.redaction import holds_secret
 from memory.findings import dismissals, findings
 from memory.learned import consolidation, memories, remember
@@ -31,7 +32,7 @@ from pipeline.verdicts.suppression import (
     load_evidence,
     load_memory_settings,
 )
-from safety.authorization import GateRule, authorise
+from safety.authorization import CommandRefusal, GateRule, authorise
 from safety.gates import build_request, is_grave
 from safety.suppression import DismissalHistory, list_to_release
 

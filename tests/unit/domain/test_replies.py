@@ -9,11 +9,13 @@ from domain.money import MICRO, LimitUse, Usage
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from domain.slash import CommandRefusal, Problem, RefusalCode, SlashMistake, Verb
+from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.verbs import Verb
 from domain.verdicts import Reason
 from handlers.slash import read
 from messages import commands as command_texts
 from messages.commands import Answer, Dismissal, PastRun, Spending
+from safety.authorization import CommandRefusal, RefusalCode
 from tests.rendering import find_active
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.commands import COMMAND, ExecuteComment
-from domain.slash import (
-    ENTRIES,
+from domain.slash.commands import (
     LONGEST_TEXT,
     MOST_COMMANDS,
     SLASH,
@@ -24,15 +23,14 @@ from domain.slash import (
     Judge,
     Level,
     PlainCommand,
-    Problem,
     Reject,
     Rollback,
     SlashCommand,
-    SlashMistake,
     TextCommand,
-    Verb,
     Whitelist,
 )
+from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.verbs import VERBS, Verb
 from domain.text.escaping import strip_invisible
 from handlers import translate
 from handlers.slash import read
@@ -127,7 +125,7 @@ MALFORMED = [
 
 
 def test_every_verb_is_tried() -> None:
-    assert {command.verb for _, command in GOOD} == set(Verb) == set(ENTRIES)
+    assert {command.verb for _, command in GOOD} == set(Verb) == set(VERBS)
 
 
 @pytest.mark.parametrize(("written", "expected"), GOOD, ids=[written for written, _ in GOOD])
@@ -156,7 +154,7 @@ def test_a_malformed_command_is_a_mistake_with_its_usage(written: str) -> None:
     assert made.problem is Problem.malformed
     assert made.verb is not None
     assert made.verb == written.split()[0]
-    assert made.usage == f"/forge {ENTRIES[made.verb].usage}"
+    assert made.usage == f"/forge {VERBS[made.verb].usage}"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.slash import PlainCommand, Verb
+from domain.slash.commands import PlainCommand
+from domain.slash.verbs import Verb
 from handlers.slash import read
 
 STATUS = (PlainCommand(verb=Verb.status),)

@@ -4,28 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.slash import (
-    SLASH,
-    Approve,
-    AskReview,
-    CommandRefusal,
-    Deploy,
-    Dismiss,
-    Level,
-    RefusalCode,
-    Rollback,
-    SlashCommand,
-    Verb,
-)
+from domain.slash.commands import SLASH, Approve, AskReview, Deploy, Dismiss, Level, Rollback, SlashCommand
+from domain.slash.verbs import Verb
 from handlers.slash import read_line
 from safety.authorization import (
     GATES,
     ROLES,
     AuthorizationFacts,
     Authorship,
+    CommandRefusal,
     GateRule,
     HeadApproval,
     Push,
+    RefusalCode,
     authorise,
     is_waived,
 )

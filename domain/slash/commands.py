@@ -1,0 +1,160 @@
+"""The ``/forge`` commands with their typed arguments."""
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from domain.slash.verbs import Verb
+
+LONGEST_TEXT = 1000  # characters of a reason, a condition or another free text
+MOST_COMMANDS = 20  # in one comment
+
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
+
+
+class _SlashCommand(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PlainCommand(_SlashCommand):
+    """A verb that takes no arguments."""
+
+    verb: Literal[
+        Verb.help,
+        Verb.status,
+        Verb.cost,
+        Verb.history,
+        Verb.diff,
+        Verb.test,
+        Verb.run,
+        Verb.plan,
+        Verb.retry,
+        Verb.resume,
+        Verb.cancel,
+        Verb.accept,
+        Verb.abort,
+        Verb.pause,
+        Verb.unpause,
+    ]
+
+
+class AskReview(_SlashCommand):
+    verb: Literal[Verb.review] = Verb.review
+    full: bool = False
+
+
+class AboutFinding(_SlashCommand):
+    """``finding`` is None in a reply in the finding's own thread; so it is in all that follow."""
+
+    verb: Literal[Verb.why, Verb.explain, Verb.fix, Verb.undismiss]
+    finding: str | None = None
+
+
+class Dismiss(_SlashCommand):
+    verb: Literal[Verb.dismiss] = Verb.dismiss
+    finding: str | None = None
+    reason: Text
+
+
+class Judge(_SlashCommand):
+    """A decision at the false-positive gate; without a finding it is the one the waiting gate is about."""
+
+    verb: Literal[Verb.legitimate, Verb.violation, Verb.needs_review]
+    finding: str | None = None
+    justification: Text | None = None
+
+
+class Whitelist(_SlashCommand):
+    verb: Literal[Verb.whitelist] = Verb.whitelist
+    finding: str | None = None
+    scope: Literal["file", "repository"]
+    justification: Text
+
+
+class AboutGate(_SlashCommand):
+    """``gate`` is a name or ``G-…``; None means the one that waits. So it does in all that follow."""
+
+    verb: Literal[Verb.view, Verb.suggest]
+    gate: str | None = None
+
+
+class Approve(_SlashCommand):
+    verb: Literal[Verb.approve] = Verb.approve
+    gate: str | None = None
+    sha: str | None = None
+    conditions: Text | None = None
+
+
+class Reject(_SlashCommand):
+    """A custom gate's name stays the first word of ``reason``: which ones exist is known only to the repository."""
+
+    verb: Literal[Verb.reject] = Verb.reject
+    gate: str | None = None
+    reason: Text
+
+
+class Delegate(_SlashCommand):
+    verb: Literal[Verb.delegate] = Verb.delegate
+    gate: str | None = None
+    account: str
+
+
+class TextCommand(_SlashCommand):
+    verb: Literal[Verb.remember, Verb.missed]
+    text: Text
+
+
+class Forget(_SlashCommand):
+    verb: Literal[Verb.forget] = Verb.forget
+    memory: str
+
+
+class Continue(_SlashCommand):
+    """Another slice: of money in USD or of model calls, exactly one of them."""
+
+    verb: Literal[Verb.more] = Verb.more
+    usd: Annotated[Decimal, Field(gt=0, le=1000)] | None = None
+    iterations: Annotated[int, Field(gt=0, le=500)] | None = None
+
+
+class Rollback(_SlashCommand):
+    """To a checkpoint of the run, or of what is deployed in an environment; exactly one of them."""
+
+    verb: Literal[Verb.rollback] = Verb.rollback
+    checkpoint: str | None = None
+    environment: str | None = None
+
+
+class Deploy(_SlashCommand):
+    verb: Literal[Verb.deploy] = Verb.deploy
+    environment: str
+
+
+class Level(_SlashCommand):
+    """Sets the automation level; shows it where ``level`` is None."""
+
+    verb: Literal[Verb.level] = Verb.level
+    level: Annotated[int, Field(ge=0, le=4)] | None = None
+
+
+SlashCommand = Annotated[
+    PlainCommand
+    | AskReview
+    | AboutFinding
+    | Dismiss
+    | Judge
+    | Whitelist
+    | AboutGate
+    | Approve
+    | Reject
+    | Delegate
+    | TextCommand
+    | Forget
+    | Continue
+    | Rollback
+    | Deploy
+    | Level,
+    Field(discriminator="verb"),
+]
+SLASH: TypeAdapter[SlashCommand] = TypeAdapter(SlashCommand)

@@ -1,0 +1,218 @@
+"""The table of the verbs of ``/forge``: how each is written, who may use it, and what follows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from domain.gates import STANDARD_GATES
+
+
+class Verb(StrEnum):
+    """The verbs of ``/forge`` (docs/contract.md, commands)."""
+
+    help = "help"
+    status = "status"
+    cost = "cost"
+    view = "view"
+    history = "history"
+    diff = "diff"
+    level = "level"
+    why = "why"
+    review = "review"
+    test = "test"
+    explain = "explain"
+    dismiss = "dismiss"
+    undismiss = "undismiss"
+    remember = "remember"
+    forget = "forget"
+    fix = "fix"
+    run = "run"
+    plan = "plan"
+    retry = "retry"
+    resume = "resume"
+    cancel = "cancel"
+    more = "continue"
+    approve = "approve"
+    reject = "reject"
+    delegate = "delegate"
+    suggest = "suggest"
+    legitimate = "legitimate"
+    violation = "violation"
+    needs_review = "needs-review"
+    whitelist = "whitelist"
+    accept = "accept"
+    abort = "abort"
+    missed = "missed"
+    rollback = "rollback"
+    deploy = "deploy"
+    pause = "pause"
+    unpause = "unpause"
+
+
+@dataclass(frozen=True)
+class RequiredRole:
+    """The least role for a verb, and the cases that need another one. An empty one means there is no such case.
+
+    :param not_author: the author of the change may not use it.
+    :param on_fork: the role while nobody with write permission has allowed Forge to run this head of a fork.
+    :param to_set: the role for setting a value; showing it needs ``least``.
+    :param in_production: the role where production is concerned.
+    :param is_gates: the gate names the role.
+    """
+
+    least: str = "write"
+    not_author: bool = False
+    on_fork: str = ""
+    to_set: str = ""
+    in_production: str = ""
+    is_gates: bool = False
+
+
+class Effect(StrEnum):
+    """What Forge does after it executed a verb, or may leave out before it."""
+
+    reads_only = "reads_only"  # it changes nothing, so Forge may execute it twice
+    answers_gate = "answers_gate"  # the gate decides who may; the waiting run is resumed
+    judges_findings = "judges_findings"  # the waiting run is resumed, and its verdict drawn again
+    counts_for_level = "counts_for_level"  # the automation level is evaluated again
+
+
+@dataclass(frozen=True)
+class VerbRow:
+    """All that help, docs, parser, authorisation and execution know about one verb.
+
+    :param usage: what may follow ``/forge``, for people.
+    :param arguments: a regular expression for what follows the verb; ``{finding}`` stands for the id of a finding.
+    :param works: whether this version executes it.
+    """
+
+    usage: str
+    meaning: str
+    role: RequiredRole = RequiredRole()
+    arguments: str = ""
+    effects: frozenset[Effect] = frozenset()
+    works: bool = True
+
+    @property
+    def needs_finding(self) -> bool:
+        """Whether it needs the id of a finding outside of the finding's own thread."""
+        return "{finding}" in self.arguments
+
+
+_ULID_END = "[0-9A-HJKMNP-TV-Z]{6}"
+_ULID = f"(?:[0-9A-HJKMNP-TV-Z]{{20}})?{_ULID_END}"  # or its end, as Forge shows it
+_STANDARD = "|".join(STANDARD_GATES)
+_END = r"(?:[ \t]+|$)"
+_SHA = "[0-9a-f]{7,64}"
+_GATE = rf"(?:(?!{_SHA}{_END})(?P<gate>G-{_ULID_END}|[a-z][a-z0-9_-]{{0,49}}){_END})?"
+_APPROVED = rf"{_GATE}(?:(?P<sha>{_SHA}){_END})?(?:with:[ \t]*(?P<conditions>.+))?"
+_REJECTED = rf"(?:(?P<gate>G-{_ULID_END}|{_STANDARD}){_END})?(?P<reason>(?!(?:G-{_ULID_END}|{_STANDARD})$).+)"
+_ENVIRONMENT = r"(?P<environment>[A-Za-z0-9][A-Za-z0-9_./-]{0,99})"
+_SLICE = r"(?i:(?P<usd>[0-9]{1,4}(?:\.[0-9]{1,2})?)[ \t]*usd|(?P<iterations>[0-9]{1,3})[ \t]*it)"
+_TEXT = "(?P<text>.+)"
+
+FINDING = rf"(?P<finding>[Ff]-[A-Za-z2-7]{{6}}){_END}"
+# In its own thread a finding needs no name. A name counts there only in capitals, so that "f-string" stays a word.
+# What resembles a name and is none is not read as the beginning of a reason.
+OPTIONAL_FINDING = rf"(?:(?P<finding>F-[A-Z2-7]{{6}}){_END})?(?!F-[^a-z \t]*{_END})"
+_JUDGED = rf"{OPTIONAL_FINDING}(?P<justification>.+)?"
+
+_READ, _TRIAGE, _ADMIN = RequiredRole("read"), RequiredRole("triage"), RequiredRole("admin")
+_RUNS_CODE = RequiredRole("triage", on_fork="write")
+_TEACHES = RequiredRole(not_author=True)
+_DEPLOYS = RequiredRole(in_production="maintain")
+_AT_GATE = RequiredRole("", is_gates=True)
+
+_READS = frozenset({Effect.reads_only})
+_JUDGES = frozenset({Effect.judges_findings, Effect.counts_for_level})
+_ANSWERS = frozenset({Effect.answers_gate})
+_DECIDES = frozenset({Effect.answers_gate, Effect.counts_for_level})
+_COUNTS = frozenset({Effect.counts_for_level})
+
+VERBS: Mapping[Verb, VerbRow] = {
+    Verb.help: VerbRow("help", "this table", _READ, effects=_READS),
+    Verb.status: VerbRow("status", "what Forge is doing here and what it waits for", _READ, effects=_READS),
+    Verb.cost: VerbRow("cost", "what was spent here, and what is left", _READ, effects=_READS),
+    Verb.view: VerbRow("view [GATE]", "the last verdict with its reasons and open findings", _READ, _GATE, _READS),
+    Verb.history: VerbRow(
+        "history",
+        "every run here and how it ended, and what the newest one tried, turn by turn",
+        _READ,
+        effects=_READS,
+    ),
+    Verb.diff: VerbRow("diff", "what Forge changed", _READ, works=False),
+    Verb.level: VerbRow(
+        "level [N]", "the automation level, from 0 to 4", RequiredRole("read", to_set="admin"), "(?P<level>[0-4])?"
+    ),
+    Verb.why: VerbRow("why F-ID", "what led to a finding, and what dismissals make of it", _READ, "{finding}"),
+    Verb.review: VerbRow("review [full]", "review this head; `full`: from scratch", _RUNS_CODE, "(?i:(?P<full>full)?)"),
+    Verb.test: VerbRow("test", "run the tests of this head", _RUNS_CODE),
+    Verb.explain: VerbRow("explain F-ID", "a finding in more words", _TRIAGE, "{finding}"),
+    Verb.dismiss: VerbRow(
+        "dismiss F-ID reason",
+        "the finding is wrong or not wanted: do not raise it again",
+        _TEACHES,
+        "{finding}(?P<reason>.+)",
+        _JUDGES,
+    ),
+    Verb.undismiss: VerbRow("undismiss F-ID", "take a dismissal back", arguments="{finding}", effects=_JUDGES),
+    Verb.remember: VerbRow("remember text", "teach Forge something about this repository", _TEACHES, _TEXT),
+    Verb.forget: VerbRow("forget M-ID", "make Forge forget it", _TEACHES, f"(?P<memory>M-{_ULID})", _JUDGES),
+    Verb.fix: VerbRow("fix F-ID", "propose a change that fixes a finding", arguments="{finding}", works=False),
+    Verb.run: VerbRow("run", "plan this issue, carry it out and open a pull request"),
+    Verb.plan: VerbRow("plan", "plan this issue, nothing more"),
+    Verb.retry: VerbRow("retry", "run the failed phase again"),
+    Verb.resume: VerbRow("resume", "go on from the last checkpoint"),
+    Verb.cancel: VerbRow("cancel", "stop the run, keep what it has so far"),
+    Verb.more: VerbRow(
+        "continue 5usd or 10it", "grant another slice of money or iterations", arguments=_SLICE, effects=_ANSWERS
+    ),
+    Verb.approve: VerbRow(
+        "approve [GATE] [SHA7] [with: conditions]", "let the gate pass", _AT_GATE, _APPROVED, _DECIDES
+    ),
+    Verb.reject: VerbRow("reject [GATE] reason", "stop at the gate", _AT_GATE, _REJECTED, _DECIDES),
+    Verb.delegate: VerbRow(
+        "delegate [GATE] @account",
+        "let somebody else decide",
+        _AT_GATE,
+        rf"{_GATE}@(?P<account>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})",
+        _ANSWERS,
+    ),
+    Verb.suggest: VerbRow("suggest [GATE]", "ask for alternatives", _AT_GATE, _GATE, works=False),
+    Verb.legitimate: VerbRow(
+        "legitimate [F-ID] [justification]", "false positive: the change was right", arguments=_JUDGED, works=False
+    ),
+    Verb.violation: VerbRow(
+        "violation [F-ID] [justification]",
+        "no false positive: the finding was right",
+        arguments=_JUDGED,
+        works=False,
+    ),
+    Verb.needs_review: VerbRow(
+        "needs-review [F-ID] [justification]",
+        "somebody else should judge the finding",
+        arguments=_JUDGED,
+        works=False,
+    ),
+    Verb.whitelist: VerbRow(
+        "whitelist F-ID file or repository justification",
+        "never raise it again in this file or repository",
+        arguments=r"{finding}(?P<scope>file|repository)[ \t]+(?P<justification>.+)",
+        works=False,
+    ),
+    Verb.accept: VerbRow("accept", "at a guard or budget: end with what there is so far", effects=_ANSWERS),
+    Verb.abort: VerbRow("abort", "end the run and clean up"),
+    Verb.missed: VerbRow(
+        "missed description", "report a critical bug Forge did not see", arguments=_TEXT, effects=_COUNTS
+    ),
+    Verb.rollback: VerbRow(
+        "rollback C-ID or ENV",
+        "go back",
+        _DEPLOYS,
+        rf"(?:(?P<checkpoint>C-{_ULID_END})|(?!C-){_ENVIRONMENT})",
+        works=False,
+    ),
+    Verb.deploy: VerbRow("deploy ENV", "deploy", _DEPLOYS, _ENVIRONMENT, works=False),
+    Verb.pause: VerbRow("pause", "stop everything in this repository now", _ADMIN),
+    Verb.unpause: VerbRow("unpause", "let Forge work again", _ADMIN),
+}
