@@ -1,14 +1,19 @@
-"""Reads the part of GraphQL that is served here: fields, aliases, arguments and variables."""
+"""Reads the part of GraphQL that the simulated GitHub serves: fields, aliases, arguments and variables."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_TOKEN = re.compile(
-    r'\s*(?:#[^\n]*\n\s*|,\s*)*(\.\.\.|"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*|-?\d+(?:\.\d+)?|[!$(){}:=@\[\]|])'
+from graphql import (
+    FieldNode,
+    GraphQLError,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    parse,
+    value_from_ast_untyped,
 )
 
 
@@ -30,124 +35,43 @@ class Operation:
     fields: list[Field]
 
 
-def parse(text: str, variables: Mapping[str, Any]) -> Operation:
-    return _Parser(text, variables).operation()
+def read_operation(text: str, variables: Mapping[str, Any]) -> Operation:
+    """The operation that a document begins with.
+
+    :raises QueryError: the document is not GraphQL, or uses a part of it that is not served.
+    """
+    try:
+        first = parse(text).definitions[0]
+    except GraphQLError as error:
+        raise QueryError(f"Parse error: {error.message}") from None
+    if not isinstance(first, OperationDefinitionNode):
+        raise QueryError("Named fragments are not supported")
+    given = {**_read_defaults(first), **variables}
+    return Operation(first.operation.value, _read_fields(first.selection_set, given))
 
 
-class _Parser:
-    def __init__(self, text: str, variables: Mapping[str, Any]) -> None:
-        self.tokens = _tokens(text)
-        self.index = 0
-        self.variables = dict(variables)
+def _read_defaults(operation: OperationDefinitionNode) -> dict[str, Any]:
+    """The value of each variable that the request leaves out."""
+    return {
+        each.variable.name.value: value_from_ast_untyped(each.default_value) if each.default_value else None
+        for each in operation.variable_definitions or ()
+    }
 
-    def peek(self) -> str:
-        return self.tokens[self.index] if self.index < len(self.tokens) else ""
 
-    def take(self, expected: str | None = None) -> str:
-        token = self.peek()
-        if not token or (expected is not None and token != expected):
-            raise QueryError(f"Parse error on {token!r}, expected {expected!r}")
-        self.index += 1
-        return token
-
-    def operation(self) -> Operation:
-        kind = "query"
-        if self.peek() in ("query", "mutation"):
-            kind = self.take()
-            if self.peek() not in ("(", "{"):
-                self.take()
-            if self.peek() == "(":
-                self._definitions()
-        return Operation(kind, self._selection())
-
-    def _definitions(self) -> None:
-        """Variable definitions: only their default values matter."""
-        name = ""
-        self.take("(")
-        while self.peek() != ")":
-            token = self.take()
-            if token == "$":
-                name = self.take()
-            elif token == "=":
-                self.variables.setdefault(name, self._value())
-        self.take(")")
-
-    def _selection(self) -> list[Field]:
-        fields: list[Field] = []
-        self.take("{")
-        while self.peek() != "}":
-            if self.peek() == "...":
-                fields += self._inline_fragment()
-            else:
-                fields.append(self._field())
-        self.take("}")
-        return fields
-
-    def _inline_fragment(self) -> list[Field]:
-        self.take("...")
-        if self.peek() != "on":
+def _read_fields(selected: SelectionSetNode | None, variables: Mapping[str, Any]) -> list[Field]:
+    """The fields of an object; those of an inline fragment count as its own."""
+    fields: list[Field] = []
+    for node in selected.selections if selected else ():
+        if isinstance(node, FieldNode):
+            fields.append(_read_field(node, variables))
+        elif isinstance(node, InlineFragmentNode):
+            fields += _read_fields(node.selection_set, variables)
+        else:
             raise QueryError("Named fragments are not supported")
-        self.take("on")
-        self.take()
-        return self._selection()
-
-    def _field(self) -> Field:
-        name = alias = self.take()
-        if self.peek() == ":":
-            self.take(":")
-            name = self.take()
-        arguments = self._arguments() if self.peek() == "(" else {}
-        return Field(name, alias, arguments, self._selection() if self.peek() == "{" else [])
-
-    def _arguments(self) -> dict[str, Any]:
-        arguments: dict[str, Any] = {}
-        self.take("(")
-        while self.peek() != ")":
-            name = self.take()
-            self.take(":")
-            arguments[name] = self._value()
-        self.take(")")
-        return arguments
-
-    def _value(self) -> Any:
-        token = self.take()
-        if token == "$":
-            return self.variables.get(self.take())
-        if token == "{":
-            return self._object()
-        if token == "[":
-            items: list[Any] = []
-            while self.peek() != "]":
-                items.append(self._value())
-            self.take("]")
-            return items
-        return _scalar(token)
-
-    def _object(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        while self.peek() != "}":
-            name = self.take()
-            self.take(":")
-            found[name] = self._value()
-        self.take("}")
-        return found
+    return fields
 
 
-def _scalar(token: str) -> Any:
-    if token.startswith('"'):
-        return token[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    if re.fullmatch(r"-?\d+", token):
-        return int(token)
-    return {"true": True, "false": False, "null": None}.get(token, token)
-
-
-def _tokens(text: str) -> list[str]:
-    tokens: list[str] = []
-    index, end = 0, len(text.rstrip())
-    while index < end:
-        found = _TOKEN.match(text, index)
-        if found is None:
-            raise QueryError(f"Parse error near {text[index : index + 20]!r}")
-        tokens.append(found[1])
-        index = found.end()
-    return tokens
+def _read_field(node: FieldNode, variables: Mapping[str, Any]) -> Field:
+    name = node.name.value
+    arguments = {each.name.value: value_from_ast_untyped(each.value, dict(variables)) for each in node.arguments or ()}
+    return Field(name, node.alias.value if node.alias else name, arguments, _read_fields(node.selection_set, variables))

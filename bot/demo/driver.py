@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-import httpx
+import httpx2
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.markup import escape
@@ -37,9 +37,9 @@ class DemoDriver:
         self._patience = patience
 
     @asynccontextmanager
-    async def browser(self, login: str) -> AsyncGenerator[httpx.AsyncClient]:
+    async def browser(self, login: str) -> AsyncGenerator[httpx2.AsyncClient]:
         """A browser in which somebody is signed in to the simulated GitHub."""
-        async with httpx.AsyncClient(base_url=self.github.url, follow_redirects=True) as client:
+        async with httpx2.AsyncClient(base_url=self.github.url, follow_redirects=True) as client:
             (await client.post("/acting", data={"login": login, "back": "/"})).raise_for_status()
             yield client
 

@@ -54,7 +54,7 @@ class Client:
         self._stop = stop
         self._clock = clock
         self._gate = LimitGate(limits, clock)
-        self._transport = Transport(settings.api_url, settings.resolve)
+        self._transport = Transport(settings.api_url, settings.resolve, settings.connections)
         self._exchange = Exchange(self._transport, self._gate, clock)
         self._signature = AppSignature(settings, clock)
         self.tokens = InstallationTokens(settings, self._exchange, self._signature, clock, sleep)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -28,6 +28,7 @@ class GitHubSettings:
     :param private_key: the App's RSA key in PEM.
     :param write_interval_s: seconds between two writes of one installation once a burst is used up; 0: no pauses.
     :param resolve: finds the numeric addresses of a host that GitHub leads to.
+    :param connections: opens and keeps the connections; None: those of the network.
     :raises ConfigurationError: an address is not a safe one, or the key is not an RSA key.
     """
 
@@ -37,6 +38,7 @@ class GitHubSettings:
     private_key: str = field(repr=False)
     write_interval_s: float = 1.0
     resolve: Resolve = resolve_host
+    connections: httpx2.AsyncBaseTransport | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "api_url", _parse_address("FORGE_GITHUB_API_URL", self.api_url))
@@ -53,8 +55,8 @@ class GitHubSettings:
 def _parse_address(name: str, value: str) -> str:
     """``value`` without a final slash, if tokens may be sent there: https, or http on this machine."""
     try:
-        url = httpx.URL(urlsplit(value.rstrip("/")).geturl())  # urlsplit refuses half an IPv6 address
-    except (httpx.InvalidURL, ValueError):
+        url = httpx2.URL(urlsplit(value.rstrip("/")).geturl())  # urlsplit refuses half an IPv6 address
+    except (httpx2.InvalidURL, ValueError):
         raise ConfigurationError(f"{name} is not an address.", _ADDRESSES) from None
     if url.scheme not in {"http", "https"} or not url.host:
         raise ConfigurationError(f"{name} must be an https:// address.", _ADDRESSES)

@@ -8,7 +8,7 @@ from functools import cache
 from ssl import SSLContext
 from urllib.request import getproxies, proxy_bypass
 
-import httpx
+import httpx2
 
 from bot.github.places import Resolve, choose_address, resolve_host
 from domain.errors import Unavailable
@@ -66,16 +66,20 @@ class Transport:
 
     :param api_url: absolute address of the API, without a final slash.
     :param resolve: finds the numeric addresses of a host.
+    :param connections: opens and keeps the connections; None: those of the network.
     """
 
-    def __init__(self, api_url: str, resolve: Resolve = resolve_host) -> None:
-        self._origin = _origin(httpx.URL(api_url))
+    def __init__(
+        self, api_url: str, resolve: Resolve = resolve_host, connections: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._origin = _origin(httpx2.URL(api_url))
         self._resolve = resolve
-        self._http = httpx.AsyncClient(
+        self._http = httpx2.AsyncClient(
             verify=_trust(),
-            timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
-            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS // 2),
+            timeout=httpx2.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS // 2),
             follow_redirects=False,
+            transport=connections,
         )
 
     async def aclose(self) -> None:
@@ -86,7 +90,7 @@ class Transport:
 
         :raises Unavailable: there was no complete answer, or it pointed to another origin. A write may have happened.
         """
-        url = self._own_url(httpx.URL(call.url), call.purpose)
+        url = self._own_url(httpx2.URL(call.url), call.purpose)
         for _ in range(MAX_REDIRECTS + 1):
             answer = await self._once(call, url, headers)
             target = None if call.is_led_away and answer.status == 302 else _redirect(call.method, answer)
@@ -111,22 +115,22 @@ class Transport:
                     end += part
                     is_cut = is_cut or len(end) > most
                     del end[: max(0, len(end) - most)]
-        except (httpx.TimeoutException, TimeoutError):
+        except (httpx2.TimeoutException, TimeoutError):
             raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to did not answer in time.") from None
-        except httpx.HTTPError as error:  # without its cause: that holds the address, which is a credential itself
+        except httpx2.HTTPError as error:  # without its cause: that holds the address, which is a credential itself
             kind = type(error).__name__
             raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to broke off ({kind}).") from None
         return Tail(response.status_code, bytes(end), is_cut)
 
     @asynccontextmanager
-    async def _stream(self, request: httpx.Request) -> AsyncGenerator[httpx.Response]:
+    async def _stream(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Response]:
         response = await self._http.send(request, stream=True)
         try:
             yield response
         finally:
             await response.aclose()
 
-    async def _build_request(self, url: httpx.URL, purpose: str) -> httpx.Request:
+    async def _build_request(self, url: httpx2.URL, purpose: str) -> httpx2.Request:
         """A request to the very address that was looked at, under the name that GitHub gave.
 
         :raises Unavailable: it lies in the network Forge runs in, or has no address.
@@ -148,18 +152,18 @@ class Transport:
     async def _addresses(self, host: str) -> Sequence[str]:
         return await self._resolve(host, 443)
 
-    async def _once(self, call: Call, url: httpx.URL, headers: Mapping[str, str]) -> Answer:
+    async def _once(self, call: Call, url: httpx2.URL, headers: Mapping[str, str]) -> Answer:
         try:
             async with asyncio.timeout(TOTAL_TIMEOUT_S):
                 response = await self._http.request(call.method, url, headers=headers, content=call.body)
-        except (httpx.TimeoutException, TimeoutError):
+        except (httpx2.TimeoutException, TimeoutError):
             raise Unavailable(f"Could not {call.purpose}: GitHub did not answer in time.") from None
-        except httpx.HTTPError as error:  # without its cause: that holds the request, and so the token
+        except httpx2.HTTPError as error:  # without its cause: that holds the request, and so the token
             kind = type(error).__name__
             raise Unavailable(f"Could not {call.purpose}: the connection to GitHub broke ({kind}).") from None
         return Answer(response.status_code, response.headers, response.content)
 
-    def _own_url(self, url: httpx.URL | None, purpose: str) -> httpx.URL:
+    def _own_url(self, url: httpx2.URL | None, purpose: str) -> httpx2.URL:
         if url is None or _origin(url) != self._origin or url.userinfo:
             raise Unavailable(
                 f"Could not {purpose}: GitHub pointed to an address outside its API, which is never followed.",
@@ -167,15 +171,15 @@ class Transport:
             )
         return url
 
-    def _foreign_url(self, address: str, purpose: str) -> httpx.URL:
+    def _foreign_url(self, address: str, purpose: str) -> httpx2.URL:
         """Where nobody on the way can read along, or the API's own host."""
-        url = _join(httpx.URL(), address)
+        url = _join(httpx2.URL(), address)
         if url is None or not url.host or url.userinfo or (url.scheme != "https" and _origin(url) != self._origin):
             raise Unavailable(f"Could not {purpose}: GitHub pointed to an address that is not a safe one.")
         return url
 
 
-def _is_proxied(url: httpx.URL) -> bool:
+def _is_proxied(url: httpx2.URL) -> bool:
     """Whether the operator's proxy makes the connection: it knows the addresses and has rules of its own."""
     return bool(getproxies().get(url.scheme)) and not proxy_bypass(url.host)
 
@@ -183,7 +187,7 @@ def _is_proxied(url: httpx.URL) -> bool:
 @cache
 def _trust() -> SSLContext:
     """Whom to trust; made once, because reading the certificates takes 50 ms."""
-    return httpx.create_ssl_context()
+    return httpx2.create_ssl_context()
 
 
 def _redirect(method: str, answer: Answer) -> str | None:
@@ -191,12 +195,12 @@ def _redirect(method: str, answer: Answer) -> str | None:
     return answer.headers.get("location") if answer.status in followed else None
 
 
-def _join(url: httpx.URL, target: str) -> httpx.URL | None:
+def _join(url: httpx2.URL, target: str) -> httpx2.URL | None:
     try:
         return url.join(target)
-    except httpx.InvalidURL:
+    except httpx2.InvalidURL:
         return None
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from simulator import access, conversation, pulling, reviewing
-from simulator.graphql_query import Field, Operation, QueryError, parse
+from simulator.graphql_query import Field, Operation, QueryError, read_operation
 from simulator.http import Answer, Call, Route
 from simulator.refusals import Refusal
 from simulator.state import (
@@ -329,7 +329,7 @@ def answer(call: Call) -> Answer:
     if refused:
         return Answer(200, {"errors": [{"message": message} for message in refused]})
     try:
-        answered = _execute(call, parse(query, variables))
+        answered = _execute(call, read_operation(query, variables))
     except QueryError as error:
         return Answer(200, {"errors": [{"message": str(error)}]})
     if schema is not None:

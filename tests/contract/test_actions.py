@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-import httpx
+import httpx2
 import pytest
 
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable
@@ -142,7 +142,7 @@ async def test_the_storage_refuses_a_token_and_an_old_address(stage: Stage) -> N
     run = _ran(stage)
     await _log(stage, run)
     address = stage.sim.url + stage.sim.requests[-1].path
-    async with httpx.AsyncClient() as anybody:
+    async with httpx2.AsyncClient() as anybody:
         assert (await anybody.get(address)).text == "1 failed\n"
         assert (await anybody.get(address, headers={"Authorization": "token x"})).status_code == 400
         stage.clock.advance(seconds=61)

@@ -1,6 +1,6 @@
 """GraphQL is asked and answered as GitHub publishes it: the simulated GitHub refuses what GitHub would."""
 
-import httpx
+import httpx2
 import pytest
 
 from tests.contract.published_graphql import find_differences, find_mistakes
@@ -54,7 +54,7 @@ def test_an_answer_of_other_types_is_seen(data: dict[str, object], told: str) ->
 
 async def test_the_simulated_github_refuses_a_field_there_is_not(stage: Stage) -> None:
     headers = {"Authorization": f"token {stage.sim.token(stage.installation)}"}
-    async with httpx.AsyncClient(headers=headers) as github:
+    async with httpx2.AsyncClient(headers=headers) as github:
         answer = await github.post(f"{stage.sim.url}/api/graphql", json={"query": "{ viewer { login nickname } }"})
     assert answer.json() == {
         "errors": [{"message": "Cannot query field 'nickname' on type 'User'. Did you mean 'name'?"}]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from simulator import Simulator
@@ -32,13 +32,13 @@ class Scene:
     clock: Clock
     repository: Repository
     installation: Installation
-    github: httpx.AsyncClient
+    github: httpx2.AsyncClient
 
     @property
     def sha(self) -> str:
         return self.repository.git.branch("main") or ""
 
-    async def create(self, **body: Any) -> httpx.Response:
+    async def create(self, **body: Any) -> httpx2.Response:
         return await self.github.post(RUNS, json={"name": "Forge / review", "head_sha": self.sha, **body})
 
 
@@ -49,7 +49,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         repository = sim.create_repository("octo-org/shop")
         installation = sim.install(repository)
         headers = {"Authorization": f"token {sim.token(installation)}"}
-        async with httpx.AsyncClient(base_url=sim.api_url, headers=headers) as github:
+        async with httpx2.AsyncClient(base_url=sim.api_url, headers=headers) as github:
             yield Scene(sim, clock, repository, installation, github)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import jwt
 import pytest
 
@@ -42,17 +42,17 @@ def app_token(sim: Simulator, key: str | None = None, **claims: Any) -> str:
     return jwt.encode(payload, key or sim.app.private_key_pem, algorithm="RS256")
 
 
-def app_client(sim: Simulator, **claims: Any) -> httpx.AsyncClient:
+def app_client(sim: Simulator, **claims: Any) -> httpx2.AsyncClient:
     headers = {"Authorization": f"Bearer {app_token(sim, **claims)}"}
-    return httpx.AsyncClient(base_url=sim.api_url, headers=headers)
+    return httpx2.AsyncClient(base_url=sim.api_url, headers=headers)
 
 
-async def client_for(sim: Simulator, installation: Installation, **wanted: Any) -> httpx.AsyncClient:
+async def client_for(sim: Simulator, installation: Installation, **wanted: Any) -> httpx2.AsyncClient:
     async with app_client(sim) as app:
         made = await app.post(f"/app/installations/{installation.id}/access_tokens", json=wanted)
     assert made.status_code == 201, made.text
     headers = {"Authorization": f"token {made.json()['token']}"}
-    return httpx.AsyncClient(base_url=sim.api_url, headers=headers)
+    return httpx2.AsyncClient(base_url=sim.api_url, headers=headers)
 
 
 def shop(sim: Simulator, private: bool = False, **files: str) -> Repository:
@@ -91,7 +91,7 @@ async def test_app_token_of_another_key_is_refused(sim: Simulator) -> None:
     pem = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
-    async with httpx.AsyncClient(base_url=sim.api_url) as stranger:
+    async with httpx2.AsyncClient(base_url=sim.api_url) as stranger:
         answer = await stranger.get("/app", headers={"Authorization": f"Bearer {app_token(sim, pem)}"})
     assert (answer.status_code, answer.json()["message"]) == (401, "A JSON web token could not be decoded")
 
@@ -278,10 +278,10 @@ async def test_conflicting_pull_request_is_not_mergeable(sim: Simulator) -> None
 
 async def test_signing_in_gives_a_token_of_the_person(sim: Simulator) -> None:
     sim.browse_as(sim.user("alice"))
-    async with httpx.AsyncClient(base_url=sim.url) as browser:
+    async with httpx2.AsyncClient(base_url=sim.url) as browser:
         query = {"client_id": sim.app.client_id, "redirect_uri": "http://127.0.0.1:1/back", "state": "s"}
         back = await browser.get("/login/oauth/authorize", params=query)
-        code = httpx.URL(back.headers["Location"]).params["code"]
+        code = httpx2.URL(back.headers["Location"]).params["code"]
         form = {"client_id": sim.app.client_id, "client_secret": sim.app.client_secret, "code": code}
         token = (await browser.post("/login/oauth/access_token", data=form)).json()["access_token"]
         spent = (await browser.post("/login/oauth/access_token", data=form)).json()
@@ -290,10 +290,10 @@ async def test_signing_in_gives_a_token_of_the_person(sim: Simulator) -> None:
 
 
 async def test_manifest_code_gives_the_credentials_once(sim: Simulator) -> None:
-    async with httpx.AsyncClient(base_url=sim.url) as browser:
+    async with httpx2.AsyncClient(base_url=sim.url) as browser:
         form = {"manifest": '{"redirect_url": "http://127.0.0.1:1/registered"}'}
         back = await browser.post("/settings/apps/new", data=form)
-        path = f"/api/v3/app-manifests/{httpx.URL(back.headers['Location']).params['code']}/conversions"
+        path = f"/api/v3/app-manifests/{httpx2.URL(back.headers['Location']).params['code']}/conversions"
         first, second = await browser.post(path), await browser.post(path)
     assert (first.status_code, first.json()["pem"]) == (201, sim.app.private_key_pem)
     assert second.status_code == 404

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from simulator import Commit, Simulator
@@ -29,12 +29,12 @@ PULL = f"{SHOP}/pull/1"
 class Browser:
     """A browser without cookies of its own: each request says who is acting."""
 
-    client: httpx.AsyncClient
+    client: httpx2.AsyncClient
 
-    async def get(self, path: str, /, as_: str = "alice") -> httpx.Response:
+    async def get(self, path: str, /, as_: str = "alice") -> httpx2.Response:
         return await self.client.get(path, headers={"Cookie": f"acting_as={as_}"})
 
-    async def post(self, path: str, /, as_: str = "alice", **fields: Any) -> httpx.Response:
+    async def post(self, path: str, /, as_: str = "alice", **fields: Any) -> httpx2.Response:
         return await self.client.post(path, data=fields, headers={"Cookie": f"acting_as={as_}"})
 
 
@@ -58,7 +58,7 @@ class Scene:
         token = self.sim.token(self.sim.install(self.repository))
         body = {"name": "Forge / review", "head_sha": self.pull.head_sha, "conclusion": "failure", **more}
         headers = {"Authorization": f"token {token}"}
-        async with httpx.AsyncClient(base_url=self.sim.api_url, headers=headers) as github:
+        async with httpx2.AsyncClient(base_url=self.sim.api_url, headers=headers) as github:
             made = await github.post(f"/repos{SHOP}/check-runs", json=body)
         assert made.status_code == 201, made.text
         return self.sim.world.check_runs[made.json()["id"]]
@@ -76,7 +76,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         change = Commit(f"Change {EVIL}", {"cart.py": CHANGED, NAME: "text\n"})
         await alice.push_commits(repository, "feature/pay", [change], base="main")
         pull = await alice.open_pull_request(repository, "feature/pay", title=f"Pay {EVIL}", body=f"Hello {EVIL}")
-        async with httpx.AsyncClient(base_url=sim.url) as client:
+        async with httpx2.AsyncClient(base_url=sim.url) as client:
             yield Scene(sim, repository, pull, Browser(client))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.contract.published import find_differences
@@ -12,9 +12,9 @@ REPO = "/repos/acme/shelf"
 PUBLISHED = "/repos/{owner}/{repo}"
 
 
-async def _answer(stage: Stage, method: str, path: str, body: object = None) -> httpx.Response:
+async def _answer(stage: Stage, method: str, path: str, body: object = None) -> httpx2.Response:
     headers = {"Authorization": f"token {stage.sim.token(stage.installation)}"}
-    async with httpx.AsyncClient(base_url=stage.sim.api_url, headers=headers) as github:
+    async with httpx2.AsyncClient(base_url=stage.sim.api_url, headers=headers) as github:
         return await github.request(method, REPO + path, json=body)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from simulator import Simulator, User
@@ -23,13 +23,13 @@ class Scene:
     alice: User
     repository: Repository
     pull: PullRequest
-    github: httpx.AsyncClient
+    github: httpx2.AsyncClient
 
     @property
     def path(self) -> str:
         return f"/repos/octo-org/shop/pulls/{self.pull.number}"
 
-    async def review(self, *comments: dict[str, Any], **more: Any) -> httpx.Response:
+    async def review(self, *comments: dict[str, Any], **more: Any) -> httpx2.Response:
         body = {"commit_id": self.pull.head_sha, "event": "COMMENT", "body": "Seen.", "comments": list(comments)}
         return await self.github.post(f"{self.path}/reviews", json={**body, **more})
 
@@ -48,7 +48,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         await alice.push(repository, "feature", {"app.py": CHANGED})
         pull = await alice.open_pull_request(repository, head="feature")
         headers = {"Authorization": f"token {sim.token(installation)}"}
-        async with httpx.AsyncClient(base_url=sim.api_url, headers=headers) as github:
+        async with httpx2.AsyncClient(base_url=sim.api_url, headers=headers) as github:
             yield Scene(sim, alice, repository, pull, github)
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from simulator import Dropped, RequestInfo, Simulator, User
@@ -25,7 +25,7 @@ class Scene:
     alice: User
     repository: Repository
     installation: Installation
-    github: httpx.AsyncClient
+    github: httpx2.AsyncClient
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         installation, alice = sim.install(repository), sim.user("alice")
         sim.grant(repository, alice, "write")
         headers = {"Authorization": f"token {sim.token(installation)}"}
-        async with httpx.AsyncClient(base_url=sim.api_url, headers=headers) as github:
+        async with httpx2.AsyncClient(base_url=sim.api_url, headers=headers) as github:
             yield Scene(sim, alice, repository, installation, github)
 
 
@@ -92,11 +92,11 @@ async def test_fault_after_the_effect(scene: Scene) -> None:
 
 async def test_lost_answer_and_lost_request(scene: Scene) -> None:
     scene.sim.faults.add(kind="reset", method="POST")
-    with pytest.raises(httpx.TransportError):
+    with pytest.raises(httpx2.TransportError):
         await scene.github.post(ISSUES, json={"title": "T"})
     assert len(scene.repository.issues) == 1
     scene.sim.faults.add(kind="reset_before", method="POST")
-    with pytest.raises(httpx.TransportError):
+    with pytest.raises(httpx2.TransportError):
         await scene.github.post(ISSUES, json={"title": "T"})
     assert len(scene.repository.issues) == 1
 
@@ -108,7 +108,7 @@ async def test_truncated_page_and_slow_answer(scene: Scene) -> None:
     page = await scene.github.get(ISSUES, params={"per_page": 2})
     assert (len(page.json()), page.links) == (1, {})
     scene.sim.faults.add(kind="slow", delay=0.3)
-    with pytest.raises(httpx.ReadTimeout):
+    with pytest.raises(httpx2.ReadTimeout):
         await scene.github.get(ISSUES, timeout=0.1)
 
 
@@ -131,7 +131,7 @@ async def test_write_hook_may_drop_the_request(scene: Scene) -> None:
         raise Dropped
 
     scene.sim.on_write(drop)
-    with pytest.raises(httpx.TransportError):
+    with pytest.raises(httpx2.TransportError):
         await scene.github.post(ISSUES, json={"title": "T"})
     assert scene.repository.issues == {}
 

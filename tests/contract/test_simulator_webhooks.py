@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import jwt
 import pytest
 from aiohttp import web
@@ -123,7 +123,7 @@ async def test_failed_delivery_is_found_in_the_log_and_redelivered(scene: Scene)
     await scene.alice.open_issue(scene.repository, "Broken")
     await scene.sim.settle()
     scene.door.status = 202
-    async with httpx.AsyncClient(base_url=scene.sim.api_url, headers=app_headers(scene.sim)) as app:
+    async with httpx2.AsyncClient(base_url=scene.sim.api_url, headers=app_headers(scene.sim)) as app:
         log = (await app.get("/app/hook/deliveries?status=failure")).json()
         answer = await app.post(f"/app/hook/deliveries/{log[0]['id']}/attempts")
         await scene.sim.settle()
@@ -141,7 +141,7 @@ async def test_delivery_log_is_paged_by_cursor(scene: Scene) -> None:
         await scene.alice.open_issue(scene.repository, f"Issue {number}")
     await scene.sim.settle()
     seen: list[int] = []
-    async with httpx.AsyncClient(base_url=scene.sim.api_url, headers=app_headers(scene.sim)) as app:
+    async with httpx2.AsyncClient(base_url=scene.sim.api_url, headers=app_headers(scene.sim)) as app:
         page = await app.get("/app/hook/deliveries?per_page=2")
         seen += [item["id"] for item in page.json()]
         while "next" in page.links:
@@ -185,7 +185,7 @@ async def test_app_hears_of_its_own_comments_and_checks(scene: Scene) -> None:
     issue = await scene.alice.open_issue(scene.repository, "Broken")
     token = scene.sim.token(next(iter(scene.sim.world.installations.values())))
     headers = {"Authorization": f"Bearer {token}"}
-    async with httpx.AsyncClient(base_url=scene.sim.api_url, headers=headers) as github:
+    async with httpx2.AsyncClient(base_url=scene.sim.api_url, headers=headers) as github:
         await github.post(f"/repos/octo-org/shop/issues/{issue.number}/comments", json={"body": "Hello."})
         run = {"name": "x", "head_sha": scene.repository.git.branch("main"), "conclusion": "success"}
         await github.post("/repos/octo-org/shop/check-runs", json=run)

@@ -1,6 +1,6 @@
 """An issue is closed: what runs on it ends, whoever closed it, and nothing else does."""
 
-import httpx
+import httpx2
 import pytest
 
 from domain.commands import Repeat
@@ -46,7 +46,7 @@ async def _states(told: Story) -> dict[str, tuple[str, str]]:
 
 async def _close_as_app(told: Story, issue: Issue) -> None:
     headers = {"Authorization": f"token {told.github.token(_installation(told, issue.repository))}"}
-    async with httpx.AsyncClient(base_url=told.github.api_url, headers=headers) as github:
+    async with httpx2.AsyncClient(base_url=told.github.api_url, headers=headers) as github:
         path = f"/repos/{issue.repository.full_name}/issues/{issue.number}"
         assert (await github.patch(path, json={"state": "closed"})).status_code == 200
 

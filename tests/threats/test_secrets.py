@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-import httpx
+import httpx2
 import pytest
 import structlog
 from sqlalchemy import MetaData, inspect, select
@@ -55,7 +55,7 @@ def operate(log_format: str) -> None:
 
 def fail() -> None:
     """Raises what an HTTP library would: with headers, and with a URL that holds a token."""
-    request = httpx.Request("GET", f"https://x-access-token:{TOKEN}@github.com/o/r", headers={"X-Key": OPAQUE})
+    request = httpx2.Request("GET", f"https://x-access-token:{TOKEN}@github.com/o/r", headers={"X-Key": OPAQUE})
     try:
         raise RuntimeError(f"refused: {request.url} {dict(request.headers)} Authorization: Bearer {OPAQUE}")
     except RuntimeError as error:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-import httpx
+import httpx2
 
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
@@ -45,10 +45,10 @@ async def check_github(settings: Settings, host: GitHubHost, needed: Mapping[str
 
 async def _check_clock(settings: Settings) -> Diagnosis:
     try:
-        async with httpx.AsyncClient(timeout=10) as client:
+        async with httpx2.AsyncClient(timeout=10) as client:
             answer = await client.head(settings.github_api_url)
         there = parsedate_to_datetime(answer.headers["date"])
-    except (httpx.HTTPError, KeyError, ValueError) as error:
+    except (httpx2.HTTPError, KeyError, ValueError) as error:
         why = f"GitHub does not say what time it is ({type(error).__name__})"
         return warn("clock", why, "Check FORGE_GITHUB_API_URL and the network.")
     return compare_clocks(there, datetime.now(UTC))

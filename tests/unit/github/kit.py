@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import httpx
+import httpx2
 import respx
 import respx.models
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -55,6 +56,27 @@ class Sleeps:
         await asyncio.sleep(0)
 
 
+class RespxTransport(httpx2.AsyncBaseTransport):
+    """Answers httpx2's requests from respx routes. respx knows httpx only, so each message is translated."""
+
+    def __init__(self, routes: respx.MockRouter) -> None:
+        self._routes = routes
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        asked = httpx.Request(
+            request.method,
+            str(request.url),
+            headers=request.headers.raw,
+            content=await request.aread(),
+            extensions=request.extensions,
+        )
+        try:
+            answer = await self._routes.async_handler(asked)
+        except httpx.TransportError as error:
+            raise getattr(httpx2, type(error).__name__)(str(error)) from None
+        return httpx2.Response(answer.status_code, headers=answer.headers.raw, content=await answer.aread())
+
+
 @dataclass
 class Kit:
     """The adapter before a GitHub made of respx routes; ``host`` may be replaced by ``restart``."""
@@ -77,7 +99,15 @@ class Kit:
 
     def restart(self) -> None:
         """A new process: everything is forgotten except what the database would keep."""
-        settings = GitHubSettings(API, "https://github.com", 42, PEM, self.write_interval_s, self.resolve)
+        settings = GitHubSettings(
+            API,
+            "https://github.com",
+            42,
+            PEM,
+            self.write_interval_s,
+            self.resolve,
+            RespxTransport(self.github),
+        )
         self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps, budget=self.budget)
 
     def list_requests(self, route: respx.Route | None = None) -> list[httpx.Request]:
