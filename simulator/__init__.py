@@ -1,10 +1,10 @@
 """A local GitHub: one state model served over HTTP with webhooks and git."""
 
-from simulator.actions import User
+from simulator.errors import Refusal
 from simulator.faults import Dropped, Fault, RequestInfo
 from simulator.gitstore import Blob, Commit
-from simulator.refusals import Refusal
 from simulator.server import Simulator
+from simulator.user import User
 from simulator.webhooks import Delivery
 
 __all__ = ["Blob", "Commit", "Delivery", "Dropped", "Fault", "Refusal", "RequestInfo", "Simulator", "User"]

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import jwt
 
+from simulator.errors import Refusal, no_access, not_found
 from simulator.events import Actor
-from simulator.refusals import Refusal, no_access, not_found
 from simulator.state import Repository, Token, World
 
 LONGEST_JWT = timedelta(minutes=10)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator import checking, pulling, shapes
+from simulator import check_runs, pull_requests
+from simulator.errors import Refusal
 from simulator.events import Actor, emit
 from simulator.gitstore import EMPTY_TREE, NO_COMMIT, Commit, CommitInfo
-from simulator.refusals import Refusal
+from simulator.json import repositories as repository_json
 from simulator.state import Account, Json, PullRequest, Repository, World
 
 PUSH_COMMITS = 2048
@@ -54,7 +55,7 @@ def follow_branch(world: World, repository: Repository, who: Account, branch: st
         return
     _announce_push(world, repository, who, branch, before, after)
     if after != NO_COMMIT and world.installation_of(repository):
-        checking.open_suite(world, repository, after, branch, before, who)
+        check_runs.open_suite(world, repository, after, branch, before, who)
     for pull in world.all_pulls():
         if pull.state != "open":
             continue
@@ -66,15 +67,15 @@ def follow_branch(world: World, repository: Repository, who: Account, branch: st
 
 def _follow_head(world: World, pull: PullRequest, who: Account, after: str) -> None:
     if after == NO_COMMIT:
-        pulling.close(world, pull, Actor(who))
+        pull_requests.close(world, pull, Actor(who))
     else:
-        pulling.synchronize(world, pull, Actor(who), after)
+        pull_requests.synchronize(world, pull, Actor(who), after)
 
 
 def _follow_base(world: World, pull: PullRequest, who: Account, after: str) -> None:
     """A head that has become part of the base counts as merged."""
     if pull.repository.git.is_ancestor(pull.head_sha, after):
-        pulling.mark_merged(world, pull, Actor(who), after)
+        pull_requests.mark_merged(world, pull, Actor(who), after)
 
 
 def _announce_push(world: World, repository: Repository, who: Account, branch: str, before: str, after: str) -> None:
@@ -115,7 +116,7 @@ def _push_commit(world: World, repository: Repository, commit: CommitInfo) -> Js
         "tree_id": commit.tree,
         "distinct": True,
         "message": commit.message,
-        "timestamp": shapes.timestamp(commit.committer_date),
+        "timestamp": repository_json.timestamp(commit.committer_date),
         "url": f"{world.url}/{repository.full_name}/commit/{commit.sha}",
         "author": {"name": commit.author_name, "email": commit.author_email},
         "committer": {"name": commit.committer_name, "email": commit.committer_email},
@@ -132,7 +133,7 @@ def merge_pull(
     sha: str | None = None,
     message: str | None = None,
 ) -> str:
-    merged = pulling.merge(world, pull, by, method, sha, message)
-    pulling.mark_merged(world, pull, by, merged)
+    merged = pull_requests.merge(world, pull, by, method, sha, message)
+    pull_requests.mark_merged(world, pull, by, merged)
     move_branch(world, pull.repository, by, pull.base_ref, merged)
     return merged

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulator import shapes
+from simulator.errors import Refusal, check_body, check_title, invalid
 from simulator.events import Actor, emit, emit_issue, emit_pull
-from simulator.refusals import Refusal, check_body, check_title, invalid
+from simulator.json import repositories as repository_json
 from simulator.state import (
     Issue,
     IssueComment,
@@ -102,7 +102,7 @@ def delete_comment(world: World, comment: IssueComment, by: Actor) -> None:
 
 
 def _announce_comment(world: World, action: str, comment: IssueComment, by: Actor, **fields: object) -> None:
-    issue, shape = shapes.issue(world, comment.issue), shapes.issue_comment(world, comment)
+    issue, shape = repository_json.issue(world, comment.issue), repository_json.issue_comment(world, comment)
     emit(world, "issue_comment", action, comment.repository, by.account, issue=issue, comment=shape, **fields)
 
 
@@ -110,7 +110,7 @@ def react(
     world: World, subject: IssueComment | ReviewComment | Review | Issue, by: Actor, content: str
 ) -> tuple[Reaction, bool]:
     """Adds a reaction once; there is no webhook for it. The second value tells whether it is new."""
-    if content not in shapes.REACTIONS:
+    if content not in repository_json.REACTIONS:
         raise Refusal(422, "Validation Failed", ["content is not included in the list"])
     refuse_if_locked(_place(subject), by, reacting=True)
     given = [item for item in subject.reactions if item.user is by.account and item.content == content]
@@ -143,7 +143,7 @@ def add_label(world: World, issue: Issue, by: Actor, name: str) -> None:
     if label not in issue.labels:
         issue.labels.append(label)
         issue.updated_at = world.now()
-        _announce(world, "labeled", issue, by, label=shapes.label(world, issue.repository, label))
+        _announce(world, "labeled", issue, by, label=repository_json.label(world, issue.repository, label))
 
 
 def remove_label(world: World, issue: Issue, by: Actor, name: str) -> None:
@@ -152,4 +152,4 @@ def remove_label(world: World, issue: Issue, by: Actor, name: str) -> None:
         raise Refusal(404, "Label does not exist")
     issue.labels.remove(label)
     issue.updated_at = world.now()
-    _announce(world, "unlabeled", issue, by, label=shapes.label(world, issue.repository, label))
+    _announce(world, "unlabeled", issue, by, label=repository_json.label(world, issue.repository, label))

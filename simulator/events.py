@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator import check_shapes, pull_shapes, shapes
+from simulator.json import checks as check_json
+from simulator.json import pulls as pull_json
+from simulator.json import repositories as repository_json
 from simulator.state import (
     Account,
     App,
@@ -34,42 +36,44 @@ def emit(
     if installation is None or installation.suspended_at is not None:
         return
     payload: Json = {**({"action": action} if action else {}), **fields}
-    payload["repository"] = shapes.repository(world, repository)
+    payload["repository"] = repository_json.repository(world, repository)
     if repository.owner.type == "Organization":
-        payload["organization"] = shapes.organization(world, repository.owner)
-    payload["sender"] = shapes.account(world, sender)
+        payload["organization"] = repository_json.organization(world, repository.owner)
+    payload["sender"] = repository_json.account(world, sender)
     payload["installation"] = {"id": installation.id, "node_id": f"MDIz{installation.id}"}
     world.hooks.send(event, payload, installation, repository)
 
 
 def emit_pull(world: World, action: str, pull: PullRequest, sender: Account, **fields: object) -> None:
-    shape = pull_shapes.full_pull(world, pull)
+    shape = pull_json.full_pull(world, pull)
     emit(world, "pull_request", action, pull.repository, sender, number=pull.number, pull_request=shape, **fields)
 
 
 def emit_issue(world: World, action: str, issue: Issue, sender: Account, **fields: object) -> None:
-    emit(world, "issues", action, issue.repository, sender, issue=shapes.issue(world, issue), **fields)
+    emit(world, "issues", action, issue.repository, sender, issue=repository_json.issue(world, issue), **fields)
 
 
 def emit_check_run(world: World, action: str, run: CheckRun, sender: Account, **fields: object) -> None:
-    shape = check_shapes.check_run(world, run)
-    shape["check_suite"] = check_shapes.check_suite(world, run.suite)
+    shape = check_json.check_run(world, run)
+    shape["check_suite"] = check_json.check_suite(world, run.suite)
     emit(world, "check_run", action, run.repository, sender, check_run=shape, **fields)
 
 
 def emit_check_suite(world: World, action: str, suite: CheckSuite, sender: Account) -> None:
-    shape = check_shapes.check_suite(world, suite)
+    shape = check_json.check_suite(world, suite)
     emit(world, "check_suite", action, suite.repository, sender, check_suite=shape)
 
 
 def emit_installation(world: World, action: str, installation: Installation, sender: Account) -> None:
     payload: Json = {
         "action": action,
-        "installation": shapes.installation(world, installation),
-        "sender": shapes.account(world, sender),
+        "installation": repository_json.installation(world, installation),
+        "sender": repository_json.account(world, sender),
     }
     if action in ("created", "deleted", "suspend", "unsuspend"):
-        payload["repositories"] = [shapes.brief_repository(item) for item in installation.repositories.values()]
+        payload["repositories"] = [
+            repository_json.brief_repository(item) for item in installation.repositories.values()
+        ]
         payload["requester"] = None
     world.hooks.send("installation", payload, installation, None)
 
@@ -79,11 +83,11 @@ def emit_selection(
 ) -> None:
     payload: Json = {
         "action": "added" if added else "removed",
-        "installation": shapes.installation(world, installation),
+        "installation": repository_json.installation(world, installation),
         "repository_selection": "selected",
-        "repositories_added": [shapes.brief_repository(item) for item in added],
-        "repositories_removed": [shapes.brief_repository(item) for item in removed],
+        "repositories_added": [repository_json.brief_repository(item) for item in added],
+        "repositories_removed": [repository_json.brief_repository(item) for item in removed],
         "requester": None,
-        "sender": shapes.account(world, sender),
+        "sender": repository_json.account(world, sender),
     }
     world.hooks.send("installation_repositories", payload, installation, None)

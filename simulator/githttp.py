@@ -10,10 +10,10 @@ from aiohttp import web
 
 from simulator import access, branches
 from simulator.access import Caller
+from simulator.errors import Refusal
 from simulator.faults import Dropped, Fault, RequestInfo
 from simulator.gitstore import NO_COMMIT, git_environment
 from simulator.http import Api, cut
-from simulator.refusals import Refusal
 from simulator.state import Repository
 
 PATH = re.compile(r"/([^/]+/[^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)")

@@ -15,11 +15,11 @@ from aiohttp import web
 
 from simulator import access
 from simulator.access import Caller
+from simulator.errors import Refusal, not_found
 from simulator.events import Actor
 from simulator.faults import Dropped, Fault, Faults, RequestInfo, WriteHook
 from simulator.lagging import Lagging
 from simulator.limits import RateLimits
-from simulator.refusals import Refusal, not_found
 from simulator.state import Issue, Json, PullRequest, Repository, World
 from simulator.webhooks import Webhooks
 

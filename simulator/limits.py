@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from simulator.refusals import Refusal
+from simulator.errors import Refusal
 
 WINDOW = timedelta(hours=1)
 

@@ -15,8 +15,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import actions, checking, protecting, workflows
-from simulator.actions import User
+from simulator import branch_protection, check_runs, user, workflows
 from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
@@ -44,6 +43,7 @@ from simulator.state import (
     WorkflowRun,
     World,
 )
+from simulator.user import User
 from simulator.webhooks import Delivery, Webhooks
 
 ROUTES = [
@@ -229,11 +229,11 @@ class Simulator:
     ) -> Repository:
         """A repository with one commit of `files`, or with a whole history. An unknown owner is an organisation."""
         history = commits or [Commit("Initial commit", files or {"README.md": "# Readme\n"})]
-        return actions.create_repository(self.world, full_name, history, private, default_branch)
+        return user.create_repository(self.world, full_name, history, private, default_branch)
 
     def install(self, *repositories: Repository, permissions: Mapping[str, str] | None = None) -> Installation:
         """Install the App for the owner of these repositories, or add them to the owner's installation."""
-        return actions.install(self.world, repositories, permissions)
+        return user.install(self.world, repositories, permissions)
 
     def token(self, installation: Installation, permissions: Mapping[str, str] | None = None) -> str:
         """An installation token without the detour over the App's own, for a test's own requests."""
@@ -242,16 +242,16 @@ class Simulator:
         return token.value
 
     def remove_from_installation(self, repository: Repository) -> None:
-        actions.remove_from_installation(self.world, repository)
+        user.remove_from_installation(self.world, repository)
 
     def uninstall(self, installation: Installation) -> None:
-        actions.uninstall(self.world, installation)
+        user.uninstall(self.world, installation)
 
     def suspend(self, installation: Installation) -> None:
-        actions.set_suspended(self.world, installation, True)
+        user.set_suspended(self.world, installation, True)
 
     def unsuspend(self, installation: Installation) -> None:
-        actions.set_suspended(self.world, installation, False)
+        user.set_suspended(self.world, installation, False)
 
     def grant(self, repository: Repository, user: User, role: Role, role_name: str | None = None) -> None:
         """Give a person a role; `role_name` names a custom role built on it."""
@@ -265,33 +265,35 @@ class Simulator:
         repository.custom_roles.pop(user.account.id, None)
 
     def rename(self, repository: Repository, name: str) -> None:
-        actions.rename(self.world, repository, name)
+        user.rename(self.world, repository, name)
 
     def transfer(self, repository: Repository, owner: str) -> None:
-        actions.transfer(self.world, repository, owner)
+        user.transfer(self.world, repository, owner)
 
     def delete(self, repository: Repository) -> None:
-        actions.delete_repository(self.world, repository)
+        user.delete_repository(self.world, repository)
 
     def queue_for_merge(self, pull: PullRequest) -> str:
         """Put a pull request into the merge queue: `merge_group`, and the SHA of its trial merge."""
-        return actions.queue_for_merge(self.world, pull)
+        return user.queue_for_merge(self.world, pull)
 
     def ping(self) -> None:
-        actions.ping(self.world, self.hooks.hook_id)
+        user.ping(self.world, self.hooks.hook_id)
 
     def report_check(
         self, repository: Repository, sha: str, name: str, conclusion: str | None, app: str = "github-actions"
     ) -> CheckRun:
         """A check run of another App, such as the repository's own workflows."""
-        return actions.report_check(self.world, repository, sha, name, conclusion, app)
+        return user.report_check(self.world, repository, sha, name, conclusion, app)
 
     def report_status(
         self, repository: Repository, sha: str, context: str, state: str, by: User | None = None
     ) -> CommitStatus:
         """A commit status, as older services give it."""
         reporter = by.actor if by else Actor(self.world.other_app("old-ci").bot)
-        return protecting.report_status(self.world, repository, reporter, sha, {"context": context, "state": state})
+        return branch_protection.report_status(
+            self.world, repository, reporter, sha, {"context": context, "state": state}
+        )
 
     def protect(
         self,
@@ -317,7 +319,7 @@ class Simulator:
         return rules
 
     def report_workflow(self, repository: Repository, sha: str, name: str, conclusion: str | None, branch: str) -> None:
-        actions.report_workflow(self.world, repository, sha, name, conclusion, branch)
+        user.report_workflow(self.world, repository, sha, name, conclusion, branch)
 
     def run_workflow(
         self,
@@ -344,10 +346,10 @@ class Simulator:
 
     def report_deployment(self, repository: Repository, deployment_id: int, state: str, url: str = "") -> None:
         """A status another party, such as a deploy workflow, gives to a deployment."""
-        actions.report_deployment(self.world, repository, deployment_id, state, url)
+        user.report_deployment(self.world, repository, deployment_id, state, url)
 
     def check_runs(self, repository: Repository, sha: str, name: str | None = None) -> list[CheckRun]:
-        return [run for run in checking.runs_on(self.world, repository, sha) if name in (None, run.name)]
+        return [run for run in check_runs.runs_on(self.world, repository, sha) if name in (None, run.name)]
 
     def reviews(self, pull: PullRequest) -> list[Review]:
         return [review for review in pull.reviews if review.state != "PENDING"]

@@ -9,10 +9,11 @@ from datetime import timedelta
 
 from aiohttp import web
 
-from simulator import check_shapes, checking
+from simulator import check_runs
 from simulator.events import Actor, emit
 from simulator.faults import RequestInfo
 from simulator.http import Api, cut
+from simulator.json import checks as check_json
 from simulator.state import CheckSuite, Json, Link, Repository, WorkflowJob, WorkflowRun, World
 
 Jobs = Mapping[str, tuple[str | None, str]]
@@ -86,7 +87,7 @@ def _find_job(made: WorkflowRun, name: str) -> WorkflowJob | None:
 def _begin(world: World, made: WorkflowRun, name: str) -> None:
     if made.suite is None or _find_job(made, name) is not None:
         return
-    check = checking.add_run(world, made.suite, _actor(world), {"name": name, "status": "in_progress"})
+    check = check_runs.add_run(world, made.suite, _actor(world), {"name": name, "status": "in_progress"})
     made.jobs.append(WorkflowJob(check, made.run_attempt, ""))
 
 
@@ -95,12 +96,12 @@ def _end(world: World, made: WorkflowRun, name: str, conclusion: str, log: str) 
     if job is None:
         raise LookupError(f"{made.name} has no job {name!r}")
     job.log = log
-    checking.update(world, job.check, _actor(world), {"conclusion": conclusion})
+    check_runs.update(world, job.check, _actor(world), {"conclusion": conclusion})
 
 
 def _announce(world: World, made: WorkflowRun, action: str) -> None:
     made.updated_at = world.now()
-    shape = check_shapes.workflow_run(world, made)
+    shape = check_json.workflow_run(world, made)
     workflow: Json = {
         "id": made.repository.id,
         "name": made.name,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from simulator.errors import not_found
 from simulator.pages import outcomes, pulls
 from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span
 from simulator.pages.layout import count, moment, page, verb_form
 from simulator.pages.markdown import Scope, render
+from simulator.pages.session import Visit, address
 from simulator.pages.tables import anchor_of
-from simulator.pages.visit import Visit, address
-from simulator.refusals import not_found
 from simulator.state import CheckRun, Json, PullRequest
 
 _REFRESH = 3  # seconds
@@ -21,7 +21,7 @@ _LEVELS = {"failure": "bad", "warning": "warn", "notice": "quiet"}
 def show(visit: Visit) -> Html:
     """Loads again by itself while a check is still under way."""
     pull = visit.pull()
-    runs = pulls.check_runs(visit, pull)
+    runs = pulls.latest_runs(visit, pull)
     waiting = not runs or any(run.status != "completed" for run in runs)
     run = _choose_run(visit, pull, runs)
     body = _detail(visit, pull, run) if run else element("p", "No check has been reported on this head yet.")

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from simulator.gitstore import CommitInfo
 from simulator.pages import pulls, threads
+from simulator.pages.comments import anchor_of, minimise, reactions, remark
 from simulator.pages.html import Content, Html, button, div, element, link, render_hidden, text_area
 from simulator.pages.layout import label_badge, moment, page, person, state_badge, verb_form
 from simulator.pages.markdown import Scope, render
-from simulator.pages.remarks import anchor_of, minimise, reactions, remark
-from simulator.pages.visit import Visit, address
+from simulator.pages.session import Visit, address
 from simulator.state import Issue, IssueComment, PullRequest, Review
 
 _SAID = {

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
-from simulator import pull_shapes
 from simulator.diff import DiffLine, FileDiff
+from simulator.json import pulls as pull_json
 from simulator.pages import checks, pulls, tables, threads
 from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span, text_area
 from simulator.pages.layout import count, page, verb_form
+from simulator.pages.session import Visit, address
 from simulator.pages.tables import anchor_of
-from simulator.pages.visit import Visit, address
 from simulator.state import Json, PullRequest, Thread
 
 
 def show(visit: Visit) -> Html:
     pull = visit.pull()
-    files = pull_shapes.pull_files(pull)
+    files = pull_json.pull_files(pull)
     content = [pulls.heading(visit, pull, "files"), _review_form(visit, pull), _totals(files)]
     shown = [_File(visit, pull, file).show() for file in files]
     title = f"Files · {pull.title}"
@@ -91,7 +91,7 @@ class _File:
 
     @cached_property
     def _annotations(self) -> list[Json]:
-        runs = pulls.check_runs(self.visit, self.pull)
+        runs = pulls.latest_runs(self.visit, self.pull)
         return [item for run in runs for item in run.annotations if item["path"] == self.file.path]
 
     def _below(self, line: DiffLine) -> list[Content]:

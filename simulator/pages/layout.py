@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simulator.pages import roles
 from simulator.pages.html import Content, Html, button, div, element, fold, form, join, link, path, render_hidden, span
-from simulator.pages.visit import Visit, address
+from simulator.pages.session import Visit, address
 from simulator.state import Account, Issue, PullRequest, Repository
 
 _STYLE = Html(Path(__file__).with_name("style.css").read_text(encoding="utf-8"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from simulator import checking, protecting, pull_shapes
+from simulator import branch_protection, check_runs
 from simulator.gitstore import CommitInfo
+from simulator.json import pulls as pull_json
 from simulator.pages import outcomes
 from simulator.pages.html import Content, Html, button, div, element, link, span
 from simulator.pages.layout import count, moment, person, state_badge, verb_form
-from simulator.pages.visit import Visit, address
+from simulator.pages.session import Visit, address
 from simulator.state import BranchRules, CheckRun, CommitStatus, PullRequest, Review
 
 _DECIDED = {"APPROVED": "approved", "CHANGES_REQUESTED": "requested changes"}
@@ -21,9 +22,9 @@ def commits(pull: PullRequest) -> list[CommitInfo]:
     return git.commits_between(base, pull.head_sha) if base else []
 
 
-def check_runs(visit: Visit, pull: PullRequest) -> list[CheckRun]:
+def latest_runs(visit: Visit, pull: PullRequest) -> list[CheckRun]:
     """The runs on the head: of each name the last one, as only that counts."""
-    runs = checking.runs_on(visit.world, pull.repository, pull.head_sha)
+    runs = check_runs.runs_on(visit.world, pull.repository, pull.head_sha)
     return list({(run.app.id, run.name): run for run in runs}.values())
 
 
@@ -46,8 +47,8 @@ def _tabs(visit: Visit, pull: PullRequest, chosen: str) -> Html:
     said = len(pull.comments) + len(pull.review_comments()) + sum(bool(review.body) for review in pull.reviews)
     tabs = [
         ("Conversation", "", said),
-        ("Checks", "checks", len(check_runs(visit, pull))),
-        ("Files changed", "files", len(pull_shapes.pull_files(pull))),
+        ("Checks", "checks", len(latest_runs(visit, pull))),
+        ("Files changed", "files", len(pull_json.pull_files(pull))),
     ]
     shown = [
         link(address(pull, *filter(None, [name])), title, " ", span("counter", number), class_=_current(name, chosen))
@@ -61,10 +62,10 @@ def _current(name: str, chosen: str) -> str | None:
 
 
 def merge_box(visit: Visit, pull: PullRequest) -> Html:
-    rows = [_check_row(pull, run) for run in check_runs(visit, pull)]
+    rows = [_check_row(pull, run) for run in latest_runs(visit, pull)]
     checks = rows or [div("row", span("icon quiet", "○"), "No check has been reported on this head.")]
-    statuses = [_status_row(status) for status in protecting.newest_statuses(pull.repository, pull.head_sha)]
-    reviews = [_review_row(review) for review in protecting.list_latest_reviews(pull)]
+    statuses = [_status_row(status) for status in branch_protection.newest_statuses(pull.repository, pull.head_sha)]
+    reviews = [_review_row(review) for review in branch_protection.list_latest_reviews(pull)]
     return div("merge-box", reviews, checks, statuses, div("merge-state", _merge_state(visit, pull)))
 
 
@@ -98,7 +99,7 @@ def _merge_state(visit: Visit, pull: PullRequest) -> Content:
         return [element("p", "This pull request is still a draft."), ready]
     if not _merges_cleanly(pull):
         return element("p", "This branch has conflicts with the base branch that must be resolved.")
-    missing = [told for rule in _rules(pull) for told in protecting.missing_for(visit.world, pull, rule)]
+    missing = [told for rule in _rules(pull) for told in branch_protection.missing_for(visit.world, pull, rule)]
     if missing:
         return [element("p", "Merging is blocked."), [element("p", told) for told in missing]]
     return [_merge_advice(visit, pull), verb_form(visit, pull, "merge", button("Merge pull request", class_="primary"))]
@@ -109,7 +110,7 @@ def _rules(pull: PullRequest) -> list[BranchRules]:
 
 
 def _merge_advice(visit: Visit, pull: PullRequest) -> Html:
-    names = [run.name for run in check_runs(visit, pull) if outcomes.blocks(run)]
+    names = [run.name for run in latest_runs(visit, pull) if outcomes.blocks(run)]
     if not names:
         return element("p", "This branch has no conflicts with the base branch.")
     return element(

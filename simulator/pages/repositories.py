@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from simulator.errors import not_found
 from simulator.gitstore import EMPTY_TREE
 from simulator.pages import files
 from simulator.pages.html import Content, Html, button, div, element, fold, form, link, text_area
 from simulator.pages.layout import count, label_badge, moment, page, person, state_badge
-from simulator.pages.visit import Visit, address
-from simulator.refusals import not_found
+from simulator.pages.session import Visit, address
 from simulator.state import Account, Issue, PullRequest, Repository
 
 _SHOWN_BYTES = 500_000

@@ -9,12 +9,12 @@ from typing import cast
 
 from aiohttp import web
 
-from simulator.pages import checks, conversation, files, repositories, verbs
+from simulator.errors import Refusal
+from simulator.pages import actions, checks, conversation, files, repositories
+from simulator.pages.actions import Verb
 from simulator.pages.html import Html, div, element, link
 from simulator.pages.layout import page
-from simulator.pages.verbs import Verb
-from simulator.pages.visit import COOKIE, Visit
-from simulator.refusals import Refusal
+from simulator.pages.session import COOKIE, Visit
 from simulator.state import Json, World
 
 Page = Callable[[Visit], Html]
@@ -36,9 +36,9 @@ PAGES: list[tuple[str, Page]] = [
     (_REPOSITORY + "/edit/{branch}/{path:.+}", repositories.edit),
 ]
 FORMS: list[tuple[str, Verb]] = [
-    (_REPOSITORY + "/issues", verbs.open_issue),
-    (_REPOSITORY + "/edit/{branch}/{path:.+}", verbs.commit_file),
-    (_ISSUE + "/{verb}", verbs.perform),
+    (_REPOSITORY + "/issues", actions.open_issue),
+    (_REPOSITORY + "/edit/{branch}/{path:.+}", actions.commit_file),
+    (_ISSUE + "/{verb}", actions.perform),
 ]
 # Nothing is fetched from anywhere, and no script runs, whatever a comment says.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

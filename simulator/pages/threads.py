@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from simulator.diff import parse_hunks
 from simulator.pages import tables
+from simulator.pages.comments import anchor_of, minimise, reactions, remark
 from simulator.pages.html import Content, Html, button, div, element, fold, join, link, render_hidden, span, text_area
 from simulator.pages.layout import person, verb_form
 from simulator.pages.markdown import Scope, render
-from simulator.pages.remarks import anchor_of, minimise, reactions, remark
-from simulator.pages.visit import Visit, address
+from simulator.pages.session import Visit, address
 from simulator.state import PullRequest, ReviewComment, Thread
 
 _CONTEXT = 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import cast
 
-from simulator import shapes
+from simulator.errors import Refusal, not_found, unprocessable
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, not_found, unprocessable
+from simulator.json import repositories as repository_json
 from simulator.state import Installation, Json, Repository, timestamp
 
 _LEVELS = ("none", "read", "write", "admin")
@@ -15,12 +15,12 @@ _LEVELS = ("none", "read", "write", "admin")
 
 def show_app(call: Call) -> Answer:
     count = {"installations_count": len(call.world.installations)}
-    return Answer(200, shapes.app(call.world, call.world.app) | count)
+    return Answer(200, repository_json.app(call.world, call.world.app) | count)
 
 
 def list_installations(call: Call) -> Answer:
     found = list(call.world.installations.values())
-    return call.page(found, lambda item: shapes.installation(call.world, item))
+    return call.page(found, lambda item: repository_json.installation(call.world, item))
 
 
 def _installation(call: Call) -> Installation:
@@ -31,7 +31,7 @@ def _installation(call: Call) -> Installation:
 
 
 def show_installation(call: Call) -> Answer:
-    return Answer(200, shapes.installation(call.world, _installation(call)))
+    return Answer(200, repository_json.installation(call.world, _installation(call)))
 
 
 def create_token(call: Call) -> Answer:
@@ -50,7 +50,7 @@ def create_token(call: Call) -> Answer:
         "repository_selection": "selected",
     }
     if chosen is not None:
-        body["repositories"] = [shapes.repository(call.world, repository) for repository in chosen]
+        body["repositories"] = [repository_json.repository(call.world, repository) for repository in chosen]
     return Answer(201, body)
 
 
@@ -85,7 +85,7 @@ def list_repositories(call: Call) -> Answer:
     token = call.caller.token
     covered = list(token.installation.repositories.values()) if token and token.installation else []
     reached = [repository for repository in covered if call.caller.reaches(repository)]
-    return call.page(reached, lambda item: shapes.repository(call.world, item), "repositories")
+    return call.page(reached, lambda item: repository_json.repository(call.world, item), "repositories")
 
 
 def repository_installation(call: Call) -> Answer:
@@ -93,7 +93,7 @@ def repository_installation(call: Call) -> Answer:
     found = call.world.installation_of(repository) if repository else None
     if found is None:
         raise not_found()
-    return Answer(200, shapes.installation(call.world, found))
+    return Answer(200, repository_json.installation(call.world, found))
 
 
 def account_installation(call: Call) -> Answer:
@@ -101,7 +101,7 @@ def account_installation(call: Call) -> Answer:
     match = next((item for item in found if item.account.login.lower() == call.params["login"].lower()), None)
     if match is None:
         raise not_found()
-    return Answer(200, shapes.installation(call.world, match))
+    return Answer(200, repository_json.installation(call.world, match))
 
 
 def list_deliveries(call: Call) -> Answer:
@@ -144,7 +144,7 @@ def convert_manifest(call: Call) -> Answer:
         "webhook_secret": call.hooks.secret,
         "pem": app.private_key_pem,
     }
-    return Answer(201, shapes.app(call.world, app) | secrets)
+    return Answer(201, repository_json.app(call.world, app) | secrets)
 
 
 ROUTES = [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from simulator import check_shapes, checking, deploying
+from simulator import check_runs, deployments
+from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, not_found
+from simulator.json import checks as check_json
 from simulator.state import CheckRun, CheckSuite, Deployment
 
 
@@ -12,8 +13,8 @@ def create_run(call: Call) -> Answer:
     repository = call.repository("checks:write")
     if call.caller.kind != "installation":
         raise Refusal(403, "You must authenticate via a GitHub App.")
-    run = checking.create(call.world, repository, call.actor, call.body)
-    return Answer(201, check_shapes.check_run(call.world, run))
+    run = check_runs.create(call.world, repository, call.actor, call.body)
+    return Answer(201, check_json.check_run(call.world, run))
 
 
 def _run(call: Call, needs: str) -> CheckRun:
@@ -21,17 +22,17 @@ def _run(call: Call, needs: str) -> CheckRun:
     run = call.world.check_runs.get(call.number("check"))
     if run is None or run.repository is not repository:
         raise not_found()
-    checking.expire(call.world, [run])
+    check_runs.expire(call.world, [run])
     return run
 
 
 def show_run(call: Call) -> Answer:
-    return Answer(200, check_shapes.check_run(call.world, _run(call, "checks:read")))
+    return Answer(200, check_json.check_run(call.world, _run(call, "checks:read")))
 
 
 def update_run(call: Call) -> Answer:
-    run = checking.update(call.world, _run(call, "checks:write"), call.actor, call.body)
-    return Answer(200, check_shapes.check_run(call.world, run))
+    run = check_runs.update(call.world, _run(call, "checks:write"), call.actor, call.body)
+    return Answer(200, check_json.check_run(call.world, run))
 
 
 def list_annotations(call: Call) -> Answer:
@@ -39,7 +40,7 @@ def list_annotations(call: Call) -> Answer:
 
 
 def rerequest_run(call: Call) -> Answer:
-    checking.rerequest(call.world, _run(call, "checks:write"), call.actor.account)
+    check_runs.rerequest(call.world, _run(call, "checks:write"), call.actor.account)
     return Answer(201, {})
 
 
@@ -48,7 +49,7 @@ def list_runs(call: Call) -> Answer:
     sha = repository.git.resolve(call.params["ref"])
     if sha is None:
         raise Refusal(422, f"No commit found for SHA: {call.params['ref']}")
-    return _page_of_runs(call, checking.runs_on(call.world, repository, sha))
+    return _page_of_runs(call, check_runs.runs_on(call.world, repository, sha))
 
 
 def _page_of_runs(call: Call, runs: list[CheckRun]) -> Answer:
@@ -61,14 +62,14 @@ def _page_of_runs(call: Call, runs: list[CheckRun]) -> Answer:
     if call.query.get("filter", "latest") == "latest":
         found = list({(run.app.id, run.name): run for run in found}.values())
     found.sort(key=lambda run: run.id, reverse=True)
-    return call.page(found, lambda run: check_shapes.check_run(call.world, run), "check_runs")
+    return call.page(found, lambda run: check_json.check_run(call.world, run), "check_runs")
 
 
 def list_suites(call: Call) -> Answer:
     repository = call.repository("checks:read")
     sha, app_id = repository.git.resolve(call.params["ref"]), call.query.get("app_id")
     suites = [suite for suite in repository.suites if suite.head_sha == sha and app_id in (None, str(suite.app.id))]
-    return call.page(suites, lambda suite: check_shapes.check_suite(call.world, suite), "check_suites")
+    return call.page(suites, lambda suite: check_json.check_suite(call.world, suite), "check_suites")
 
 
 def _suite(call: Call, needs: str) -> CheckSuite:
@@ -80,7 +81,7 @@ def _suite(call: Call, needs: str) -> CheckSuite:
 
 
 def show_suite(call: Call) -> Answer:
-    return Answer(200, check_shapes.check_suite(call.world, _suite(call, "checks:read")))
+    return Answer(200, check_json.check_suite(call.world, _suite(call, "checks:read")))
 
 
 def list_runs_of_suite(call: Call) -> Answer:
@@ -88,14 +89,14 @@ def list_runs_of_suite(call: Call) -> Answer:
 
 
 def rerequest_suite(call: Call) -> Answer:
-    checking.rerequest_suite(call.world, _suite(call, "checks:write"), call.actor.account)
+    check_runs.rerequest_suite(call.world, _suite(call, "checks:write"), call.actor.account)
     return Answer(201, {})
 
 
 def create_deployment(call: Call) -> Answer:
     repository = call.repository("deployments:write")
-    deployment = deploying.create(call.world, repository, call.actor, call.body)
-    return Answer(201, check_shapes.deployment(call.world, deployment))
+    deployment = deployments.create(call.world, repository, call.actor, call.body)
+    return Answer(201, check_json.deployment(call.world, deployment))
 
 
 def list_deployments(call: Call) -> Answer:
@@ -106,7 +107,7 @@ def list_deployments(call: Call) -> Answer:
         for item in reversed(repository.deployments)
         if environment in (None, item.environment) and sha in (None, item.sha)
     ]
-    return call.page(found, lambda item: check_shapes.deployment(call.world, item))
+    return call.page(found, lambda item: check_json.deployment(call.world, item))
 
 
 def _deployment(call: Call, needs: str) -> Deployment:
@@ -118,19 +119,19 @@ def _deployment(call: Call, needs: str) -> Deployment:
 
 
 def show_deployment(call: Call) -> Answer:
-    return Answer(200, check_shapes.deployment(call.world, _deployment(call, "deployments:read")))
+    return Answer(200, check_json.deployment(call.world, _deployment(call, "deployments:read")))
 
 
 def create_deployment_status(call: Call) -> Answer:
     deployment = _deployment(call, "deployments:write")
-    status = deploying.add_status(call.world, deployment, call.actor, call.body)
-    return Answer(201, check_shapes.deployment_status(call.world, deployment, status))
+    status = deployments.add_status(call.world, deployment, call.actor, call.body)
+    return Answer(201, check_json.deployment_status(call.world, deployment, status))
 
 
 def list_deployment_statuses(call: Call) -> Answer:
     deployment = _deployment(call, "deployments:read")
     newest_first = list(reversed(deployment.statuses))
-    return call.page(newest_first, lambda item: check_shapes.deployment_status(call.world, deployment, item))
+    return call.page(newest_first, lambda item: check_json.deployment_status(call.world, deployment, item))
 
 
 _REPO = "/repos/{owner}/{repo}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 
-from simulator import branches, pull_shapes
+from simulator import branches
+from simulator.errors import Refusal, malformed, not_found
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, malformed, not_found
+from simulator.json import pulls as pull_json
 from simulator.state import Json, Repository
 
 
@@ -73,7 +74,7 @@ def show_commit(call: Call) -> Answer:
     sha = repository.git.resolve(call.params["sha"])
     if sha is None:
         raise not_found()
-    shape = pull_shapes.commit(call.world, repository, repository.git.commit(sha))
+    shape = pull_json.commit(call.world, repository, repository.git.commit(sha))
     return Answer(200, {"sha": sha, **shape["commit"], "parents": shape["parents"]})
 
 
@@ -84,7 +85,7 @@ def create_commit(call: Call) -> Answer:
         raise malformed(f'"{"tree" if message else "message"}" wasn\'t supplied.')
     signature, now = call.actor.account.signature, call.world.now()
     sha = repository.git.commit_tree(str(tree), call.body.get("parents") or [], str(message), signature, now)
-    shape = pull_shapes.commit(call.world, repository, repository.git.commit(sha))
+    shape = pull_json.commit(call.world, repository, repository.git.commit(sha))
     return Answer(201, {"sha": sha, **shape["commit"], "parents": shape["parents"]})
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from simulator import access, conversation, pulling, reviewing
+from simulator import access, conversation, pull_requests, reviews
+from simulator.errors import Refusal
 from simulator.graphql_query import Field, Operation, QueryError, read_operation
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal
 from simulator.state import (
     Account,
     IssueComment,
@@ -186,7 +186,7 @@ def _repository(call: Call, asked: Field) -> Node | None:
 def _node(call: Call, asked: Field) -> Node:
     identifier = str(asked.arguments.get("id"))
     if identifier.startswith("PRRT_"):
-        thread = reviewing.thread_by_node(call.world, identifier)
+        thread = reviews.thread_by_node(call.world, identifier)
         _need(call, thread.pull.repository, "pull_requests:read")
         return _thread(thread)
     pull = _pull_by_node(call, identifier)
@@ -200,10 +200,10 @@ def _need(call: Call, repository: Repository, *needs: str) -> None:
 
 
 def _set_resolved(call: Call, values: Json, resolved: bool) -> Node:
-    thread = reviewing.thread_by_node(call.world, str(values.get("threadId")))
+    thread = reviews.thread_by_node(call.world, str(values.get("threadId")))
     # An App needs the permission for contents as well, which its documentation does not say.
     _need(call, thread.pull.repository, "pull_requests:write", "contents:write")
-    reviewing.set_resolved(call.world, thread, call.actor, resolved)
+    reviews.set_resolved(call.world, thread, call.actor, resolved)
     return Node("ResolveReviewThreadPayload", {"thread": _thread(thread), "clientMutationId": None})
 
 
@@ -269,7 +269,7 @@ def _set_draft(call: Call, values: Json, draft: bool) -> Node:
     pull = _pull_by_node(call, str(values.get("pullRequestId")))
     # As with threads: https://github.com/cli/cli/issues/8910
     _need(call, pull.repository, "pull_requests:write", "contents:write")
-    pulling.set_draft(call.world, pull, call.actor, draft)
+    pull_requests.set_draft(call.world, pull, call.actor, draft)
     return Node("Payload", {"pullRequest": _pull(pull), "clientMutationId": None})
 
 

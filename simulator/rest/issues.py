@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from simulator import conversation, pulling, shapes
+from simulator import conversation, pull_requests
+from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, not_found
+from simulator.json import repositories as repository_json
 from simulator.state import IssueComment, Json, PullRequest, timestamp
 
 
@@ -20,11 +21,11 @@ def list_issues(call: Call) -> Answer:
         for issue in reversed(repository.issues.values())
         if state in ("all", issue.state) and wanted <= {label.name.lower() for label in issue.labels}
     ]
-    return call.page(found, lambda issue: shapes.issue(call.world, issue))
+    return call.page(found, lambda issue: repository_json.issue(call.world, issue))
 
 
 def show_issue(call: Call) -> Answer:
-    return Answer(200, shapes.issue(call.world, call.issue("issues:read")))
+    return Answer(200, repository_json.issue(call.world, call.issue("issues:read")))
 
 
 def create_issue(call: Call) -> Answer:
@@ -33,7 +34,7 @@ def create_issue(call: Call) -> Answer:
     issue = conversation.open_issue(call.world, repository, call.actor, str(body.get("title") or ""), body.get("body"))
     for name in cast(list[Any], body.get("labels") or []):
         conversation.add_label(call.world, issue, call.actor, str(name))
-    return Answer(201, shapes.issue(call.world, issue))
+    return Answer(201, repository_json.issue(call.world, issue))
 
 
 def edit_issue(call: Call) -> Answer:
@@ -44,22 +45,22 @@ def edit_issue(call: Call) -> Answer:
         if not isinstance(issue, PullRequest):
             conversation.set_issue_state(call.world, issue, call.actor, body["state"])
         elif body["state"] == "closed":
-            pulling.close(call.world, issue, call.actor)
+            pull_requests.close(call.world, issue, call.actor)
         else:
-            pulling.reopen(call.world, issue, call.actor)
-    return Answer(200, shapes.issue(call.world, issue))
+            pull_requests.reopen(call.world, issue, call.actor)
+    return Answer(200, repository_json.issue(call.world, issue))
 
 
 def list_comments(call: Call) -> Answer:
     found, since = call.issue("issues:read").comments, call.query.get("since")
     recent = [comment for comment in found if since is None or (timestamp(comment.updated_at) or "") >= since]
-    return call.page(recent, lambda comment: shapes.issue_comment(call.world, comment))
+    return call.page(recent, lambda comment: repository_json.issue_comment(call.world, comment))
 
 
 def create_comment(call: Call) -> Answer:
     issue = call.issue("issues:write")
     comment = conversation.add_comment(call.world, issue, call.actor, call.body.get("body"))
-    return Answer(201, shapes.issue_comment(call.world, comment))
+    return Answer(201, repository_json.issue_comment(call.world, comment))
 
 
 def _comment(call: Call, level: str) -> IssueComment:
@@ -75,7 +76,7 @@ def _comment(call: Call, level: str) -> IssueComment:
 
 
 def show_comment(call: Call) -> Answer:
-    return Answer(200, shapes.issue_comment(call.world, _comment(call, "read")))
+    return Answer(200, repository_json.issue_comment(call.world, _comment(call, "read")))
 
 
 def edit_comment(call: Call) -> Answer:
@@ -83,7 +84,7 @@ def edit_comment(call: Call) -> Answer:
     if call.caller.kind == "user" and comment.user is not call.actor.account:
         raise Refusal(403, "You may not edit someone else's comment.")
     conversation.edit_comment(call.world, comment, call.actor, call.body.get("body"))
-    return Answer(200, shapes.issue_comment(call.world, comment))
+    return Answer(200, repository_json.issue_comment(call.world, comment))
 
 
 def delete_comment(call: Call) -> Answer:
@@ -94,12 +95,12 @@ def delete_comment(call: Call) -> Answer:
 def list_comment_reactions(call: Call) -> Answer:
     found = _comment(call, "read").reactions
     wanted = [item for item in found if call.query.get("content") in (None, item.content)]
-    return call.page(wanted, lambda item: shapes.reaction(call.world, item))
+    return call.page(wanted, lambda item: repository_json.reaction(call.world, item))
 
 
 def react_to_comment(call: Call) -> Answer:
     given, new = conversation.react(call.world, _comment(call, "write"), call.actor, str(call.body.get("content")))
-    return Answer(201 if new else 200, shapes.reaction(call.world, given))
+    return Answer(201 if new else 200, repository_json.reaction(call.world, given))
 
 
 def delete_comment_reaction(call: Call) -> Answer:
@@ -112,17 +113,17 @@ def delete_comment_reaction(call: Call) -> Answer:
 
 
 def list_issue_reactions(call: Call) -> Answer:
-    return call.page(call.issue("issues:read").reactions, lambda item: shapes.reaction(call.world, item))
+    return call.page(call.issue("issues:read").reactions, lambda item: repository_json.reaction(call.world, item))
 
 
 def react_to_issue(call: Call) -> Answer:
     given, new = conversation.react(call.world, call.issue("issues:write"), call.actor, str(call.body.get("content")))
-    return Answer(201 if new else 200, shapes.reaction(call.world, given))
+    return Answer(201 if new else 200, repository_json.reaction(call.world, given))
 
 
 def _labels(call: Call, level: str) -> Answer:
     issue = call.issue(f"issues:{level}")
-    return Answer(200, [shapes.label(call.world, issue.repository, label) for label in issue.labels])
+    return Answer(200, [repository_json.label(call.world, issue.repository, label) for label in issue.labels])
 
 
 def list_labels(call: Call) -> Answer:

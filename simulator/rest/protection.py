@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from simulator import protecting, protection_shapes
+from simulator import branch_protection
+from simulator.errors import Refusal
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal
+from simulator.json import protection as protection_json
 from simulator.state import Repository
 
 
@@ -14,7 +15,7 @@ def show_branch(call: Call) -> Answer:
     sha = repository.git.branch(name)
     if sha is None:
         raise Refusal(404, "Branch not found")
-    return Answer(200, protection_shapes.branch(call.world, repository, name, sha))
+    return Answer(200, protection_json.branch(call.world, repository, name, sha))
 
 
 def list_branches(call: Call) -> Answer:
@@ -30,13 +31,13 @@ def list_branches(call: Call) -> Answer:
 def list_rules(call: Call) -> Answer:
     """The branch need not exist."""
     repository = call.repository("metadata:read")
-    return call.page(protection_shapes.rules(repository, call.params["branch"]), dict)
+    return call.page(protection_json.rules(repository, call.params["branch"]), dict)
 
 
 def create_status(call: Call) -> Answer:
     repository = call.repository("statuses:write")
-    made = protecting.report_status(call.world, repository, call.actor, call.params["sha"], call.body)
-    return Answer(201, protection_shapes.status(call.world, repository, made))
+    made = branch_protection.report_status(call.world, repository, call.actor, call.params["sha"], call.body)
+    return Answer(201, protection_json.status(call.world, repository, made))
 
 
 def _resolve_ref(call: Call, repository: Repository) -> str:
@@ -50,17 +51,15 @@ def list_statuses(call: Call) -> Answer:
     repository = call.repository("statuses:read")
     sha = _resolve_ref(call, repository)
     newest_first = [status for status in reversed(repository.statuses) if status.sha == sha]
-    return call.page(newest_first, lambda status: protection_shapes.status(call.world, repository, status))
+    return call.page(newest_first, lambda status: protection_json.status(call.world, repository, status))
 
 
 def show_combined_status(call: Call) -> Answer:
     repository = call.repository("statuses:read")
     sha = _resolve_ref(call, repository)
-    found = protecting.newest_statuses(repository, sha)
-    answer = call.page(
-        found, lambda status: protection_shapes.simple_status(call.world, repository, status), "statuses"
-    )
-    answer.body |= protection_shapes.combined_status(call.world, repository, sha, found)
+    found = branch_protection.newest_statuses(repository, sha)
+    answer = call.page(found, lambda status: protection_json.simple_status(call.world, repository, status), "statuses")
+    answer.body |= protection_json.combined_status(call.world, repository, sha, found)
     return answer
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from simulator import branches, conversation, pull_shapes, pulling
+from simulator import branches, conversation, pull_requests
+from simulator.errors import Refusal, invalid
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, invalid
+from simulator.json import pulls as pull_json
 from simulator.state import PullRequest, Repository
 
 FILES_SHOWN = 3000
@@ -27,18 +28,18 @@ def list_pulls(call: Call) -> Answer:
     ]
     if call.query.get("direction") == "asc":
         found.reverse()
-    return call.page(found, lambda pull: pull_shapes.brief_pull(call.world, pull))
+    return call.page(found, lambda pull: pull_json.brief_pull(call.world, pull))
 
 
 def show_pull(call: Call) -> Answer:
     pull = call.pull("pull_requests:read")
     if "diff" in call.accept:
         return _diff(pull)
-    return Answer(200, pull_shapes.full_pull(call.world, pull, pulling.mergeable(pull)))
+    return Answer(200, pull_json.full_pull(call.world, pull, pull_requests.mergeable(pull)))
 
 
 def _diff(pull: PullRequest) -> Answer:
-    files = pull_shapes.pull_files(pull)
+    files = pull_json.pull_files(pull)
     text = "".join(file.text for file in files).encode()
     limits = (
         (len(files), DIFF_FILES, "files"),
@@ -55,14 +56,14 @@ def _diff(pull: PullRequest) -> Answer:
 def list_files(call: Call) -> Answer:
     """Stops at 3,000 files without saying so."""
     pull = call.pull("pull_requests:read")
-    files = pull_shapes.pull_files(pull)[:FILES_SHOWN]
-    return call.page(files, lambda file: pull_shapes.file(call.world, pull.repository, pull.head_sha, file))
+    files = pull_json.pull_files(pull)[:FILES_SHOWN]
+    return call.page(files, lambda file: pull_json.file(call.world, pull.repository, pull.head_sha, file))
 
 
 def list_commits(call: Call) -> Answer:
     pull = call.pull("pull_requests:read")
     found = pull.repository.git.commits_between(pull.base_sha, pull.head_sha)[:250]
-    return call.page(found, lambda commit: pull_shapes.commit(call.world, pull.repository, commit))
+    return call.page(found, lambda commit: pull_json.commit(call.world, pull.repository, commit))
 
 
 def create_pull(call: Call) -> Answer:
@@ -72,7 +73,7 @@ def create_pull(call: Call) -> Answer:
         if not value:
             raise invalid("PullRequest", key, "missing_field")
     owner, colon, branch = str(head).partition(":")
-    pull = pulling.open_pull(
+    pull = pull_requests.open_pull(
         call.world,
         repository,
         call.actor,
@@ -83,7 +84,7 @@ def create_pull(call: Call) -> Answer:
         body=call.body.get("body"),
         draft=bool(call.body.get("draft")),
     )
-    return Answer(201, pull_shapes.full_pull(call.world, pull))
+    return Answer(201, pull_json.full_pull(call.world, pull))
 
 
 def _head_repository(call: Call, repository: Repository, owner: str) -> Repository:
@@ -99,13 +100,13 @@ def edit_pull(call: Call) -> Answer:
     pull = call.pull("pull_requests:write")
     body = call.body
     if body.get("base") is not None and body["base"] != pull.base_ref:
-        pulling.edit_base(call.world, pull, call.actor, str(body["base"]))
+        pull_requests.edit_base(call.world, pull, call.actor, str(body["base"]))
     conversation.edit_issue(call.world, pull, call.actor, body.get("title"), body.get("body"))
     if body.get("state") == "closed":
-        pulling.close(call.world, pull, call.actor)
+        pull_requests.close(call.world, pull, call.actor)
     elif body.get("state") == "open":
-        pulling.reopen(call.world, pull, call.actor)
-    return Answer(200, pull_shapes.full_pull(call.world, pull))
+        pull_requests.reopen(call.world, pull, call.actor)
+    return Answer(200, pull_json.full_pull(call.world, pull))
 
 
 def merge_pull(call: Call) -> Answer:
@@ -133,7 +134,7 @@ def request_reviewers(call: Call) -> Answer:
             raise Refusal(422, message)
         if account not in pull.reviewers:
             pull.reviewers.append(account)
-    return Answer(201, pull_shapes.brief_pull(call.world, pull))
+    return Answer(201, pull_json.brief_pull(call.world, pull))
 
 
 _PULL = "/repos/{owner}/{repo}/pulls/{number}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from simulator import pull_shapes, shapes
+from simulator.errors import Refusal, malformed, not_found
 from simulator.gitstore import EMPTY_TREE, TreeEntry
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, malformed, not_found
+from simulator.json import pulls as pull_json
+from simulator.json import repositories as repository_json
 from simulator.state import Account, Json, Repository
 
 INLINE_BYTES = 1024 * 1024
@@ -21,13 +22,13 @@ def show_repository(call: Call) -> Answer:
     token = call.caller.token
     held = token.permissions.get("contents") if token else None
     if token and token.user:
-        permissions = shapes.role_booleans(repository, token.user)
+        permissions = repository_json.role_booleans(repository, token.user)
     else:
         push = held == "write"
         permissions = {"admin": False, "maintain": False, "push": push, "triage": False, "pull": held is not None}
-    shape = shapes.full_repository(call.world, repository, permissions)
+    shape = repository_json.full_repository(call.world, repository, permissions)
     if not permissions["push"]:  # who may not merge is not told how it is done
-        shape = {key: value for key, value in shape.items() if key not in shapes.MERGE_SETTINGS}
+        shape = {key: value for key, value in shape.items() if key not in repository_json.MERGE_SETTINGS}
     return Answer(200, shape)
 
 
@@ -95,10 +96,12 @@ def list_collaborators(call: Call) -> Answer:
     """Who was given access: directly, as a member of the owner, or as one of its owners."""
     repository = call.repository("metadata:read")
     level = call.query.get("permission", "pull")
-    if level not in shapes.role_booleans(repository, repository.owner):
+    if level not in repository_json.role_booleans(repository, repository.owner):
         raise malformed(f"{level} is not a member of pull, triage, push, maintain, admin.")
-    listed = [who for who in repository.collaborators(call.world) if shapes.role_booleans(repository, who)[level]]
-    return call.page(listed, lambda who: shapes.collaborator(call.world, repository, who))
+    listed = [
+        who for who in repository.collaborators(call.world) if repository_json.role_booleans(repository, who)[level]
+    ]
+    return call.page(listed, lambda who: repository_json.collaborator(call.world, repository, who))
 
 
 def show_permission(call: Call) -> Answer:
@@ -114,7 +117,7 @@ def permission(call: Call, repository: Repository, account: Account) -> Json:
     """`permission` knows four levels only; `role_name` and the booleans tell triage and maintain apart."""
     role = repository.role_of(account)
     legacy = {"triage": "read", "maintain": "write"}.get(role, role)
-    user = shapes.collaborator(call.world, repository, account)
+    user = repository_json.collaborator(call.world, repository, account)
     return {"permission": legacy, "role_name": user["role_name"], "user": user}
 
 
@@ -128,15 +131,15 @@ def show_commit(call: Call) -> Answer:
         return Answer(200, "".join(file.text for file in files).encode(), content_type="text/plain; charset=utf-8")
     additions, deletions = sum(f.additions for f in files), sum(f.deletions for f in files)
     stats = {"additions": additions, "deletions": deletions, "total": additions + deletions}
-    listed = [pull_shapes.file(call.world, repository, sha, file) for file in files[:300]]
-    return Answer(200, {**pull_shapes.commit(call.world, repository, info), "stats": stats, "files": listed})
+    listed = [pull_json.file(call.world, repository, sha, file) for file in files[:300]]
+    return Answer(200, {**pull_json.commit(call.world, repository, info), "stats": stats, "files": listed})
 
 
 def list_commits(call: Call) -> Answer:
     repository = call.repository("contents:read")
     sha = _commit(call, repository, call.query.get("sha") or repository.default_branch)
     found = repository.git.history(sha, 1000, call.query.get("path"))
-    return call.page(found, lambda item: pull_shapes.commit(call.world, repository, item))
+    return call.page(found, lambda item: pull_json.commit(call.world, repository, item))
 
 
 def compare(call: Call) -> Answer:
@@ -154,10 +157,10 @@ def compare(call: Call) -> Answer:
         "ahead_by": len(ahead),
         "behind_by": behind,
         "total_commits": len(ahead),
-        "base_commit": pull_shapes.commit(call.world, repository, repository.git.commit(base)),
-        "merge_base_commit": pull_shapes.commit(call.world, repository, repository.git.commit(merge_base)),
-        "commits": [pull_shapes.commit(call.world, repository, item) for item in ahead[:250]],
-        "files": [pull_shapes.file(call.world, repository, head, file) for file in files],
+        "base_commit": pull_json.commit(call.world, repository, repository.git.commit(base)),
+        "merge_base_commit": pull_json.commit(call.world, repository, repository.git.commit(merge_base)),
+        "commits": [pull_json.commit(call.world, repository, item) for item in ahead[:250]],
+        "files": [pull_json.file(call.world, repository, head, file) for file in files],
     }
     return Answer(200, body)
 
@@ -182,14 +185,14 @@ def show_user(call: Call) -> Answer:
     account = call.world.accounts.get(call.params["login"].lower())
     if account is None:
         raise not_found()
-    return Answer(200, shapes.account(call.world, account) | {"name": account.login})
+    return Answer(200, repository_json.account(call.world, account) | {"name": account.login})
 
 
 def show_myself(call: Call) -> Answer:
     token = call.caller.token
     if token is None or token.user is None:
         raise Refusal(403, "Resource not accessible by integration")
-    return Answer(200, shapes.account(call.world, token.user) | {"name": token.user.login})
+    return Answer(200, repository_json.account(call.world, token.user) | {"name": token.user.login})
 
 
 def show_rate_limit(call: Call) -> Answer:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from simulator import conversation, pull_shapes, reviewing, shapes
+from simulator import conversation, reviews
+from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, not_found
+from simulator.json import pulls as pull_json
+from simulator.json import repositories as repository_json
 from simulator.state import Review, ReviewComment
 
 
 def create_review(call: Call) -> Answer:
     pull = call.pull("pull_requests:write")
-    review = reviewing.create_review(call.world, pull, call.actor, call.body)
-    return Answer(200, pull_shapes.review(call.world, review))
+    review = reviews.create_review(call.world, pull, call.actor, call.body)
+    return Answer(200, pull_json.review(call.world, review))
 
 
 def list_reviews(call: Call) -> Answer:
     """A pending review is seen by its author only."""
     pull = call.pull("pull_requests:read")
     found = [review for review in pull.reviews if review.state != "PENDING" or review.user is call.actor.account]
-    return call.page(found, lambda review: pull_shapes.review(call.world, review))
+    return call.page(found, lambda review: pull_json.review(call.world, review))
 
 
 def _review(call: Call, *needs: str) -> Review:
@@ -30,58 +32,58 @@ def _review(call: Call, *needs: str) -> Review:
 
 
 def show_review(call: Call) -> Answer:
-    return Answer(200, pull_shapes.review(call.world, _review(call, "pull_requests:read")))
+    return Answer(200, pull_json.review(call.world, _review(call, "pull_requests:read")))
 
 
 def edit_review(call: Call) -> Answer:
     review = _review(call, "pull_requests:write")
     if review.user is not call.actor.account:
         raise Refusal(403, "You may not edit someone else's review.")
-    reviewing.edit_review(call.world, review, call.actor, call.body.get("body"))
-    return Answer(200, pull_shapes.review(call.world, review))
+    reviews.edit_review(call.world, review, call.actor, call.body.get("body"))
+    return Answer(200, pull_json.review(call.world, review))
 
 
 def submit_review(call: Call) -> Answer:
     review = _review(call, "pull_requests:write")
-    reviewing.submit(call.world, review, call.actor, str(call.body.get("event")), call.body.get("body"))
-    return Answer(200, pull_shapes.review(call.world, review))
+    reviews.submit(call.world, review, call.actor, str(call.body.get("event")), call.body.get("body"))
+    return Answer(200, pull_json.review(call.world, review))
 
 
 def delete_review(call: Call) -> Answer:
     review = _review(call, "pull_requests:write")
-    shape = pull_shapes.review(call.world, review)
-    reviewing.delete_pending(call.world, review)
+    shape = pull_json.review(call.world, review)
+    reviews.delete_pending(call.world, review)
     return Answer(200, shape)
 
 
 def dismiss_review(call: Call) -> Answer:
     review = _review(call, "pull_requests:write")
-    reviewing.dismiss(call.world, review, call.actor, call.body.get("message"))
-    return Answer(200, pull_shapes.review(call.world, review))
+    reviews.dismiss(call.world, review, call.actor, call.body.get("message"))
+    return Answer(200, pull_json.review(call.world, review))
 
 
 def list_comments_of_review(call: Call) -> Answer:
     review = _review(call, "pull_requests:read")
     found = [comment for comment in review.pull.review_comments() if comment.review is review]
-    return call.page(found, lambda comment: pull_shapes.review_comment(call.world, comment))
+    return call.page(found, lambda comment: pull_json.review_comment(call.world, comment))
 
 
 def list_comments(call: Call) -> Answer:
     found = call.pull("pull_requests:read").review_comments()
     submitted = [comment for comment in found if comment.review.state != "PENDING"]
-    return call.page(submitted, lambda comment: pull_shapes.review_comment(call.world, comment))
+    return call.page(submitted, lambda comment: pull_json.review_comment(call.world, comment))
 
 
 def create_comment(call: Call) -> Answer:
     pull = call.pull("pull_requests:write")
-    comment = reviewing.add_comment(call.world, pull, call.actor, call.body)
-    return Answer(201, pull_shapes.review_comment(call.world, comment))
+    comment = reviews.add_comment(call.world, pull, call.actor, call.body)
+    return Answer(201, pull_json.review_comment(call.world, comment))
 
 
 def reply(call: Call) -> Answer:
     pull = call.pull("pull_requests:write")
-    comment = reviewing.reply(call.world, pull, call.actor, call.number("comment"), call.body.get("body"))
-    return Answer(201, pull_shapes.review_comment(call.world, comment))
+    comment = reviews.reply(call.world, pull, call.actor, call.number("comment"), call.body.get("body"))
+    return Answer(201, pull_json.review_comment(call.world, comment))
 
 
 def _comment(call: Call, needs: str) -> ReviewComment:
@@ -95,30 +97,30 @@ def _comment(call: Call, needs: str) -> ReviewComment:
 
 
 def show_comment(call: Call) -> Answer:
-    return Answer(200, pull_shapes.review_comment(call.world, _comment(call, "pull_requests:read")))
+    return Answer(200, pull_json.review_comment(call.world, _comment(call, "pull_requests:read")))
 
 
 def edit_comment(call: Call) -> Answer:
     comment = _comment(call, "pull_requests:write")
-    reviewing.edit_comment(call.world, comment, call.actor, call.body.get("body"))
-    return Answer(200, pull_shapes.review_comment(call.world, comment))
+    reviews.edit_comment(call.world, comment, call.actor, call.body.get("body"))
+    return Answer(200, pull_json.review_comment(call.world, comment))
 
 
 def delete_comment(call: Call) -> Answer:
-    reviewing.delete_comment(call.world, _comment(call, "pull_requests:write"), call.actor)
+    reviews.delete_comment(call.world, _comment(call, "pull_requests:write"), call.actor)
     return Answer(204)
 
 
 def list_reactions(call: Call) -> Answer:
     found = _comment(call, "pull_requests:read").reactions
     wanted = [item for item in found if call.query.get("content") in (None, item.content)]
-    return call.page(wanted, lambda item: shapes.reaction(call.world, item))
+    return call.page(wanted, lambda item: repository_json.reaction(call.world, item))
 
 
 def add_reaction(call: Call) -> Answer:
     comment = _comment(call, "pull_requests:write")
     given, new = conversation.react(call.world, comment, call.actor, str(call.body.get("content")))
-    return Answer(201 if new else 200, shapes.reaction(call.world, given))
+    return Answer(201 if new else 200, repository_json.reaction(call.world, given))
 
 
 _PULL = "/repos/{owner}/{repo}/pulls/{number}"

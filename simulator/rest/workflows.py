@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from simulator import check_shapes, workflows
+from simulator import workflows
+from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
-from simulator.refusals import Refusal, not_found
+from simulator.json import checks as check_json
 from simulator.state import WorkflowJob, WorkflowRun
 
 
@@ -16,7 +17,7 @@ def list_runs(call: Call) -> Answer:
         for run in reversed(runs)
         if sha in (None, run.head_sha) and branch in (None, run.head_branch) and event in (None, run.event)
     ]
-    return call.page(found, lambda run: check_shapes.workflow_run(call.world, run), "workflow_runs")
+    return call.page(found, lambda run: check_json.workflow_run(call.world, run), "workflow_runs")
 
 
 def _run(call: Call) -> WorkflowRun:
@@ -28,14 +29,14 @@ def _run(call: Call) -> WorkflowRun:
 
 
 def show_run(call: Call) -> Answer:
-    return Answer(200, check_shapes.workflow_run(call.world, _run(call)))
+    return Answer(200, check_json.workflow_run(call.world, _run(call)))
 
 
 def list_jobs(call: Call) -> Answer:
     run = _run(call)
     every = call.query.get("filter", "latest") == "all"
     found = [job for job in run.jobs if every or job.attempt == run.run_attempt]
-    return call.page(found, lambda job: check_shapes.workflow_job(call.world, run, job), "jobs")
+    return call.page(found, lambda job: check_json.workflow_job(call.world, run, job), "jobs")
 
 
 def _job(call: Call) -> tuple[WorkflowRun, WorkflowJob]:
@@ -48,7 +49,7 @@ def _job(call: Call) -> tuple[WorkflowRun, WorkflowJob]:
 
 
 def show_job(call: Call) -> Answer:
-    return Answer(200, check_shapes.workflow_job(call.world, *_job(call)))
+    return Answer(200, check_json.workflow_job(call.world, *_job(call)))
 
 
 def show_log(call: Call) -> Answer:

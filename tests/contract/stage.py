@@ -9,9 +9,9 @@ from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
 from bot.github.settings import GitHubSettings
 from domain.runs.run import RepositoryRef
-from simulator.actions import User
 from simulator.server import Simulator
 from simulator.state import Installation, PullRequest, Repository
+from simulator.user import User
 from tests.contract import published_graphql
 
 CODE = "".join(f"line {number}\n" for number in range(1, 41))

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.errors import Forbidden, NotFound, Unavailable
-from simulator.refusals import Refusal
+from simulator.errors import Refusal
 from tests.contract.stage import Stage
 
 

@@ -6,7 +6,7 @@ from domain.errors import NotFound, Unavailable, Unprocessable
 from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
 from domain.github.pull_requests import Approval
 from simulator.events import Actor
-from simulator.pulling import open_pull
+from simulator.pull_requests import open_pull
 from tests.contract.stage import CODE, Stage
 
 MARKER = "<!-- forge:approve:1:0123abcd -->"

@@ -9,8 +9,8 @@ import pytest
 
 from domain.errors import CodeAccessError, Recovery
 from domain.github.commits import Signature
-from simulator import pull_shapes
 from simulator.gitstore import Blob
+from simulator.json import pulls as pull_json
 from simulator.state import Repository
 from tests.contract.stage import CODE, Stage
 from workspace.commits import CannotCommit
@@ -83,7 +83,7 @@ async def test_github_knows_the_apps_commit_as_its_own(stage: Stage, mirror: Mir
     assert author == Signature(name="forge[bot]", email=f"{bot.id}+forge[bot]@users.noreply.127.0.0.1")
     sha = await mirror.commit(stage.head, {"a.py": CHANGED}, "By the App", author, AT)
     await mirror.push(sha, "topic", stage.head)
-    shown = pull_shapes.commit(stage.sim.world, stage.shelf, stage.shelf.git.commit(sha))
+    shown = pull_json.commit(stage.sim.world, stage.shelf, stage.shelf.git.commit(sha))
     assert (shown["author"]["id"], shown["committer"]["id"]) == (bot.id, bot.id)
 
 

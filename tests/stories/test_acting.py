@@ -12,8 +12,8 @@ from memory.repositories import automation_level
 from memory.runs import scheduled_checks
 from pipeline.maintenance.retention import remove_old
 from simulator import User
+from simulator.errors import Refusal
 from simulator.faults import Dropped, Moment, RequestInfo
-from simulator.refusals import Refusal
 from simulator.state import PullRequest, Repository, Review
 from tests.stories.driver import LAG, PATIENCE, Story
 

@@ -12,7 +12,7 @@ from memory.repositories import automation_level, permits
 from messages import review as review_texts
 from pipeline.steps import Call, run_durable_step
 from simulator import User
-from simulator.refusals import Refusal
+from simulator.errors import Refusal
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend
 from tests.stories.driver import Story, run_forge

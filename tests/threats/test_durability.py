@@ -15,7 +15,7 @@ from domain.runs.run import RepositoryRef
 from memory.repositories import permits
 from pipeline.steps import Call, Durable, run_durable_step
 from simulator import Simulator
-from simulator.checking import update
+from simulator.check_runs import update
 from simulator.events import Actor
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.state import Repository

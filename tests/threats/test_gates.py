@@ -16,7 +16,7 @@ from domain.gates import GateDecision, GateState
 from memory.db.engine import Database
 from memory.gates import gates
 from pipeline.steps import Call, run_durable_step
-from simulator import Simulator, User, checking, conversation
+from simulator import Simulator, User, check_runs, conversation
 from simulator.events import Actor
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database
@@ -106,7 +106,7 @@ async def test_t_p3_no_app_decides(told: Story) -> None:
         told.github.grant(scene.repository, User(told.github.world, app.bot), "admin")
         told.clock.move(seconds=2)
         comment = conversation.add_comment(told.github.world, scene.pull, Actor(app.bot, app), APPROVE)
-        checking.press(told.github.world, scene.gate("protected_paths"), app.bot, "approve")
+        check_runs.press(told.github.world, scene.gate("protected_paths"), app.bot, "approve")
         await told.settle()
         await scene.carol.delete_comment(comment)
     assert told.answers(scene.pull) == []

@@ -8,7 +8,7 @@ import pytest
 
 from messages import review as review_texts
 from simulator import Simulator, User
-from simulator.checking import create
+from simulator.check_runs import create
 from simulator.events import Actor
 from simulator.faults import Kind
 from simulator.state import CheckRun, PullRequest, Repository

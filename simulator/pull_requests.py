@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from simulator import placing, protecting
+from simulator import branch_protection, diff_positions
 from simulator.conversation import next_number, set_issue_state
+from simulator.errors import Refusal, check_body, check_title, invalid, malformed
 from simulator.events import Actor, emit_pull
-from simulator.refusals import Refusal, check_body, check_title, invalid, malformed
 from simulator.state import Issue, PullRequest, Repository, World
 
 _CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
@@ -89,8 +89,8 @@ def synchronize(world: World, pull: PullRequest, by: Actor, head_sha: str) -> No
     pull.head_history.append(head_sha)
     pull.updated_at = world.now()
     pull.repository.git.set_ref(f"refs/pull/{pull.number}/head", head_sha)
-    placing.follow(pull, before, old_base)
-    protecting.dismiss_stale(pull)
+    diff_positions.follow(pull, before, old_base)
+    branch_protection.dismiss_stale(pull)
     emit_pull(world, "synchronize", pull, by.account, before=before, after=head_sha)
 
 
@@ -101,7 +101,7 @@ def edit_base(world: World, pull: PullRequest, by: Actor, base: str) -> None:
     changes = {"base": {"ref": {"from": pull.base_ref}, "sha": {"from": pull.base_sha}}}
     old_base, pull.base_ref, pull.base_sha = pull.base_sha, base, sha
     pull.updated_at = world.now()
-    placing.follow(pull, pull.head_sha, old_base)
+    diff_positions.follow(pull, pull.head_sha, old_base)
     emit_pull(world, "edited", pull, by.account, changes=changes)
 
 
@@ -132,7 +132,7 @@ def reopen(world: World, pull: PullRequest, by: Actor) -> None:
         before, pull.head_sha = pull.head_sha, head
         pull.repository.git.set_ref(f"refs/pull/{pull.number}/head", head)
         pull.head_history.append(head)
-        placing.follow(pull, before, pull.base_sha)
+        diff_positions.follow(pull, before, pull.base_sha)
     emit_pull(world, "reopened", pull, by.account)
 
 
@@ -160,7 +160,7 @@ def merge(world: World, pull: PullRequest, by: Actor, method: str, sha: str | No
     result = git.merge_tree(base, pull.head_sha)
     if not result.clean:
         raise Refusal(405, "Pull Request is not mergeable")
-    protecting.refuse_unless_allowed(world, pull, method)
+    branch_protection.refuse_unless_allowed(world, pull, method)
     if method == "rebase":
         return _rebase(world, pull, base, by)
     parents = [base, pull.head_sha] if method == "merge" else [base]

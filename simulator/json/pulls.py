@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulator import shapes
 from simulator.diff import FileDiff
 from simulator.gitstore import CommitInfo
+from simulator.json import repositories as repository_json
 from simulator.state import Account, Json, PullRequest, Repository, Review, ReviewComment, Thread, World, timestamp
 
 PATCH_LINES = 20_000
@@ -28,15 +28,15 @@ def _end(world: World, repository: Repository | None, owner: str, ref: str, sha:
         "label": f"{owner}:{ref}",
         "ref": ref,
         "sha": sha,
-        "user": shapes.account(world, world.account(owner)),
-        "repo": None if repository is None else shapes.repository(world, repository),
+        "user": repository_json.account(world, world.account(owner)),
+        "repo": None if repository is None else repository_json.repository(world, repository),
     }
 
 
 def brief_pull(world: World, pull: PullRequest) -> Json:
     """As in lists: without counts and mergeability."""
     url = f"{world.api_url}/repos/{pull.repository.full_name}/pulls/{pull.number}"
-    issue = shapes.issue(world, pull)
+    issue = repository_json.issue(world, pull)
     same = ("id", "node_id", "html_url", "number", "state", "locked", "title", "user", "body", "labels", "milestone")
     dates = ("created_at", "updated_at", "closed_at", "assignee", "assignees", "active_lock_reason", "draft")
     return {
@@ -51,11 +51,11 @@ def brief_pull(world: World, pull: PullRequest) -> Json:
         "statuses_url": f"{world.api_url}/repos/{pull.repository.full_name}/statuses/{pull.head_sha}",
         "merged_at": timestamp(pull.merged_at),
         "merge_commit_sha": pull.merge_commit_sha,
-        "requested_reviewers": [shapes.account(world, who) for who in pull.reviewers],
+        "requested_reviewers": [repository_json.account(world, who) for who in pull.reviewers],
         "requested_teams": [],
         "head": _end(world, pull.head_repository, pull.head_owner.login, pull.head_ref, pull.head_sha),
         "base": _end(world, pull.repository, pull.repository.owner.login, pull.base_ref, pull.base_sha),
-        "author_association": shapes.association(world, pull.repository, pull.user, pull=True),
+        "author_association": repository_json.association(world, pull.repository, pull.user, pull=True),
         "auto_merge": None,
     }
 
@@ -69,7 +69,7 @@ def full_pull(world: World, pull: PullRequest, mergeable: bool | None = None) ->
         "mergeable": mergeable,
         "rebaseable": False if mergeable is False else None,
         "mergeable_state": "draft" if pull.draft and mergeable else state,
-        "merged_by": shapes.account(world, pull.merged_by) if pull.merged_by else None,
+        "merged_by": repository_json.account(world, pull.merged_by) if pull.merged_by else None,
         "comments": len(pull.comments),
         "review_comments": len(pull.review_comments()),
         "maintainer_can_modify": pull.from_fork,
@@ -129,8 +129,8 @@ def commit(world: World, repository: Repository, found: CommitInfo) -> Json:
         },
         "url": f"{url}/commits/{found.sha}",
         "html_url": f"{world.url}/{repository.full_name}/commit/{found.sha}",
-        "author": shapes.account(world, author) if author else None,
-        "committer": shapes.account(world, committer) if committer else None,
+        "author": repository_json.account(world, author) if author else None,
+        "committer": repository_json.account(world, committer) if committer else None,
         "parents": [{"sha": sha, "url": f"{url}/commits/{sha}"} for sha in found.parents],
     }
 
@@ -142,12 +142,12 @@ def review(world: World, found: Review) -> Json:
     return {
         "id": found.id,
         "node_id": f"PRR_{found.id}",
-        "user": shapes.account(world, found.user),
+        "user": repository_json.account(world, found.user),
         "body": found.body,
         "state": found.state,
         "html_url": html,
         "pull_request_url": pull_url,
-        "author_association": shapes.association(world, pull.repository, found.user),
+        "author_association": repository_json.association(world, pull.repository, found.user),
         "_links": {"html": {"href": html}, "pull_request": {"href": pull_url}},
         **({"submitted_at": timestamp(found.submitted_at)} if found.submitted_at else {}),
         "commit_id": found.commit_id,
@@ -169,15 +169,15 @@ def review_comment(world: World, found: ReviewComment) -> Json:
         "path": found.path,
         "commit_id": found.commit_id,
         "original_commit_id": found.original_commit_id,
-        "user": shapes.account(world, found.user),
+        "user": repository_json.account(world, found.user),
         "body": found.body,
         "created_at": timestamp(found.created_at),
         "updated_at": timestamp(found.updated_at),
         "html_url": html,
         "pull_request_url": pull_url,
-        "author_association": shapes.association(world, pull.repository, found.user),
+        "author_association": repository_json.association(world, pull.repository, found.user),
         "_links": {"self": {"href": url}, "html": {"href": html}, "pull_request": {"href": pull_url}},
-        "reactions": shapes.reactions(url, found.reactions),
+        "reactions": repository_json.reactions(url, found.reactions),
         "start_line": found.start_line,
         "original_start_line": found.original_start_line,
         "start_side": found.start_side,
@@ -187,7 +187,7 @@ def review_comment(world: World, found: ReviewComment) -> Json:
         "original_position": found.original_position,
         "position": found.position,
         "subject_type": found.subject_type,
-        "performed_via_github_app": shapes.app(world, found.app) if found.app else None,
+        "performed_via_github_app": repository_json.app(world, found.app) if found.app else None,
     }
     if found.in_reply_to is not None:
         shape["in_reply_to_id"] = found.in_reply_to

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simulator import pull_shapes, shapes
+from simulator.json import pulls as pull_json
+from simulator.json import repositories as repository_json
 from simulator.state import BranchRules, CommitStatus, Json, Repository, World, timestamp
 
 
@@ -11,7 +12,7 @@ def branch(world: World, repository: Repository, name: str, sha: str) -> Json:
     html = f"{world.url}/{repository.full_name}/tree/{name}"
     return {
         "name": name,
-        "commit": pull_shapes.commit(world, repository, repository.git.commit(sha)),
+        "commit": pull_json.commit(world, repository, repository.git.commit(sha)),
         "_links": {"self": url, "html": html},
         "protected": bool(repository.rules.get(name)),
         "protection": _protection(repository, name),
@@ -64,7 +65,7 @@ def _pull_parameters(rule: BranchRules) -> Json:
 
 
 def status(world: World, repository: Repository, found: CommitStatus) -> Json:
-    return {**simple_status(world, repository, found), "creator": shapes.account(world, found.creator)}
+    return {**simple_status(world, repository, found), "creator": repository_json.account(world, found.creator)}
 
 
 def combined_status(world: World, repository: Repository, sha: str, found: list[CommitStatus]) -> Json:
@@ -76,7 +77,7 @@ def combined_status(world: World, repository: Repository, sha: str, found: list[
     return {
         "state": state,
         "sha": sha,
-        "repository": shapes.repository(world, repository),
+        "repository": repository_json.repository(world, repository),
         "commit_url": url,
         "url": f"{url}/status",
     }

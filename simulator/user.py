@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import branches, checking, conversation, deploying, events, pulling, reviewing, shapes
+from simulator import branches, check_runs, conversation, deployments, events, pull_requests, reviews
 from simulator.events import Actor
 from simulator.gitstore import Commit, FileContent, GitStore
+from simulator.json import repositories as repository_json
 from simulator.state import (
     Account,
     CheckRun,
@@ -92,7 +93,7 @@ def transfer(world: World, repository: Repository, login: str) -> None:
     repository.owner = world.account(login, "Organization")
     world.old_names[before.lower()] = repository.id
     theirs = next((item for item in world.installations.values() if item.account is repository.owner), None)
-    changes = {"owner": {"from": {old_owner.type.lower(): shapes.account(world, old_owner)}}}
+    changes = {"owner": {"from": {old_owner.type.lower(): repository_json.account(world, old_owner)}}}
     if installation is not None:
         del installation.repositories[repository.id]
     if theirs is not None:
@@ -111,7 +112,7 @@ def delete_repository(world: World, repository: Repository) -> None:
 def _lose_head(world: World, pull: PullRequest, who: Account) -> None:
     """With its fork gone a pull request has no head repository, and is closed."""
     pull.head_repository = None
-    pulling.close(world, pull, Actor(who))
+    pull_requests.close(world, pull, Actor(who))
 
 
 def queue_for_merge(world: World, pull: PullRequest) -> str:
@@ -145,7 +146,7 @@ def report_check(
 ) -> CheckRun:
     app = world.other_app(slug)
     body: Json = {"name": name, "head_sha": sha, "status": "completed" if conclusion else "in_progress"}
-    return checking.create(
+    return check_runs.create(
         world, repository, Actor(app.bot, app), body | ({"conclusion": conclusion} if conclusion else {})
     )
 
@@ -154,13 +155,13 @@ def report_workflow(
     world: World, repository: Repository, sha: str, name: str, conclusion: str | None, branch: str
 ) -> None:
     actor = world.other_app("github-actions").bot
-    deploying.report_workflow(world, repository, actor, sha, branch, name, conclusion)
+    deployments.report_workflow(world, repository, actor, sha, branch, name, conclusion)
 
 
 def report_deployment(world: World, repository: Repository, deployment_id: int, state: str, url: str) -> None:
     deployment = next(item for item in repository.deployments if item.id == deployment_id)
     app = world.other_app("github-actions")
-    deploying.add_status(world, deployment, Actor(app.bot, app), {"state": state, "environment_url": url})
+    deployments.add_status(world, deployment, Actor(app.bot, app), {"state": state, "environment_url": url})
 
 
 @dataclass(eq=False)
@@ -196,7 +197,7 @@ class User:
             identifier, self.account, repository.name, private, repository.default_branch, git, now, parent=repository
         )
         self.world.repositories[identifier] = copy
-        forkee = shapes.repository(self.world, copy)
+        forkee = repository_json.repository(self.world, copy)
         events.emit(self.world, "fork", None, repository, self.account, forkee=forkee)
         return copy
 
@@ -243,7 +244,7 @@ class User:
         head_repo: Repository | None = None,
     ) -> PullRequest:
         self._must(repository, "read")
-        return pulling.open_pull(
+        return pull_requests.open_pull(
             self.world,
             repository,
             self.actor,
@@ -270,13 +271,13 @@ class User:
         conversation.edit_issue(self.world, issue, self.actor, title, body)
 
     async def edit_base(self, pull: PullRequest, base: str) -> None:
-        pulling.edit_base(self.world, pull, self.actor, base)
+        pull_requests.edit_base(self.world, pull, self.actor, base)
 
     async def close(self, issue: Issue) -> None:
         if issue.user is not self.account:
             self._must(issue.repository, "triage")
         if isinstance(issue, PullRequest):
-            pulling.close(self.world, issue, self.actor)
+            pull_requests.close(self.world, issue, self.actor)
         else:
             conversation.set_issue_state(self.world, issue, self.actor, "closed")
 
@@ -284,7 +285,7 @@ class User:
         if issue.user is not self.account:
             self._must(issue.repository, "triage")
         if isinstance(issue, PullRequest):
-            pulling.reopen(self.world, issue, self.actor)
+            pull_requests.reopen(self.world, issue, self.actor)
         else:
             conversation.set_issue_state(self.world, issue, self.actor, "open")
 
@@ -293,10 +294,10 @@ class User:
         return branches.merge_pull(self.world, pull, self.actor, method)
 
     async def convert_to_draft(self, pull: PullRequest) -> None:
-        pulling.set_draft(self.world, pull, self.actor, True)
+        pull_requests.set_draft(self.world, pull, self.actor, True)
 
     async def mark_ready(self, pull: PullRequest) -> None:
-        pulling.set_draft(self.world, pull, self.actor, False)
+        pull_requests.set_draft(self.world, pull, self.actor, False)
 
     async def lock(self, issue: Issue) -> None:
         self._must(issue.repository, "write")
@@ -310,13 +311,13 @@ class User:
         if isinstance(comment, IssueComment):
             conversation.edit_comment(self.world, comment, self.actor, body)
         else:
-            reviewing.edit_comment(self.world, comment, self.actor, body)
+            reviews.edit_comment(self.world, comment, self.actor, body)
 
     async def delete_comment(self, comment: IssueComment | ReviewComment) -> None:
         if isinstance(comment, IssueComment):
             conversation.delete_comment(self.world, comment, self.actor)
         else:
-            reviewing.delete_comment(self.world, comment, self.actor)
+            reviews.delete_comment(self.world, comment, self.actor)
 
     async def react(self, subject: IssueComment | ReviewComment | Review | Issue, content: str) -> None:
         conversation.react(self.world, subject, self.actor, content)
@@ -333,34 +334,34 @@ class User:
         """Submit a review: event is APPROVE, REQUEST_CHANGES or COMMENT."""
         self._must(pull.repository, "read")
         request: Json = {"event": event, "body": body, "comments": list(comments)}
-        return reviewing.create_review(self.world, pull, self.actor, request)
+        return reviews.create_review(self.world, pull, self.actor, request)
 
     async def comment_on_line(self, pull: PullRequest, path: str, line: int, body: str, **more: Any) -> ReviewComment:
         request = {"commit_id": pull.head_sha, "path": path, "line": line, "body": body, **more}
-        return reviewing.add_comment(self.world, pull, self.actor, request)
+        return reviews.add_comment(self.world, pull, self.actor, request)
 
     async def reply(self, comment: ReviewComment, body: str) -> ReviewComment:
-        return reviewing.reply(self.world, comment.pull, self.actor, comment.id, body)
+        return reviews.reply(self.world, comment.pull, self.actor, comment.id, body)
 
     async def resolve(self, thread: Thread) -> None:
-        reviewing.set_resolved(self.world, thread, self.actor, True)
+        reviews.set_resolved(self.world, thread, self.actor, True)
 
     async def unresolve(self, thread: Thread) -> None:
-        reviewing.set_resolved(self.world, thread, self.actor, False)
+        reviews.set_resolved(self.world, thread, self.actor, False)
 
     async def dismiss_review(self, review: Review, message: str) -> None:
         self._must(review.pull.repository, "write")
-        reviewing.dismiss(self.world, review, self.actor, message)
+        reviews.dismiss(self.world, review, self.actor, message)
 
     async def press(self, run: CheckRun, identifier: str) -> None:
         """Press a button of a check run. No role is asked: the App must ask for itself."""
-        checking.press(self.world, run, self.account, identifier)
+        check_runs.press(self.world, run, self.account, identifier)
 
     async def rerequest(self, check: CheckRun | CheckSuite) -> None:
         if isinstance(check, CheckSuite):
-            checking.rerequest_suite(self.world, check, self.account)
+            check_runs.rerequest_suite(self.world, check, self.account)
         else:
-            checking.rerequest(self.world, check, self.account)
+            check_runs.rerequest(self.world, check, self.account)
 
     async def apply_suggestion(self, comment: ReviewComment) -> str:
         """Commit a suggestion block onto the head branch: it replaces exactly the commented lines."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator import checking
+from simulator import check_runs
+from simulator.errors import Refusal, malformed
 from simulator.events import Actor
-from simulator.refusals import Refusal, malformed
 from simulator.state import BranchRules, CommitStatus, Json, PullRequest, Repository, Review, World
 
 STATES = ("error", "failure", "pending", "success")
@@ -90,7 +90,7 @@ def _missing_checks(world: World, pull: PullRequest, required: Mapping[str, int 
 
 
 def _state(world: World, pull: PullRequest, name: str, app_id: int | None) -> str:
-    runs = checking.runs_on(world, pull.repository, pull.head_sha)
+    runs = check_runs.runs_on(world, pull.repository, pull.head_sha)
     latest: dict[int, Any] = {run.app.id: run.conclusion for run in runs if run.name == name}
     told = [conclusion for app, conclusion in latest.items() if app_id in (None, app)]
     told += [

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, cast
 
-from simulator import check_shapes
+from simulator.errors import Refusal, malformed
 from simulator.events import Actor, emit_check_run, emit_check_suite
 from simulator.gitstore import NO_COMMIT
-from simulator.refusals import Refusal, malformed
+from simulator.json import checks as check_json
 from simulator.state import STALE_AFTER, Account, App, CheckRun, CheckSuite, Json, Repository, World
 
 STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
@@ -90,7 +90,7 @@ def _announce(world: World, run: CheckRun, by: Actor) -> None:
         run.suite.announced = False
         return
     emit_check_run(world, "completed", run, by.account)
-    if check_shapes.suite_status(run.suite)[0] == "completed" and not run.suite.announced:
+    if check_json.suite_status(run.suite)[0] == "completed" and not run.suite.announced:
         run.suite.announced = True
         emit_check_suite(world, "completed", run.suite, by.account)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from simulator.errors import not_found
 from simulator.pages import roles
+from simulator.pages.comments import Subject, anchor_of
 from simulator.pages.html import path
-from simulator.pages.remarks import Subject, anchor_of
-from simulator.pages.visit import Visit, address
-from simulator.refusals import not_found
+from simulator.pages.session import Visit, address
 from simulator.state import Json, PullRequest
 
 Verb = Callable[[Visit], Awaitable[str]]

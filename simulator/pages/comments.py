@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from simulator import shapes
+from simulator.json import repositories as repository_json
 from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span
 from simulator.pages.layout import moment, person, verb_form
-from simulator.pages.visit import Visit
+from simulator.pages.session import Visit
 from simulator.state import Account, Issue, IssueComment, Reaction, Review, ReviewComment
 
 Subject = Issue | IssueComment | Review | ReviewComment
-_FACES: dict[str, str] = dict(zip(shapes.REACTIONS, ("👍", "👎", "😄", "😕", "❤️", "🎉", "🚀", "👀"), strict=True))
+_FACES: dict[str, str] = dict(
+    zip(repository_json.REACTIONS, ("👍", "👎", "😄", "😕", "❤️", "🎉", "🚀", "👀"), strict=True)
+)
 
 
 def remark(

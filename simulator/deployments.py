@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulator import check_shapes
+from simulator.errors import Refusal, malformed
 from simulator.events import Actor, emit
-from simulator.refusals import Refusal, malformed
+from simulator.json import checks as check_json
 from simulator.state import Account, Deployment, DeploymentStatus, Json, Repository, WorkflowRun, World
 
 STATES = ("error", "failure", "inactive", "in_progress", "queued", "pending", "success")
@@ -28,7 +28,7 @@ def create(world: World, repository: Repository, by: Actor, body: Json) -> Deplo
         world.now(),
     )
     repository.deployments.append(deployment)
-    emit(world, "deployment", "created", repository, by.account, deployment=check_shapes.deployment(world, deployment))
+    emit(world, "deployment", "created", repository, by.account, deployment=check_json.deployment(world, deployment))
     return deployment
 
 
@@ -45,8 +45,8 @@ def add_status(world: World, deployment: Deployment, by: Actor, body: Json) -> D
         "created",
         deployment.repository,
         by.account,
-        deployment=check_shapes.deployment(world, deployment),
-        deployment_status=check_shapes.deployment_status(world, deployment, status),
+        deployment=check_json.deployment(world, deployment),
+        deployment_status=check_json.deployment_status(world, deployment, status),
     )
     return status
 
@@ -58,7 +58,7 @@ def report_workflow(
     now, status = world.now(), "completed" if conclusion else "in_progress"
     run = WorkflowRun(world.next_id(), repository, name, sha, branch, "pull_request", status, conclusion, now, now)
     repository.workflow_runs.append(run)
-    shape = check_shapes.workflow_run(world, run)
+    shape = check_json.workflow_run(world, run)
     workflow = {"id": repository.id, "name": name, "path": shape["path"], "state": "active"}
     action = "completed" if conclusion else "in_progress"
     emit(world, "workflow_run", action, repository, who, workflow_run=shape, workflow=workflow)

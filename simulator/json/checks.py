@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator import shapes
+from simulator.json import repositories as repository_json
 from simulator.state import (
     CheckRun,
     CheckSuite,
@@ -61,7 +61,7 @@ def check_run(world: World, run: CheckRun) -> Json:
         "completed_at": timestamp(run.completed_at),
         "output": _output(url, run),
         "check_suite": {"id": run.suite.id},
-        "app": shapes.app(world, run.app),
+        "app": repository_json.app(world, run.app),
         "pull_requests": _pulls(world, run.suite),
     }
 
@@ -92,7 +92,7 @@ def check_suite(world: World, suite: CheckSuite) -> Json:
         "before": suite.before,
         "after": suite.head_sha,
         "pull_requests": _pulls(world, suite),
-        "app": shapes.app(world, suite.app),
+        "app": repository_json.app(world, suite.app),
         "created_at": timestamp(suite.created_at),
         "updated_at": timestamp(suite.updated_at),
         "latest_check_runs_count": len(suite.runs),
@@ -113,7 +113,7 @@ def deployment(world: World, found: Deployment) -> Json:
         "original_environment": found.environment,
         "environment": found.environment,
         "description": found.description,
-        "creator": shapes.account(world, found.creator),
+        "creator": repository_json.account(world, found.creator),
         "created_at": timestamp(found.created_at),
         "updated_at": timestamp(found.created_at),
         "statuses_url": f"{url}/statuses",
@@ -130,7 +130,7 @@ def deployment_status(world: World, owner: Deployment, found: DeploymentStatus) 
         "id": found.id,
         "node_id": f"DES_{found.id}",
         "state": found.state,
-        "creator": shapes.account(world, found.creator),
+        "creator": repository_json.account(world, found.creator),
         "description": found.description,
         "environment": owner.environment,
         "target_url": found.log_url,
@@ -168,8 +168,8 @@ def workflow_run(world: World, found: WorkflowRun) -> Json:
         "jobs_url": f"{url}/jobs",
         "logs_url": f"{url}/logs",
         "artifacts_url": f"{url}/artifacts",
-        "repository": shapes.repository(world, repository),
-        "head_repository": shapes.repository(world, repository),
+        "repository": repository_json.repository(world, repository),
+        "head_repository": repository_json.repository(world, repository),
     }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simulator.actions import User
+from simulator.errors import not_found
 from simulator.pages import roles
 from simulator.pages.html import path
-from simulator.refusals import not_found
 from simulator.state import Account, CheckRun, Issue, PullRequest, Repository, ReviewComment, Thread, World
+from simulator.user import User
 
 COOKIE = "acting_as"
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from simulator import placing, pull_shapes
+from simulator import diff_positions
 from simulator.conversation import refuse_if_locked
+from simulator.diff_positions import CommentPosition, Misplaced
+from simulator.errors import Refusal, check_body, invalid, malformed, not_found, unprocessable
 from simulator.events import Actor, emit
-from simulator.placing import CommentPosition, Misplaced
-from simulator.refusals import Refusal, check_body, invalid, malformed, not_found, unprocessable
+from simulator.json import pulls as pull_json
 from simulator.state import Json, PullRequest, Review, ReviewComment, ReviewState, Thread, World, timestamp
 
 PAGE = "/pulls/reviews#create-a-review-for-a-pull-request"
@@ -66,7 +67,7 @@ def _review_place(pull: PullRequest, wanted: Json, commit: str) -> CommentPositi
     if not wanted.get("path"):
         raise malformed('"path" wasn\'t supplied.')
     try:
-        return placing.find_place(pull, wanted, commit)
+        return diff_positions.find_place(pull, wanted, commit)
     except Misplaced as misplaced:
         what = {"path": "Path", "line": "Line", "start_line": "Start line"}[misplaced.field]
         raise unprocessable(f"{what} could not be resolved", page=PAGE) from None
@@ -119,7 +120,7 @@ def _store_comment(
     if thread is None:
         pull.threads.append(owner)
     if place.commit != pull.head_sha:  # a review of an older commit meets what was pushed since
-        placing.move(comment, place.commit, pull.base_sha)
+        diff_positions.move(comment, place.commit, pull.base_sha)
         owner.outdated = comment.position is None and comment.subject_type == "line"
     return comment
 
@@ -134,7 +135,7 @@ def add_comment(world: World, pull: PullRequest, by: Actor, body: Json) -> Revie
         raise malformed(f'"{"path" if body.get("commit_id") else "commit_id"}" wasn\'t supplied.')
     commit = _commit_of(pull, body["commit_id"], "PullRequestReviewComment")
     try:
-        place = placing.find_place(pull, body, commit)
+        place = diff_positions.find_place(pull, body, commit)
     except Misplaced as misplaced:
         field = f"pull_request_review_thread.{misplaced.field}"
         raise invalid("PullRequestReviewComment", field, "custom", f"{field} must be part of the diff") from None
@@ -226,7 +227,7 @@ def set_resolved(world: World, thread: Thread, by: Actor, resolved: bool) -> Non
         return
     thread.resolved_by = by.account if resolved else None
     pull = thread.pull
-    shapes: Json = {"pull_request": pull_shapes.brief_pull(world, pull), "thread": pull_shapes.thread(world, thread)}
+    shapes: Json = {"pull_request": pull_json.brief_pull(world, pull), "thread": pull_json.thread(world, thread)}
     shapes["updated_at"] = timestamp(world.now())
     action = "resolved" if resolved else "unresolved"
     emit(world, "pull_request_review_thread", action, pull.repository, by.account, **shapes)
@@ -250,12 +251,12 @@ def _announce_submission(world: World, review: Review, by: Actor, comments: list
 def _announce_review(world: World, action: str, review: Review, by: Actor, **fields: object) -> None:
     pull = review.pull
     # Webhooks spell the state in lower case, unlike the REST API.
-    shape = {**pull_shapes.review(world, review), "state": review.state.lower()}
-    brief = pull_shapes.brief_pull(world, pull)
+    shape = {**pull_json.review(world, review), "state": review.state.lower()}
+    brief = pull_json.brief_pull(world, pull)
     emit(world, "pull_request_review", action, pull.repository, by.account, review=shape, pull_request=brief, **fields)
 
 
 def _announce_comment(world: World, action: str, comment: ReviewComment, by: Actor, **fields: object) -> None:
-    shape, brief = pull_shapes.review_comment(world, comment), pull_shapes.brief_pull(world, comment.pull)
+    shape, brief = pull_json.review_comment(world, comment), pull_json.brief_pull(world, comment.pull)
     owner = comment.pull.repository
     emit(world, "pull_request_review_comment", action, owner, by.account, comment=shape, pull_request=brief, **fields)

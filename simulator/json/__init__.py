@@ -1,0 +1,1 @@
+"""GitHub's JSON of each thing, as its API documents it."""
