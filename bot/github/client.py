@@ -1,25 +1,29 @@
 """GitHub's REST API as an installation sees it: reads that may be repeated, writes in turn, lists that are whole."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import cast
+from typing import TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
 from bot.github.errors import bad_answer, to_error
 from bot.github.etags import EtagCache
-from bot.github.graphql import Document, address, parse_outcome
-from bot.github.limits import Limit, LimitGate, LimitStore, graphql_limit
+from bot.github.graphql import Document
+from bot.github.limits import LimitGate, LimitStore
 from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
-from bot.github.request import Credential, Exchange, content
+from bot.github.request import APP, NO_BODY, Channel, Reply, Request, decipher
 from bot.github.settings import GitHubSettings
-from bot.github.tokens import APP, AppSignature, InstallationTokens
-from bot.github.transport import Answer, Call, Tail, Transport
+from bot.github.tokens import AppSignature, InstallationTokens
+from bot.github.transport import Answer, Tail, Transport
 from domain.errors import NotFound, Unauthorized, Unavailable
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
+
+T = TypeVar("T")
+Send = Callable[[Request], Awaitable[T]]
+Still = Callable[[], Awaitable[None]]
+"""Raises where a write is not wanted any more."""
 
 CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
 PAGE = 100
@@ -49,15 +53,13 @@ class Client:
         stop: Stop = never_stop,
         budget: Budget | None = None,
     ) -> None:
-        self._api_url = settings.api_url
         self._sleep = sleep
         self._stop = stop
-        self._clock = clock
         self._gate = LimitGate(limits, clock)
         self._transport = Transport(settings.api_url, settings.resolve, settings.connections)
-        self._exchange = Exchange(self._transport, self._gate, clock)
+        self._channel = Channel(settings.api_url, self._transport, self._gate, clock, sleep)
         self._signature = AppSignature(settings, clock)
-        self.tokens = InstallationTokens(settings, self._exchange, self._signature, clock, sleep)
+        self.tokens = InstallationTokens(self._channel, self._signature)
         self._etags = EtagCache()
         self._lanes = WriteLanes(settings.write_interval_s, clock, sleep, budget or InMemoryBudget(clock))
         self._reads = asyncio.Semaphore(CONCURRENT_READS)
@@ -69,10 +71,18 @@ class Client:
         self, installation_id: int, path: str, purpose: str, query: Mapping[str, str | int] | None = None
     ) -> object:
         """One object, from memory if GitHub says that it has not changed."""
-        call = Call(purpose, "GET", self._url(path, query))
+        path = _add_query(path, query)
 
         async def read() -> object:
-            return content(await self._read_if_changed(installation_id, call), purpose)[0]
+            seen = self._etags.find(installation_id, path)
+            etag, refusals = (seen.etag, (304,)) if seen else (None, ())
+            reply = await self._read(
+                installation_id, purpose, lambda request: request.rest("GET", path, etag=etag, refusals=refusals)
+            )
+            if seen and reply.answer.status == 304:
+                return decipher(seen.answer)
+            self._etags.keep(installation_id, path, reply.answer)
+            return reply.data
 
         return await retry_read(read, self._sleep)
 
@@ -84,13 +94,12 @@ class Client:
         self, path: str, purpose: str, query: Mapping[str, str | int] | None = None
     ) -> tuple[object, str | None]:
         """One page, asked for by the App itself, and the address of the next one."""
-        call = Call(purpose, "GET", self._url(path, query))
 
         async def read() -> tuple[object, str | None]:
             await self._sleep_if_low(APP)
             async with self._reads:
-                answer = await self._exchange.send(APP, call, self._signature.credential())
-            return content(answer, purpose)
+                reply = await self._open_as_app(purpose).rest("GET", _add_query(path, query))
+            return reply.data, reply.following
 
         return await retry_read(read, self._sleep)
 
@@ -99,11 +108,10 @@ class Client:
 
         :raises Unavailable: it may have taken effect all the same.
         """
-        call = Call(purpose, method, self._url(path))
         await self._gate.check(APP)
         async with self._lanes.turn(APP, Write.to(method, path)):
             await self._sleep_if_low(APP)
-            await self._exchange.send(APP, call, self._signature.credential())
+            await self._open_as_app(purpose).rest(method, path, refusals=range(200, 300))
 
     async def items(
         self,
@@ -120,7 +128,7 @@ class Client:
         :param key: where the pages are objects: the field with the items, beside ``total_count``.
         :raises Unavailable: a page failed, is no list, leads back, or fewer items came than GitHub counts.
         """
-        url: str | None = self._url(path, {**(query or {}), "per_page": PAGE})
+        url: str | None = _add_query(path, {**(query or {}), "per_page": PAGE})
         seen: set[str] = set()
         items: list[object] = []
         total = 0
@@ -128,7 +136,7 @@ class Client:
             if url in seen or len(seen) == MAX_PAGES:
                 raise bad_answer(purpose, "pages without an end")
             seen.add(url)
-            page, url = await self._page(installation_id, Call(purpose, "GET", url))
+            page, url = await self._page(installation_id, url, purpose)
             part, total = _items(page, key, purpose)
             items += part
         if len(items) < total:
@@ -141,17 +149,18 @@ class Client:
         :param most: bytes at most.
         :raises NotFound: GitHub, or who keeps it for GitHub, does not have it (any more).
         """
-        call = Call(purpose, "GET", self._url(path), is_led_away=True)
 
         async def read() -> Tail:
-            answer = await self._read(installation_id, call, refusals=(302,))
-            address = answer.headers.get("location")
+            reply = await self._read(
+                installation_id, purpose, lambda request: request.rest("GET", path, refusals=(302,))
+            )
+            address = reply.answer.headers.get("location")
             if address is None:
                 raise bad_answer(purpose, "no address of it")
             async with self._reads:
                 kept = await self._transport.tail(address, most, purpose)
             if kept.status in {404, 410}:
-                raise to_error(Answer(kept.status, {}, b""), purpose)
+                raise to_error(Answer(kept.status, {}, NO_BODY), purpose)
             if kept.status != 200:  # an address holds for a minute: the next one may do
                 raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to answered {kept.status}.")
             return kept
@@ -163,8 +172,7 @@ class Client:
 
         :raises Unavailable: it may have taken effect all the same.
         """
-        call = Call(purpose, method, self._url(path), json.dumps(body).encode())
-        return content(await self._write_in_turn(installation_id, call, Write.to(method, path)), purpose)[0]
+        return (await self.attempt(installation_id, method, path, purpose, body)).data
 
     async def attempt(
         self,
@@ -173,16 +181,21 @@ class Client:
         path: str,
         purpose: str,
         body: JsonValue,
-        refusals: Collection[int],
-        still: Callable[[], Awaitable[None]] | None = None,
-    ) -> Answer:
+        refusals: Collection[int] = (),
+        still: Still = never_stop,
+    ) -> Reply:
         """One write like :meth:`write`, whose refusals with these statuses are answers; a limit is none of them.
 
         :param still: asked when it is this write's turn; what it raises keeps it from being sent.
         :raises Unavailable: it may have taken effect all the same.
         """
-        call = Call(purpose, method, self._url(path), json.dumps(body).encode())
-        return await self._write_in_turn(installation_id, call, Write.to(method, path), refusals, still)
+        return await self._write_in_turn(
+            installation_id,
+            purpose,
+            Write.to(method, path),
+            lambda request: request.rest(method, path, body, refusals=refusals),
+            still,
+        )
 
     async def graphql(
         self, repository: RepositoryRef, document: Document, variables: Mapping[str, JsonValue], purpose: str
@@ -192,83 +205,61 @@ class Client:
         :param repository: what it is about; a mutation takes one of its turns.
         :raises CodeHostError: also for what GraphQL names in its errors, with status 200.
         """
-        installation_id = repository.installation_id
-        body = json.dumps({"query": document.text, "variables": dict(variables)}).encode()
-        call = Call(purpose, "POST", address(self._api_url), body)
+        payer = repository.installation_id
         if document.is_mutation:
             write = Write(repository_path(repository))  # none of ours creates content
-            answer = await self._write_in_turn(installation_id, call, write)
-            return await self._graphql_data(installation_id, call, answer)
+            return await self._write_in_turn(
+                payer, purpose, write, lambda request: request.ask_graphql(document, variables)
+            )
 
         async def read() -> object:
-            return await self._graphql_data(installation_id, call, await self._read(installation_id, call))
+            return await self._read(payer, purpose, lambda request: request.ask_graphql(document, variables))
 
         return await retry_read(read, self._sleep)
 
-    async def _graphql_data(self, installation_id: int, call: Call, answer: Answer) -> object:
-        data = parse_outcome(content(answer, call.purpose)[0], call.purpose)
-        if isinstance(data, Limit):
-            limit = graphql_limit(answer, data.reason, self._clock.now())
-            raise await self._gate.note_limit(installation_id, limit)
-        return data
-
     async def _write_in_turn(
-        self,
-        installation_id: int,
-        call: Call,
-        write: Write,
-        refusals: Collection[int] = (),
-        still: Callable[[], Awaitable[None]] | None = None,
-    ) -> Answer:
+        self, installation_id: int, purpose: str, write: Write, send: Send[T], still: Still = never_stop
+    ) -> T:
         await self._gate.check(installation_id)
         async with self._lanes.turn(installation_id, write):
             await self._sleep_if_low(installation_id)
             await self._stop()
-            if still is not None:
-                await still()
-            return await self._send_authorised(installation_id, call, refusals=refusals)
+            await still()
+            return await self._send_authorised(installation_id, purpose, send)
 
-    async def _page(self, installation_id: int, call: Call) -> tuple[object, str | None]:
+    async def _page(self, installation_id: int, url: str, purpose: str) -> tuple[object, str | None]:
         async def read() -> tuple[object, str | None]:
-            return content(await self._read(installation_id, call), call.purpose)
+            reply = await self._read(installation_id, purpose, lambda request: request.rest("GET", url))
+            return reply.data, reply.following
 
         return await retry_read(read, self._sleep)
 
-    async def _read_if_changed(self, installation_id: int, call: Call) -> Answer:
-        seen = self._etags.find(installation_id, call.url)
-        answer = await self._read(installation_id, call, seen.etag if seen else None)
-        if seen is not None and answer.status == 304:
-            return seen.answer
-        self._etags.keep(installation_id, call.url, answer)
-        return answer
-
-    async def _read(
-        self, installation_id: int, call: Call, etag: str | None = None, refusals: Collection[int] = ()
-    ) -> Answer:
+    async def _read(self, installation_id: int, purpose: str, send: Send[T]) -> T:
         await self._sleep_if_low(installation_id)
         async with self._reads:
-            return await self._send_authorised(installation_id, call, etag, refusals)
+            return await self._send_authorised(installation_id, purpose, send)
 
-    async def _send_authorised(
-        self, installation_id: int, call: Call, etag: str | None = None, refusals: Collection[int] = ()
-    ) -> Answer:
+    async def _send_authorised(self, installation_id: int, purpose: str, send: Send[T]) -> T:
         """Sends with the installation's token, and once more with a new one if GitHub refuses the old."""
         token = await self.tokens.get(installation_id)
         try:
-            return await self._exchange.send(installation_id, call, Credential(token=token), etag, refusals)
+            return await send(Request(self._channel, installation_id, purpose, token=token))
         except Unauthorized:
             self.tokens.drop(installation_id, token)
         token = await self.tokens.get(installation_id)
-        return await self._exchange.send(installation_id, call, Credential(token=token), etag, refusals)
+        return await send(Request(self._channel, installation_id, purpose, token=token))
+
+    def _open_as_app(self, purpose: str) -> Request:
+        return Request(self._channel, APP, purpose, jwt=self._signature.make())
 
     async def _sleep_if_low(self, installation_id: int) -> None:
         pause = self._gate.pause_s(installation_id)
         if pause > 0:
             await self._sleep(pause)
 
-    def _url(self, path: str, query: Mapping[str, str | int] | None = None) -> str:
-        address = f"{self._api_url}/{path}"
-        return f"{address}?{urlencode(query)}" if query else address
+
+def _add_query(path: str, query: Mapping[str, str | int] | None) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def repository_path(repository: RepositoryRef) -> str:

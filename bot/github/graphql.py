@@ -1,4 +1,4 @@
-"""GraphQL's way of asking and of failing: errors come with status 200 and are sorted into the tree here.
+"""The documents and the errors of GraphQL: errors come with status 200, and are sorted into the tree of errors here.
 
 RATE_LIMITED                     a limit, for the caller to wait out
 NOT_FOUND                        NotFound
@@ -52,7 +52,6 @@ class _Error(BaseModel):
 
 
 class _Answer(BaseModel):
-    data: dict[str, object] | None = None
     errors: tuple[_Error, ...] = ()
 
 
@@ -61,23 +60,19 @@ def address(api_url: str) -> str:
     return f"{api_url.removesuffix('/v3')}/graphql"
 
 
-def parse_outcome(answer: object, purpose: str) -> dict[str, object] | Limit:
-    """The data of an answer, or the limit it speaks of. Data beside errors is a part, and does not count.
-
-    :raises CodeHostError: the answer names an error.
-    """
-    found = parse(_Answer, answer, purpose)
-    for error in found.errors:
+def to_error(answer: object, purpose: str) -> CodeHostError | Limit:
+    """The error that an answer names, or the limit."""
+    try:
+        errors = parse(_Answer, answer, purpose).errors
+    except Unavailable as error:
+        return error
+    for error in errors:
         if error.type == "RATE_LIMITED":
             return Limit(quote(error.message), None)
-    if found.errors:
-        raise _failure(found.errors[0], purpose)
-    if found.data is None:
-        raise bad_answer(purpose, "neither data nor errors")
-    return found.data
+    return _to_error(errors[0], purpose) if errors else bad_answer(purpose, "neither data nor errors")
 
 
-def _failure(error: _Error, purpose: str) -> CodeHostError:
+def _to_error(error: _Error, purpose: str) -> CodeHostError:
     kind = _KINDS.get(error.type, Unprocessable)
     if not error.type and _OWN_FAILURE.search(error.message):
         kind = Unavailable

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from pydantic import JsonValue
 
-from bot.github.client import quote_segment, repository_path, require_same
+from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer, error_message, quote, to_error
 from bot.github.payloads import (
@@ -21,7 +21,6 @@ from bot.github.payloads import (
     parse,
     parse_all,
 )
-from bot.github.request import content
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound
 from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
@@ -203,20 +202,21 @@ class GitHubMerging(GitHubConversation, Merging):
         still: Callable[[], Awaitable[None]] | None,
     ) -> Merged | NotMerged:
         purpose = f"merge {repository.full_name}#{number}"
-        answer = await self._client.attempt(
+        reply = await self._client.attempt(
             repository.installation_id,
             "PUT",
             f"{repository_path(repository)}/pulls/{number}/merge",
             purpose,
             {"sha": head_sha, "merge_method": way.value},
             _REFUSALS,
-            still,
+            still or never_stop,
         )
+        answer = reply.answer
         if answer.status == 403 and "suspended" in error_message(answer).lower():
             raise to_error(answer, purpose)
         if answer.status in _REFUSALS:
             return NotMerged(obstacle=_to_obstacle(answer), said=error_message(answer))
-        made = parse(MergeAnswer, content(answer, purpose)[0], purpose)
+        made = parse(MergeAnswer, reply.data, purpose)
         if not made.merged:
             raise bad_answer(purpose, "a success that merged nothing")
         return Merged(sha=made.sha)

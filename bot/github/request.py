@@ -1,80 +1,151 @@
-"""One request under the limits: nothing is sent while blocked, and every refusal becomes an error of the domain."""
+"""One request to GitHub under its limits: gidgethub makes the headers, finds the next page and reads the answer."""
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gidgethub import GitHubException
-from gidgethub.sansio import create_headers, decipher_response
+from gidgethub.abc import GitHubAPI
+from gidgethub.sansio import decipher_response
+from pydantic import JsonValue
 
+from bot.github import graphql
 from bot.github.errors import bad_answer, to_error
-from bot.github.limits import LimitGate, find_limit, find_rate
+from bot.github.graphql import Document
+from bot.github.limits import Limit, LimitGate, find_limit, find_rate, graphql_limit
+from bot.github.pacing import Sleep
 from bot.github.transport import Answer, Call, Transport
+from domain.errors import CodeHostError
 from domain.ports import Clock
 
-REQUESTER = "forge-app"
+APP = 0  # stands for the App itself where an installation is asked for
+NO_BODY = b""
+
+_REQUESTER = "forge-app"
 _ACCEPT = "application/vnd.github+json"
 _API_VERSION = "2022-11-28"
+_UNREADABLE = (GitHubException, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What gidgethub raises for a refusal, and where it meets an answer that GitHub does not document."""
 
 
 @dataclass(frozen=True)
-class Credential:
-    """A token of an installation, or the App's own signature (a JWT), exactly one of them."""
+class Channel:
+    """What all requests to one GitHub share."""
 
-    token: str | None = None
-    jwt: str | None = None
+    api_url: str
+    transport: Transport
+    gate: LimitGate
+    clock: Clock
+    sleep: Sleep
 
-    def __repr__(self) -> str:
-        return "Credential(…)"
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer and what it says. A refusal that is an answer says nothing.
+
+    :param following: address of the next page.
+    """
+
+    answer: Answer
+    data: object = None
+    following: str | None = None
 
 
-class Exchange:
-    """Sends a call for an installation (0: the App itself)."""
+class Request(GitHubAPI):
+    """One request for an installation, with its token, or for the App itself, with its signature.
 
-    def __init__(self, transport: Transport, gate: LimitGate, clock: Clock) -> None:
-        self._transport = transport
-        self._gate = gate
-        self._clock = clock
+    gidgethub calls its hooks for limits before REST only, so limits are checked in ``_request``.
 
-    async def send(
+    :param payer: the installation whose limits count.
+    :param purpose: completes "Could not …".
+    """
+
+    def __init__(
+        self, channel: Channel, payer: int, purpose: str, *, token: str | None = None, jwt: str | None = None
+    ) -> None:
+        super().__init__(_REQUESTER, oauth_token=token, base_url=channel.api_url)
+        self._channel = channel
+        self._payer = payer
+        self._purpose = purpose
+        self._jwt = jwt
+        self._is_led_away = False
+        self._answer = Answer(0, {}, NO_BODY)
+
+    async def rest(
         self,
-        installation_id: int,
-        call: Call,
-        credential: Credential,
+        method: str,
+        path: str,
+        body: JsonValue | bytes = NO_BODY,
+        *,
         etag: str | None = None,
         refusals: Collection[int] = (),
-    ) -> Answer:
-        """A success, or 304 where ``etag`` still holds, or one of the refusals that are answers here.
+    ) -> Reply:
+        """A success, or a refusal with one of these statuses; where a 302 is one of them, it is not followed.
 
+        :param path: absolute, or below the API's address.
         :raises CodeHostError: everything else.
         """
-        await self._gate.check(installation_id)
-        answer = await self._transport.send(call, _headers(call, credential, etag))
-        limit = find_limit(answer, self._clock.now())
+        self._is_led_away = 302 in refusals
+        conditions = {} if etag is None else {"if-none-match": etag}
+        try:
+            data, following, _ = await self._make_request(
+                method, path, None, body, _ACCEPT, self._jwt, extra_headers=conditions
+            )
+        except _UNREADABLE:
+            if self._answer.status in refusals:
+                return Reply(self._answer)
+            raise self._to_error() from None  # without its cause, which may hold a secret
+        return Reply(self._answer, data, following)
+
+    async def ask_graphql(self, document: Document, variables: Mapping[str, JsonValue]) -> object:
+        """The data of an answer without errors: data beside errors is a part, and does not count.
+
+        :raises CodeHostError: the answer names an error, or is none of GraphQL.
+        """
+        try:
+            data = await self.graphql(document.text, endpoint=graphql.address(self.base_url), **variables)
+        except _UNREADABLE:
+            raise await self._to_graphql_error() from None
+        if not isinstance(data, dict):
+            raise bad_answer(self._purpose, "neither data nor errors")
+        return data  # pyright: ignore[reportUnknownVariableType]
+
+    async def sleep(self, seconds: float) -> None:
+        await self._channel.sleep(seconds)
+
+    async def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = NO_BODY
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Sends nothing while the payer is blocked, and remembers each limit that GitHub names."""
+        gate = self._channel.gate
+        await gate.check(self._payer)
+        call = Call(self._purpose, method, url, body, self._is_led_away)
+        answer = await self._channel.transport.send(call, {**headers, "x-github-api-version": _API_VERSION})
+        limit = find_limit(answer, self._channel.clock.now())
         if limit is not None:
-            raise await self._gate.note_limit(installation_id, limit)
-        self._gate.note(installation_id, find_rate(answer.headers))
-        if 200 <= answer.status < 300 or answer.status in refusals or (answer.status == 304 and etag is not None):
-            return answer
-        raise to_error(answer, call.purpose)
+            raise await gate.note_limit(self._payer, limit)
+        gate.note(self._payer, find_rate(answer.headers))
+        self._answer = answer
+        return answer.status, answer.headers, answer.body
+
+    def _to_error(self) -> CodeHostError:
+        if 200 <= self._answer.status < 300:
+            return bad_answer(self._purpose, "a body that is not complete JSON")
+        return to_error(self._answer, self._purpose)
+
+    async def _to_graphql_error(self) -> CodeHostError:
+        if self._answer.status != 200:
+            return self._to_error()
+        try:
+            found = graphql.to_error(json.loads(self._answer.body), self._purpose)
+        except (ValueError, RecursionError):
+            return self._to_error()
+        if isinstance(found, Limit):
+            limit = graphql_limit(self._answer, found.reason, self._channel.clock.now())
+            return await self._channel.gate.note_limit(self._payer, limit)
+        return found
 
 
-def content(answer: Answer, purpose: str) -> tuple[object, str | None]:
-    """The JSON of a success and the address of the next page.
-
-    :raises Unavailable: the body is truncated or not JSON.
-    """
-    try:
-        data, _, following = decipher_response(answer.status, answer.headers, answer.body)
-    except (GitHubException, ValueError, LookupError, RecursionError):
-        raise bad_answer(purpose, "a body that is not complete JSON") from None
-    return data, following
-
-
-def _headers(call: Call, credential: Credential, etag: str | None) -> Mapping[str, str]:
-    headers = create_headers(REQUESTER, accept=_ACCEPT, oauth_token=credential.token, jwt=credential.jwt)
-    headers["x-github-api-version"] = _API_VERSION
-    if call.body:
-        headers["content-type"] = "application/json"
-    if etag is not None:
-        headers["if-none-match"] = etag
-    return headers
+def decipher(answer: Answer) -> object:
+    """What a success says that was read once before."""
+    return decipher_response(answer.status, answer.headers, answer.body)[0]

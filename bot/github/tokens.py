@@ -7,16 +7,14 @@ from datetime import datetime, timedelta
 import jwt
 from pydantic import AwareDatetime, BaseModel, Field
 
-from bot.github.pacing import Sleep, retry_read
+from bot.github.pacing import retry_read
 from bot.github.payloads import parse
-from bot.github.request import Credential, Exchange, content
+from bot.github.request import APP, Channel, Request
 from bot.github.settings import GitHubSettings, rsa_key
-from bot.github.transport import Call
 from domain.errors import Forbidden, NotFound
 from domain.ports import Clock
 from domain.text.redaction import PROCESS_REDACTOR
 
-APP = 0  # stands for the App itself where an installation is asked for
 JWT_BACKDATED = timedelta(seconds=60)  # GitHub's advice against clocks that differ
 JWT_LASTS = timedelta(minutes=9)  # GitHub accepts at most 10
 RENEWED_BEFORE = timedelta(minutes=5)
@@ -35,33 +33,29 @@ class _Token:
 
 
 class AppSignature:
-    """Makes the JWTs with which the App itself speaks."""
+    """Makes the JWTs with which the App itself speaks. gidgethub's own reads the machine's clock, not the given one."""
 
     def __init__(self, settings: GitHubSettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
 
-    def credential(self) -> Credential:
+    def make(self) -> str:
         issued = self._clock.now() - JWT_BACKDATED
         claims = {
             "iat": int(issued.timestamp()),
             "exp": int((issued + JWT_LASTS).timestamp()),
             "iss": str(self._settings.app_id),
         }
-        return Credential(jwt=jwt.encode(claims, rsa_key(self._settings.private_key), algorithm="RS256"))
+        return jwt.encode(claims, rsa_key(self._settings.private_key), algorithm="RS256")
 
 
 class InstallationTokens:
     """The current token of each installation; many callers at once cause one request."""
 
-    def __init__(
-        self, settings: GitHubSettings, exchange: Exchange, signature: AppSignature, clock: Clock, sleep: Sleep
-    ) -> None:
-        self._api_url = settings.api_url
-        self._exchange = exchange
+    def __init__(self, channel: Channel, signature: AppSignature) -> None:
+        self._channel = channel
         self._signature = signature
-        self._clock = clock
-        self._sleep = sleep
+        self._clock = channel.clock
         self._tokens: dict[int, _Token] = {}
         self._locks: dict[int, asyncio.Lock] = {}
 
@@ -84,7 +78,7 @@ class InstallationTokens:
             del self._tokens[installation_id]
 
     async def _renew(self, installation_id: int) -> _Token:
-        payload = await retry_read(lambda: self._create(installation_id), self._sleep)
+        payload = await retry_read(lambda: self._create(installation_id), self._channel.sleep)
         renew_at = max(payload.expires_at - RENEWED_BEFORE, self._clock.now() + KEPT_AT_LEAST)
         token = _Token(payload.token, renew_at)
         self._tokens[installation_id] = token
@@ -92,10 +86,10 @@ class InstallationTokens:
         return token
 
     async def _create(self, installation_id: int) -> _TokenPayload:
-        url = f"{self._api_url}/app/installations/{installation_id}/access_tokens"
-        call = Call(f"get a token for installation {installation_id}", "POST", url)
+        purpose = f"get a token for installation {installation_id}"
+        request = Request(self._channel, APP, purpose, jwt=self._signature.make())
         try:
-            answer = await self._exchange.send(APP, call, self._signature.credential())
+            made = await request.rest("POST", f"app/installations/{installation_id}/access_tokens")
         except NotFound:
             raise NotFound(
                 f"The App is not installed any more (installation {installation_id}).",
@@ -106,4 +100,4 @@ class InstallationTokens:
                 f"GitHub gives no token for installation {installation_id}: it is suspended.",
                 "Its owner can resume it in GitHub's settings.",
             ) from None
-        return parse(_TokenPayload, content(answer, call.purpose)[0], call.purpose)
+        return parse(_TokenPayload, made.data, purpose)
