@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.loop.loop import Steps, Use
 from agents.loop.tools.apply_patch import APPLY_PATCH, parse_diff
-from agents.loop.turns import Exchange, Result, Turn
+from agents.loop.turns import CompletedTurn, Result, Turn
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
 from domain.runs.plan import Plan, Task, TaskId, Words
@@ -86,7 +86,7 @@ def build_content(task: ImplementationTask, redact: Redact) -> str:
     return frame_data(redact("\n".join(data)))
 
 
-def list_diffs(past: Sequence[Exchange]) -> list[bytes]:
+def list_diffs(past: Sequence[CompletedTurn]) -> list[bytes]:
     """The diffs that were applied, in order: what they make of the base is the draft."""
     pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
     return [parse_diff(use.arguments) for use, result in pairs if use.tool == APPLY_PATCH and not result.is_error]
@@ -102,7 +102,7 @@ class OnDraft:
         self._steps = steps
         self._draft = draft
 
-    async def load_earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[CompletedTurn]:
         """The turns that were taken before; none where what they applied may not be applied any more.
 
         Then the agent is answered anew, by tools that say what is wrong.
@@ -114,11 +114,11 @@ class OnDraft:
             return ()
         return earlier
 
-    async def reason(self, past: Sequence[Exchange]) -> Turn:
+    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
         """The model's next turn."""
         return await self._steps.reason(past)
 
-    async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
+    async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
         """The turn with what its tools answered.
 
         :raises PatchRefused: what was applied before may not be applied any more.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from agents.llm.ask import Answer, Question
+from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data, strip_hidden
 from agents.review.model.rendering import Redact
@@ -91,7 +91,7 @@ def build_key(moment: Moment) -> str:
     return f"{KEY}: {moment.value}"
 
 
-def read_learnings(answer: Answer, asked: ReflectionQuestion) -> Sequence[Learning]:
+def read_learnings(answer: ModelAnswer, asked: ReflectionQuestion) -> Sequence[Learning]:
     """What the model says was learned; what names no event of the run has none."""
     try:
         said = Reflection.model_validate(answer.value or {"learnings": []}).learnings

@@ -22,7 +22,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from agents.llm.models import Models, Task
+from agents.llm.models import Models, ModelTier
 from bot.github.settings import GitHubSettings
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, FixedPrice, to_micro
@@ -119,7 +119,7 @@ class Installation(BaseSettings):
     @property
     def models(self) -> Models:
         """The models by task. Their keys are read from the environment by the providers' SDKs."""
-        names = {Task.strong: self.strong_model, Task.fast: self.fast_model}
+        names = {ModelTier.strong: self.strong_model, ModelTier.fast: self.fast_model}
         return Models(names, self.model_prices, embeds=self.embedding_model)
 
     @property

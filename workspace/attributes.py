@@ -10,7 +10,7 @@ _MOST_RULES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AttributeRule:
     """One line of a ``.gitattributes`` file. ``None`` as a value takes a setting back."""
 
     directory: str
@@ -45,14 +45,14 @@ class Attributes:
         return None
 
 
-def _rules(directory: str, content: bytes) -> Iterator[Rule]:
+def _rules(directory: str, content: bytes) -> Iterator[AttributeRule]:
     for line in content[:100_000].decode("utf-8", "replace").splitlines():
         words = line.split()
         if len(words) < 2 or words[0].startswith(("#", "!", "[attr]", '"')) or words[0].endswith("/"):
             continue
         values = dict(_value(word) for word in _expand_macros(words[1:]))
         if known := {name: value for name, value in values.items() if name in _READ}:
-            yield Rule(directory, re.sub(r"\\(.)", r"[\1]", words[0]), known)
+            yield AttributeRule(directory, re.sub(r"\\(.)", r"[\1]", words[0]), known)
 
 
 def _expand_macros(words: Sequence[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from workspace.git import Git, TooLarge
 from workspace.objects import Objects
 from workspace.safe_copy import NotCopied
 from workspace.sandbox.registry_proxy import Address
-from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Account, Command, Completed, Quota, Sandbox
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand, UnixAccount
 from workspace.temporary import remove_tree, temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
@@ -118,7 +118,7 @@ class Checkout:
             )
         if not argv:
             raise ToolError("There is no command to run.", "Name a program.")
-        command = Command(
+        command = SandboxCommand(
             (*_INSIDE, *argv),
             self._folder,
             seconds=seconds,
@@ -264,7 +264,7 @@ async def _write(git: Git, commit: str, folder: Path) -> None:
             await ours.run(*command, cwd=folder, environment=places, settings=_SETTINGS, seconds=_SECONDS)
 
 
-def _give_to_account(parent: Path, account: Account) -> None:
+def _give_to_account(parent: Path, account: UnixAccount) -> None:
     """Make everything below a folder belong to an account; nobody else has changed anything there yet."""
     for folder, folders, files in os.walk(parent):
         for name in (*folders, *files):

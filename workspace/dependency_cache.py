@@ -25,7 +25,7 @@ from datetime import datetime
 from pathlib import Path
 
 from workspace.safe_copy import NotCopied, PathParts, Size, copy_folder
-from workspace.sandbox.sandbox import Account
+from workspace.sandbox.sandbox import UnixAccount
 from workspace.temporary import remove_tree
 
 KEPT: tuple[PathParts, ...] = tuple(
@@ -61,7 +61,7 @@ class CacheEntry:
 
     path: Path
 
-    async def copy_to(self, home: Path, account: Account | None) -> Size:
+    async def copy_to(self, home: Path, account: UnixAccount | None) -> Size:
         """Copy it to an empty folder, and say how much it was. Who gets an error removes the folder.
 
         :param account: whose the copy is to be; by default ours.

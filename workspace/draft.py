@@ -12,7 +12,7 @@ from workspace import commits
 from workspace.objects import Objects
 from workspace.patches import bases, line_ends, patching
 from workspace.patches.errors import PatchRefused
-from workspace.patches.tree import Tree
+from workspace.patches.tree import FileTree
 from workspace.patches.validation import JudgedPatch, judge, validate
 from workspace.snapshot import Snapshot
 
@@ -51,7 +51,7 @@ class Draft:
         self._areas = areas
         self._limits = limits
         self._steps: list[_Step] = []
-        self._base_tree: Tree | None = None
+        self._base_tree: FileTree | None = None
         self._snapshot: Snapshot | None = None
         self._one_at_a_time = asyncio.Lock()  # which lets those who wait in by their order
 

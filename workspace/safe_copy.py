@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from workspace.sandbox.sandbox import Account
+from workspace.sandbox.sandbox import UnixAccount
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = _READ | os.O_DIRECTORY
@@ -59,7 +59,7 @@ async def copy_folder(
     owner: int,
     most: Size,
     only: Collection[PathParts] = (),
-    account: Account | None = None,
+    account: UnixAccount | None = None,
 ) -> Size:
     """Copy what is in one folder to another, which is empty, and say how much it was.
 
@@ -93,7 +93,7 @@ class _Copy:
     :ivar stop: set from another thread, it ends the copy.
     """
 
-    def __init__(self, owner: int, most: Size, account: Account | None) -> None:
+    def __init__(self, owner: int, most: Size, account: UnixAccount | None) -> None:
         self.size = Size()
         self.stop = threading.Event()
         self._owner = owner

@@ -32,7 +32,7 @@ class CannotRead(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class SnapshotFile:
     """An entry of a commit.
 
     :param path: as text; see :func:`workspace.diff.to_printable`.
@@ -106,7 +106,7 @@ class Snapshot:
     """
 
     def __init__(
-        self, objects: Objects, commit: str, files: Mapping[str, File], bounds: SnapshotBounds = BOUNDS
+        self, objects: Objects, commit: str, files: Mapping[str, SnapshotFile], bounds: SnapshotBounds = BOUNDS
     ) -> None:
         self.commit = commit
         self.files = files
@@ -165,7 +165,7 @@ class Snapshot:
         contents = await self._contents([self.files[path] for path in lines])
         return _without_phantoms(SearchResult(counts, lines, contents, len(files) - len(within)))
 
-    async def _searchable(self, files: Sequence[File]) -> dict[str, int]:
+    async def _searchable(self, files: Sequence[SnapshotFile]) -> dict[str, int]:
         """The sizes of the blobs a search may look into, which are here from now on."""
         if len(files) > self.bounds.files:
             raise CannotRead(f"{len(files):,} files are more than one search looks into. Narrow it with a glob.")
@@ -177,7 +177,7 @@ class Snapshot:
                 raise CannotRead(f"The files hold more than the {most} one search looks into. Narrow it with a glob.")
         return sizes
 
-    async def _sizes(self, files: Sequence[File]) -> dict[str, int]:
+    async def _sizes(self, files: Sequence[SnapshotFile]) -> dict[str, int]:
         """The sizes of the blobs that are not too large. What cannot be brought is asked for only once."""
         async with self._one_at_a_time:
             wanted = {file.blob for file in files} - self._not_to_be_had
@@ -185,13 +185,13 @@ class Snapshot:
             self._not_to_be_had |= wanted - sizes.keys()
         return {blob: size for blob, size in sizes.items() if size < self.bounds.file_bytes}
 
-    async def _contents(self, files: Sequence[File]) -> dict[str, bytes]:
+    async def _contents(self, files: Sequence[SnapshotFile]) -> dict[str, bytes]:
         contents = await self._objects.contents({file.blob for file in files})
         if any(file.blob not in contents for file in files):
             raise CodeAccessError("Some files could not be read from the repository.")
         return {file.path: contents[file.blob] for file in files}
 
-    async def _lines(self, files: Sequence[File], options: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    async def _lines(self, files: Sequence[SnapshotFile], options: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """Path → numbers of the first lines that match."""
         each = f"--max-count={self.bounds.matches_each}"
         found: dict[str, tuple[int, ...]] = {}
@@ -199,7 +199,7 @@ class Snapshot:
             found[file.path] = (*found.get(file.path, ()), int(rest.partition(b":")[0]))
         return found
 
-    async def _grep(self, files: Sequence[File], *options: str) -> list[tuple[File, bytes]]:
+    async def _grep(self, files: Sequence[SnapshotFile], *options: str) -> list[tuple[SnapshotFile, bytes]]:
         """What git grep prints about each file, line by line.
 
         git sees the files under numbers, in a tree made for the purpose: no name can be taken for an option or
@@ -260,33 +260,33 @@ def _result(done: GitOutput) -> GitOutput:
     raise CodeAccessError(f"git grep failed ({fatal[:300] or f'exit code {done.code}'}).")
 
 
-def _parse_entries(listed: bytes) -> dict[str, File]:
+def _parse_entries(listed: bytes) -> dict[str, SnapshotFile]:
     """The entries of ``ls-tree -z``. An odd name never hides an ordinary one that looks the same."""
     entries = sorted(map(_entry, listed.split(b"\0")[:-1]), key=lambda file: (file.path, not file.has_odd_name))
     return {file.path: file for file in entries}
 
 
-def _entry(line: bytes) -> File:
+def _entry(line: bytes) -> SnapshotFile:
     meta, _, name = line.partition(b"\t")
     mode, _, blob = meta.decode().split(" ")
     path = to_printable(name)
-    return File(path, mode, blob, has_odd_name=path.encode() != name)
+    return SnapshotFile(path, mode, blob, has_odd_name=path.encode() != name)
 
 
 def _options(fixed: bool, ignore_case: bool) -> tuple[str, ...]:
     return ("--fixed-strings" if fixed else "--extended-regexp", *(["--ignore-case"] if ignore_case else []))
 
 
-def _number_blobs(files: Iterable[File]) -> bytes:
+def _number_blobs(files: Iterable[SnapshotFile]) -> bytes:
     """Input for ``mktree``: each blob under its number."""
     return b"".join(b"100644 blob %s\t%06d\n" % (file.blob.encode(), i) for i, file in enumerate(files))
 
 
 def _select_shown(
-    files: Iterable[File], counts: Mapping[str, int], sizes: Mapping[str, int], bounds: SnapshotBounds
-) -> list[File]:
+    files: Iterable[SnapshotFile], counts: Mapping[str, int], sizes: Mapping[str, int], bounds: SnapshotBounds
+) -> list[SnapshotFile]:
     """The files whose matching lines are named: from the first on, as far as the bounds allow."""
-    shown: list[File] = []
+    shown: list[SnapshotFile] = []
     lines = size = 0
     for file in files:
         if file.path not in counts or lines >= bounds.matches or size + sizes[file.blob] > bounds.shown_bytes:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_ai.messages import ModelResponse
 
 from agents.llm import messages
-from agents.llm.client import Caller, CallRequest, ModelCall, Patience
+from agents.llm.client import CallRequest, ModelCall, ModelClient, RetryPolicy
 from agents.llm.models import LanguageModel
 from domain.money import Refusal, Usage
 from domain.ports import ModelBudget
@@ -58,7 +58,7 @@ class ModelResult(BaseModel):
         return sum(call.seconds for call in self.calls)
 
 
-class Answer(ModelResult):
+class ModelAnswer(ModelResult):
     """What became of a question: a value of the schema, or the reason there is none. JSON-able, for the journal."""
 
     value: dict[str, JsonValue] | None = None
@@ -67,17 +67,17 @@ class Answer(ModelResult):
 A = TypeVar("A", bound=BaseModel)
 
 
-KeepAnswer = Callable[[Answer], Awaitable[None]]
+KeepAnswer = Callable[[ModelAnswer], Awaitable[None]]
 
 
 async def ask(
     question: Question,
     schema: type[A],
     model: LanguageModel,
-    purse: ModelBudget,
-    patience: Patience = Patience(),
+    budget: ModelBudget,
+    retry: RetryPolicy = RetryPolicy(),
     keep: KeepAnswer | None = None,
-) -> Answer:
+) -> ModelAnswer:
     """Ask a model for a value of the schema.
 
     Every call is reserved first and settled after. An answer that cannot be used is asked for once more.
@@ -85,7 +85,7 @@ async def ask(
     :param keep: is handed an answer that can be used before it is paid for.
     :returns: always an answer; whatever the model, its provider or the budget does wrong is its problem.
     """
-    asking = _OpenQuestion(question, schema, model, purse, patience, keep)
+    asking = _OpenQuestion(question, schema, model, budget, retry, keep)
     async with model.model:  # closes its connections
         answer = await asking.ask_once(None)
         if answer.value is None and asking.repairable:
@@ -101,18 +101,18 @@ class _OpenQuestion:
         question: Question,
         schema: type[A],
         model: LanguageModel,
-        purse: ModelBudget,
-        patience: Patience,
+        budget: ModelBudget,
+        retry: RetryPolicy,
         keep: KeepAnswer | None,
     ) -> None:
         self._question = question
         self._schema: type[BaseModel] = schema
         self._model = model
         self._keep = keep
-        self._caller = Caller(question.key, model, purse, patience, self._keep_first)
+        self._caller = ModelClient(question.key, model, budget, retry, self._keep_first)
         self.repairable = False
 
-    async def ask_once(self, complaint: str | None) -> Answer:
+    async def ask_once(self, complaint: str | None) -> ModelAnswer:
         """One answer. ``repairable`` says whether it makes sense to ask again."""
         self.repairable = False
         response = await self._caller.fetch_response(self._build_request(complaint))
@@ -129,7 +129,7 @@ class _OpenQuestion:
         if self._keep is not None and answer.value is not None:
             await self._keep(answer)
 
-    def _read(self, response: ModelResponse) -> Answer:
+    def _read(self, response: ModelResponse) -> ModelAnswer:
         try:
             value = self._schema.model_validate(messages.read_arguments(response, self._question.max_output_tokens))
         except messages.NotAnAnswer as error:
@@ -144,5 +144,5 @@ class _OpenQuestion:
         message = messages.build_request(self._question.instructions, self._question.content, complaint)
         return CallRequest([message], messages.build_parameters(self._schema), self._question.max_output_tokens)
 
-    def _end(self, **parts: Any) -> Answer:
-        return Answer(key=self._question.key, calls=tuple(self._caller.calls), **parts)
+    def _end(self, **parts: Any) -> ModelAnswer:
+        return ModelAnswer(key=self._question.key, calls=tuple(self._caller.calls), **parts)

@@ -47,7 +47,7 @@ class ModelCall(BaseModel):
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long and how often a model is asked.
 
     :param attempts: calls for one answer, the first included, as long as the provider fails.
@@ -81,7 +81,7 @@ class CallRequest:
     cached: bool = False
 
 
-class Caller:
+class ModelClient:
     """Calls one model for one step of a run; ``calls`` is what it did so far.
 
     :param step: the step the calls belong to.
@@ -89,19 +89,19 @@ class Caller:
     """
 
     def __init__(
-        self, step: str, model: LanguageModel, purse: ModelBudget, patience: Patience, keep: Keep | None = None
+        self, step: str, model: LanguageModel, budget: ModelBudget, retry: RetryPolicy, keep: Keep | None = None
     ) -> None:
         self._step = step
         self._model = model
-        self._purse = purse
-        self._patience = patience
+        self._budget = budget
+        self._retry = retry
         self._keep = keep
         self.calls: list[ModelCall] = []
 
     async def fetch_response(self, sent: CallRequest) -> ModelResponse | Refusal | str:
-        """The provider's response, after as many attempts as patience has; or why there is none."""
-        for attempt in range(self._patience.attempts):
-            reservation = await self._purse.reserve(self._step, self._model.name, self._compute_max_cost(sent))
+        """The provider's response, after as many attempts as the policy allows, or why there is none."""
+        for attempt in range(self._retry.attempts):
+            reservation = await self._budget.reserve(self._step, self._model.name, self._compute_max_cost(sent))
             if isinstance(reservation, Refusal):
                 return reservation
             response = await self._call(reservation, sent)
@@ -112,7 +112,7 @@ class Caller:
                 return explain_refusal(self._model, response) or _explain_failure(
                     self._model.name, response, attempt + 1
                 )
-            await self._patience.sleep(pause)
+            await self._retry.sleep(pause)
         raise AssertionError("the last attempt has no pause")
 
     async def _call(self, reservation: Reservation, sent: CallRequest) -> ModelResponse | Exception:
@@ -122,9 +122,7 @@ class Caller:
             response = await model_request(
                 self._model.model,
                 sent.messages,
-                model_settings=messages.build_settings(
-                    sent.max_output_tokens, self._patience.seconds, cached=sent.cached
-                ),
+                model_settings=messages.build_settings(sent.max_output_tokens, self._retry.seconds, cached=sent.cached),
                 model_request_parameters=sent.parameters,
             )
         except FAILURES as error:
@@ -150,7 +148,7 @@ class Caller:
         problem: str = "",
     ) -> None:
         receipt = Receipt(outcome=outcome, amount=amount, usage=usage, seconds=seconds, problem=problem)
-        cost = await self._purse.settle(reservation, receipt)
+        cost = await self._budget.settle(reservation, receipt)
         self.calls.append(ModelCall(model=self._model.name, outcome=outcome, usage=usage, cost=cost, seconds=seconds))
 
     def _measure_usage(self, response: ModelResponse) -> tuple[Usage, int | None]:
@@ -172,11 +170,11 @@ class Caller:
 
     def _pause(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the next attempt; None if there should be none."""
-        if not isinstance(error, _TRANSIENT) or attempt + 1 >= self._patience.attempts:
+        if not isinstance(error, _TRANSIENT) or attempt + 1 >= self._retry.attempts:
             return None
         asked = error.retry_after or 0.0
-        pause = max(asked, self._patience.pauses[min(attempt, len(self._patience.pauses) - 1)])
-        return pause if pause <= self._patience.longest_pause else None
+        pause = max(asked, self._retry.pauses[min(attempt, len(self._retry.pauses) - 1)])
+        return pause if pause <= self._retry.longest_pause else None
 
 
 def is_free(error: Exception) -> bool:

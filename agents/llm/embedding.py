@@ -27,7 +27,7 @@ _SECONDS = 10.0  # a run waits for it
 
 
 async def embed(
-    texts: Sequence[str], kind: Literal["query", "document"], embedding: Embedding, purse: ModelBudget, step: str
+    texts: Sequence[str], kind: Literal["query", "document"], embedding: Embedding, budget: ModelBudget, step: str
 ) -> Sequence[Sequence[float]] | None:
     """A vector for each text; None where the model may not be asked, or does not answer: then words have to do.
 
@@ -35,7 +35,7 @@ async def embed(
     """
     shown = [text[:LONGEST] or " " for text in texts]
     amount = compute_max_cost(embedding.price, sum(map(count_upper_bound, shown)), 0)
-    reservation = await purse.reserve(step, embedding.name, amount)
+    reservation = await budget.reserve(step, embedding.name, amount)
     if isinstance(reservation, Refusal):
         return None
     started = time.monotonic()
@@ -47,14 +47,14 @@ async def embed(
         free = is_free(error)
         outcome, cost = (CallOutcome.failed, 0) if free else (CallOutcome.lost, None)
         seconds = time.monotonic() - started
-        await purse.settle(
+        await budget.settle(
             reservation, Receipt(outcome=outcome, amount=cost, seconds=seconds, problem=summarize_error(error))
         )
         return None
     usage = Usage(input_tokens=result.usage.input_tokens)
     cost = embedding.price.cost(usage) if usage.input_tokens else None  # unmeasured, it costs what was reserved
     seconds = time.monotonic() - started
-    await purse.settle(reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds))
+    await budget.settle(reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds))
     return (
         result.embeddings
         if len(result.embeddings) == len(shown) and all(map(_has_direction, result.embeddings))

@@ -1,4 +1,4 @@
-"""Which language model is asked for which task, with what key and at what price."""
+"""Chooses the language model for a task, with its key and its price."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
 
-class Task(StrEnum):
-    """What a model is chosen for."""
+class ModelTier(StrEnum):
+    """How capable a model is, and what it is chosen for."""
 
     strong = "strong"  # planning, implementation
     fast = "fast"  # review, test analysis, reflection
@@ -39,8 +39,8 @@ class LanguageModel:
     setting: str = "FORGE_FAST_MODEL"
 
 
-SETTINGS = {Task.strong: "FORGE_STRONG_MODEL", Task.fast: "FORGE_FAST_MODEL"}
-"""The operator's setting that names the model for a task."""
+SETTINGS = {ModelTier.strong: "FORGE_STRONG_MODEL", ModelTier.fast: "FORGE_FAST_MODEL"}
+"""The operator's setting that names the model of a tier."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Unusable:
 
 @dataclass(frozen=True)
 class Models:
-    """The models of this installation, by task.
+    """The models of this installation, by tier.
 
     :param names: e.g. ``anthropic:claude-haiku-5-5``, ``openai:gpt-5-mini``, ``openai-chat:NAME`` with
         ``OPENAI_BASE_URL`` for compatible servers, ``ollama:NAME``.
@@ -74,26 +74,28 @@ class Models:
     :param embeds: the name of the model that makes vectors, or that model; None for none, as it is optional.
     """
 
-    names: Mapping[Task, str]
+    names: Mapping[ModelTier, str]
     prices: Mapping[str, FixedPrice] = field(default_factory=dict[str, FixedPrice])
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     embeds: str | Embedding | None = None
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
-    _chosen: dict[Task, LanguageModel | Unusable] = field(default_factory=dict[Task, LanguageModel | Unusable])
+    _chosen: dict[ModelTier, LanguageModel | Unusable] = field(
+        default_factory=dict[ModelTier, LanguageModel | Unusable]
+    )
 
     @classmethod
     def only(cls, model: LanguageModel) -> Models:
-        """One model for every task."""
-        return cls(dict.fromkeys(Task, model.name), _known={model.name: model})
+        """One model for every tier."""
+        return cls(dict.fromkeys(ModelTier, model.name), _known={model.name: model})
 
-    def choose(self, task: Task) -> LanguageModel | Unusable:
-        """The model for a task."""
-        if task not in self._chosen:
-            name = self.names[task]
+    def choose(self, tier: ModelTier) -> LanguageModel | Unusable:
+        """The model of a tier."""
+        if tier not in self._chosen:
+            name = self.names[tier]
             found = self._known.get(name) or build_language_model(name, self.prices, self.environment)
             known = isinstance(found, LanguageModel)
-            self._chosen[task] = replace(found, setting=SETTINGS[task]) if known else found
-        return self._chosen[task]
+            self._chosen[tier] = replace(found, setting=SETTINGS[tier]) if known else found
+        return self._chosen[tier]
 
     @cached_property
     def embedding(self) -> Embedding | Unusable | None:
@@ -104,7 +106,7 @@ class Models:
 
     def list_unusable(self) -> Sequence[Unusable]:
         """Those of the models that cannot be asked, each once."""
-        found = (*map(self.choose, Task), self.embedding)
+        found = (*map(self.choose, ModelTier), self.embedding)
         return list(dict.fromkeys(each for each in found if isinstance(each, Unusable)))
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.llm.messages import REPORT, describe_mistakes
 from agents.loop.tools.tool import Tool, call_tool
-from agents.loop.turns import Exchange, Result, ToolUse, Turn
+from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
 from domain.money import Refusal
 
 A = TypeVar("A", bound=BaseModel)
@@ -29,7 +29,7 @@ class Done(Generic[A]):
     """
 
     value: A
-    past: Sequence[Exchange] = field(default=(), compare=False, repr=False)
+    past: Sequence[CompletedTurn] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,17 @@ Use = Callable[[], Awaitable[Sequence[Result]]]
 class Steps(Protocol):
     """Takes the steps of a loop for a run: asks its limits first, journals each, and finds it again after a crash."""
 
-    async def load_earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[CompletedTurn]:
         """The first turns, if they were taken before; no tool is used again for them, and the loop goes on behind."""
         ...
 
-    async def reason(self, past: Sequence[Exchange]) -> Turn:
+    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
         """The model's next turn."""
         ...
 
     async def act(
-        self, past: Sequence[Exchange], turn: Turn, use: Callable[[], Awaitable[Sequence[Result]]]
-    ) -> Exchange:
+        self, past: Sequence[CompletedTurn], turn: Turn, use: Callable[[], Awaitable[Sequence[Result]]]
+    ) -> CompletedTurn:
         """The turn with what its tools answered, which ``use`` finds out."""
         ...
 
@@ -91,7 +91,7 @@ class Agent(Generic[A]):
 
 async def run_agent(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
     """Let an agent work until it is done, stuck or stopped."""
-    past: list[Exchange] = []
+    past: list[CompletedTurn] = []
     earlier = deque(await steps.load_earlier())
     while not _is_silent(past):
         exchange = earlier.popleft() if earlier else await _take_turn(agent, steps, past)
@@ -104,14 +104,14 @@ async def run_agent(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
     return Stuck(f"The model said something {MAX_SILENT_TURNS} times in a row without doing anything.")
 
 
-async def _take_turn(agent: Agent[A], steps: Steps, past: Sequence[Exchange]) -> Exchange | Stopped:
+async def _take_turn(agent: Agent[A], steps: Steps, past: Sequence[CompletedTurn]) -> CompletedTurn | Stopped:
     turn = await steps.reason(past)
     if turn.problem is not None:
         return Stopped(turn.problem, turn.refusal)
     return await steps.act(past, turn, lambda: _use_all(agent, turn.uses))
 
 
-def _is_silent(past: Sequence[Exchange]) -> bool:
+def _is_silent(past: Sequence[CompletedTurn]) -> bool:
     return len(past) >= MAX_SILENT_TURNS and not any(exchange.turn.uses for exchange in past[-MAX_SILENT_TURNS:])
 
 
@@ -140,7 +140,7 @@ async def _use(agent: Agent[A], use: ToolUse) -> Result:
     return Result(text=outcome.text, is_error=outcome.is_error, reason=outcome.reason)
 
 
-def _find_report(agent: Agent[A], exchange: Exchange) -> A | None:
+def _find_report(agent: Agent[A], exchange: CompletedTurn) -> A | None:
     """The work of the first report that is right."""
     values = (_read_report(agent, use) for use in exchange.turn.uses if use.tool == REPORT)
     return next((value for value in values if not isinstance(value, str)), None)

@@ -16,7 +16,7 @@ from pydantic_ai.messages import (
 
 from agents.llm import messages
 from agents.llm.ask import ModelResult
-from agents.llm.client import Caller, CallRequest, ModelCall, Patience
+from agents.llm.client import CallRequest, ModelCall, ModelClient, RetryPolicy
 from agents.llm.models import LanguageModel
 from agents.llm.tokens import estimate
 from agents.loop.tools.tool import Tool
@@ -79,7 +79,7 @@ class Turn(ModelResult):
     uses: tuple[ToolUse, ...] = ()
 
 
-class Exchange(BaseModel):
+class CompletedTurn(BaseModel):
     """A turn and what came of it, one result for each use."""
 
     model_config = ConfigDict(frozen=True)
@@ -90,12 +90,12 @@ class Exchange(BaseModel):
 
 async def take_turn(
     assignment: Assignment,
-    past: Sequence[Exchange],
+    past: Sequence[CompletedTurn],
     schema: type[BaseModel],
     tools: Sequence[Tool],
     model: LanguageModel,
-    purse: ModelBudget,
-    patience: Patience = Patience(),
+    budget: ModelBudget,
+    retry: RetryPolicy = RetryPolicy(),
     keep: Callable[[Turn], Awaitable[None]] | None = None,
 ) -> Turn:
     """The model's next turn.
@@ -111,7 +111,7 @@ async def take_turn(
         if keep is not None:
             await keep(_turn(key, response, ()))
 
-    caller = Caller(key, model, purse, patience, keep_first)
+    caller = ModelClient(key, model, budget, retry, keep_first)
     offered = [messages.define_tool(tool.name, tool.description, tool.arguments) for tool in tools]
     sent = CallRequest(
         _messages(assignment, past),
@@ -124,7 +124,9 @@ async def take_turn(
     return _turn(key, response, tuple(caller.calls))
 
 
-def digest_turn(assignment: Assignment, past: Sequence[Exchange], schema: type[BaseModel], model: LanguageModel) -> str:
+def digest_turn(
+    assignment: Assignment, past: Sequence[CompletedTurn], schema: type[BaseModel], model: LanguageModel
+) -> str:
     """A name of the assignment and of everything the model sees in this turn, by which its answer is found again.
 
     Another assignment is another one, also where its words are the same: what came of the first changed the files.
@@ -158,7 +160,7 @@ def _use(part: ToolCallPart) -> ToolUse:
 # --- the conversation, as providers want it -------------------------------------------------------------------
 
 
-def _messages(assignment: Assignment, past: Sequence[Exchange]) -> list[ModelMessage]:
+def _messages(assignment: Assignment, past: Sequence[CompletedTurn]) -> list[ModelMessage]:
     messages: list[ModelMessage] = [_request(assignment, UserPromptPart(assignment.content))]
     for exchange in fit_past(past, assignment.window - estimate(assignment.instructions + assignment.content)):
         messages += [_to_response(exchange.turn), _request(assignment, *_to_result_parts(exchange))]
@@ -174,7 +176,7 @@ def _to_response(turn: Turn) -> ModelResponse:
     return ModelResponse([*text, *(ToolCallPart(use.tool, use.arguments, use.id) for use in turn.uses)])
 
 
-def _to_result_parts(exchange: Exchange) -> list[ModelRequestPart]:
+def _to_result_parts(exchange: CompletedTurn) -> list[ModelRequestPart]:
     pairs = zip(exchange.turn.uses, exchange.results, strict=True)
     return [_part(use, result) for use, result in pairs] or [UserPromptPart(_NUDGE)]
 
@@ -184,7 +186,7 @@ def _part(use: ToolUse, result: Result) -> ModelRequestPart:
     return ToolReturnPart(use.tool, result.text, use.id, outcome=outcome)
 
 
-def fit_past(past: Sequence[Exchange], room: int) -> list[Exchange]:
+def fit_past(past: Sequence[CompletedTurn], room: int) -> list[CompletedTurn]:
     """The turns without the oldest results of tools, where all of them are too much.
 
     They go by halves of the room, not one with each turn: what stays the same in front is what providers cache.
@@ -208,11 +210,11 @@ def _drop_half(sizes: Sequence[int], held: int, dropped: int, at: int, room: int
     return held, dropped
 
 
-def _size(exchange: Exchange) -> int:
+def _size(exchange: CompletedTurn) -> int:
     said = sum(estimate(use.arguments) for use in exchange.turn.uses) + estimate(exchange.turn.text)
     return said + sum(estimate(result.text) for result in exchange.results)
 
 
-def _drop_results(exchange: Exchange) -> Exchange:
+def _drop_results(exchange: CompletedTurn) -> CompletedTurn:
     results = tuple(result.model_copy(update={"text": DROPPED}) for result in exchange.results)
     return exchange.model_copy(update={"results": results})

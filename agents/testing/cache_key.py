@@ -6,10 +6,10 @@ import platform
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from agents.testing.command_detection import Command
+from agents.testing.command_detection import ProjectCommand
 from domain.paths import is_lock, is_manifest
 from workspace.sandbox.bubblewrap import PATH
-from workspace.snapshot import File
+from workspace.snapshot import SnapshotFile
 
 _VERSION = 1  # of the key, and of what is kept under it
 _PROGRAMS = ("python3", "node", "go", "cargo", "ruby", "java", "dotnet", "php")
@@ -17,7 +17,7 @@ _PROGRAMS = ("python3", "node", "go", "cargo", "ruby", "java", "dotnet", "php")
 
 
 def compute_key(
-    setups: Collection[Command], files: Mapping[str, File], has_network: bool, level: int, programs: str
+    setups: Collection[ProjectCommand], files: Mapping[str, SnapshotFile], has_network: bool, level: int, programs: str
 ) -> str:
     """The key of a set-up.
 

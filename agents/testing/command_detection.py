@@ -23,7 +23,7 @@ _MOST_NAMED = 500  # tests on one command line; with more, all are run
 _LARGEST = 1_000_000  # characters of a manifest that are looked at
 
 
-class Command(BaseModel):
+class ProjectCommand(BaseModel):
     """A command as it is to be run, without a shell, at the top of a checkout.
 
     :param environment: what it needs beyond what every command gets, by name.
@@ -54,16 +54,16 @@ class DetectedCommands(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    commands: tuple[Command, ...] = ()
+    commands: tuple[ProjectCommand, ...] = ()
     reason: str
 
     @property
-    def setups(self) -> tuple[Command, ...]:
+    def setups(self) -> tuple[ProjectCommand, ...]:
         """The commands that set up a checkout."""
         return tuple(command for command in self.commands if command.kind == "setup")
 
     @property
-    def tests(self) -> tuple[Command, ...]:
+    def tests(self) -> tuple[ProjectCommand, ...]:
         """The commands that run tests; none where there are no tests."""
         return tuple(command for command in self.commands if command.kind == "test")
 
@@ -78,7 +78,7 @@ def detect(
     :param results: the folder the commands may write reports to, as they see it; absolute.
     """
     known = _RepositoryFacts(frozenset(paths), {path: text[:_LARGEST] for path, text in manifests.items()}, results)
-    found: list[Command] = []
+    found: list[ProjectCommand] = []
     reasons: list[str] = []
     for kind, line in _list_configured(configured):
         found += _build_configured(kind, line, known)
@@ -93,7 +93,7 @@ def detect(
         found += wanted
         reasons += [why] if wanted else []
     if not any(command.kind == "test" for command in found) and known.has_make_target("test"):
-        found.append(Command(kind="test", words=("make", "test")))
+        found.append(ProjectCommand(kind="test", words=("make", "test")))
         reasons.append("the Makefile has a target `test`")
     found.sort(key=lambda command: _ORDER.index(command.kind))
     if not any(command.kind == "test" for command in found):
@@ -141,9 +141,9 @@ _IS_PYTHON = re.compile(r"python3?(\.\d{1,2})?")
 _PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.MULTILINE)
 
 
-def _detect_python(known: _RepositoryFacts) -> tuple[list[Command], str]:
+def _detect_python(known: _RepositoryFacts) -> tuple[list[ProjectCommand], str]:
     declared = known.text(*_PYTHON)
-    found: list[Command] = []
+    found: list[ProjectCommand] = []
     why = ""
     tests = known.tests(".py")
     if tests:
@@ -152,16 +152,16 @@ def _detect_python(known: _RepositoryFacts) -> tuple[list[Command], str]:
             found += _build_pytest(known, declared)
             why = f"pytest, because {sign}"
         else:
-            found.append(Command(kind="test", words=("python3", "-m", "unittest"), framework=Framework.unittest))
+            found.append(ProjectCommand(kind="test", words=("python3", "-m", "unittest"), framework=Framework.unittest))
             why = f"unittest, because there are Python tests (as {tests[0]}) and no sign of pytest"
     if re.search(r"^\[tool\.ruff\b", declared, re.MULTILINE) or known.paths & {"ruff.toml", ".ruff.toml"}:
-        found.append(Command(kind="lint", words=("ruff", "check", ".")))
+        found.append(ProjectCommand(kind="lint", words=("ruff", "check", ".")))
         why = why or "ruff is configured"
     if re.search(r"^\[(tool\.)?mypy\b", declared, re.MULTILINE) or known.paths & {"mypy.ini", ".mypy.ini"}:
-        found.append(Command(kind="typecheck", words=("python3", "-m", "mypy", ".")))
+        found.append(ProjectCommand(kind="typecheck", words=("python3", "-m", "mypy", ".")))
         why = why or "mypy is configured"
     elif re.search(r"^\[tool\.pyright\b", declared, re.MULTILINE) or "pyrightconfig.json" in known.paths:
-        found.append(Command(kind="typecheck", words=("pyright",)))
+        found.append(ProjectCommand(kind="typecheck", words=("pyright",)))
         why = why or "pyright is configured"
     return found, why
 
@@ -176,31 +176,33 @@ def _explain_pytest(known: _RepositoryFacts, declared: str) -> str:
     return "there is a `conftest.py`" if any(p.rpartition("/")[2] == "conftest.py" for p in known.paths) else ""
 
 
-def _build_pytest(known: _RepositoryFacts, declared: str) -> list[Command]:
+def _build_pytest(known: _RepositoryFacts, declared: str) -> list[ProjectCommand]:
     """pytest with reports; coverage by its plug-in, else by coverage.py, else not at all."""
     if "pytest-cov" not in declared and re.search(r"\bcoverage\b", declared):
         start = ("python3", "-m", "coverage", "run", "--branch", "-m", "pytest")
         written = ("python3", "-m", "coverage", "xml", "-o", f"{known.results}/coverage.xml")
-        return [_add_reports(start, known), Command(kind="coverage", words=written)]
+        return [_add_reports(start, known), ProjectCommand(kind="coverage", words=written)]
     return [_add_reports(("python3", "-m", "pytest"), known)]
 
 
-def _add_reports(words: Sequence[str], known: _RepositoryFacts) -> Command:
+def _add_reports(words: Sequence[str], known: _RepositoryFacts) -> ProjectCommand:
     """pytest's command line and what makes it write its reports; the older family names file and line."""
     report = ("-o", "junit_family=xunit1", f"--junit-xml={known.results}/junit.xml")
     measure: tuple[str, ...] = ()
     if "pytest-cov" in known.text(*_PYTHON):
         chosen = any(word == "--cov" or word.startswith("--cov=") for word in words)
         measure = (*(() if chosen else ("--cov",)), "--cov-branch", f"--cov-report=xml:{known.results}/coverage.xml")
-    return Command(kind="test", words=(*words, *report, *measure), framework=Framework.pytest, writes_report=True)
+    return ProjectCommand(
+        kind="test", words=(*words, *report, *measure), framework=Framework.pytest, writes_report=True
+    )
 
 
-def _build_configured(kind: CommandKind, line: str, known: _RepositoryFacts) -> list[Command]:
+def _build_configured(kind: CommandKind, line: str, known: _RepositoryFacts) -> list[ProjectCommand]:
     """The command as it is, only that pytest is asked for its reports."""
     words = tuple(shlex.split(line))
     if kind == "test" and _is_pytest(words):
         return [_add_reports(words, known).model_copy(update={"is_configured": True})]
-    return [Command(kind=kind, words=words, is_configured=True)]
+    return [ProjectCommand(kind=kind, words=words, is_configured=True)]
 
 
 def _is_pytest(words: Sequence[str]) -> bool:
@@ -212,17 +214,17 @@ def _is_pytest(words: Sequence[str]) -> bool:
 # --- other languages ---------------------------------------------------------------------------------------
 
 
-def _detect_node(known: _RepositoryFacts) -> tuple[list[Command], str]:
+def _detect_node(known: _RepositoryFacts) -> tuple[list[ProjectCommand], str]:
     manifest = _table(known.text("package.json"))
     scripts = _texts(manifest, "scripts")
     test = scripts.get("test", "")
     needed = {**_texts(manifest, "dependencies"), **_texts(manifest, "devDependencies")}
-    found: list[Command] = []
+    found: list[ProjectCommand] = []
     if "package-lock.json" in known.paths:
-        found.append(Command(kind="setup", words=("npm", "ci")))
+        found.append(ProjectCommand(kind="setup", words=("npm", "ci")))
     for kind, names in _SCRIPTS:
         if name := next((name for name in names if name in scripts), None):
-            found.append(Command(kind=kind, words=("npm", "run", name)))
+            found.append(ProjectCommand(kind=kind, words=("npm", "run", name)))
     if not test or "no test specified" in test:  # what `npm init` writes
         return found, "`package.json` has scripts" if found else ""
     command = _build_node_tests(test, needed, known.results)
@@ -237,52 +239,56 @@ _SCRIPTS: tuple[tuple[CommandKind, tuple[str, ...]], ...] = (
 )
 
 
-def _build_node_tests(script: str, needed: Collection[str], results: str) -> Command:
+def _build_node_tests(script: str, needed: Collection[str], results: str) -> ProjectCommand:
     """The runner itself where the script does nothing else, because only then it can be given arguments."""
     report = f"{results}/junit.xml"
     match script.split():
         case ["vitest"] | ["vitest", "run"]:
             words = ("npx", "--no-install", "vitest", "run")
             reporters = ("--reporter=default", "--reporter=junit", f"--outputFile.junit={report}")
-            return Command(kind="test", words=(*words, *reporters), framework=Framework.vitest, writes_report=True)
+            return ProjectCommand(
+                kind="test", words=(*words, *reporters), framework=Framework.vitest, writes_report=True
+            )
         case ["jest"] | ["jest", "--ci"] if "jest-junit" in needed:
             words = ("npx", "--no-install", "jest", "--ci", "--reporters=default", "--reporters=jest-junit")
             environment = (("JEST_JUNIT_OUTPUT_FILE", report), ("JEST_JUNIT_ADD_FILE_ATTRIBUTE", "true"))
-            return Command(
+            return ProjectCommand(
                 kind="test", words=words, framework=Framework.jest, environment=environment, writes_report=True
             )
         case ["jest"] | ["jest", "--ci"]:
-            return Command(kind="test", words=("npx", "--no-install", "jest", "--ci"), framework=Framework.jest)
+            return ProjectCommand(kind="test", words=("npx", "--no-install", "jest", "--ci"), framework=Framework.jest)
         case ["node", "--test"]:
             words = (
                 *("node", "--test", "--test-reporter=spec", "--test-reporter-destination=stdout"),
                 *("--test-reporter=junit", f"--test-reporter-destination={report}"),
             )
-            return Command(kind="test", words=words, framework=Framework.node, writes_report=True)
+            return ProjectCommand(kind="test", words=words, framework=Framework.node, writes_report=True)
         case _:
-            return Command(kind="test", words=("npm", "test"))
+            return ProjectCommand(kind="test", words=("npm", "test"))
 
 
-def _detect_go(known: _RepositoryFacts) -> tuple[list[Command], str]:
+def _detect_go(known: _RepositoryFacts) -> tuple[list[ProjectCommand], str]:
     if not known.text("go.mod"):
         return [], ""
     found = [
-        Command(kind="setup", words=("go", "mod", "download")),
-        Command(kind="build", words=("go", "build", "./...")),
-        Command(kind="lint", words=("go", "vet", "./...")),
+        ProjectCommand(kind="setup", words=("go", "mod", "download")),
+        ProjectCommand(kind="build", words=("go", "build", "./...")),
+        ProjectCommand(kind="lint", words=("go", "vet", "./...")),
     ]
     if known.tests("_test.go"):
-        found.append(Command(kind="test", words=("go", "test", "./..."), framework=Framework.go))
+        found.append(ProjectCommand(kind="test", words=("go", "test", "./..."), framework=Framework.go))
     return found, "`go.mod` makes it a Go module"
 
 
-def _detect_cargo(known: _RepositoryFacts) -> tuple[list[Command], str]:
+def _detect_cargo(known: _RepositoryFacts) -> tuple[list[ProjectCommand], str]:
     if not known.text("Cargo.toml"):
         return [], ""
     found = [
-        Command(kind="setup", words=("cargo", "fetch")),
-        Command(kind="build", words=("cargo", "build")),
-        Command(kind="test", words=("cargo", "test"), framework=Framework.cargo),  # tests may stand in any source
+        ProjectCommand(kind="setup", words=("cargo", "fetch")),
+        ProjectCommand(kind="build", words=("cargo", "build")),
+        ProjectCommand(
+            kind="test", words=("cargo", "test"), framework=Framework.cargo
+        ),  # tests may stand in any source
     ]
     return found, "`Cargo.toml` makes it a Rust package"
 
@@ -312,7 +318,7 @@ _OF_FRAMEWORK = {
 }
 
 
-def narrow_command(command: Command, selection: Selection) -> Command | None:
+def narrow_command(command: ProjectCommand, selection: Selection) -> ProjectCommand | None:
     """The command for the selected tests only; as it is where it cannot be told, and None if none of them are its."""
     suffixes = _OF_FRAMEWORK.get(command.framework)
     if selection.runs_all or command.kind != "test" or suffixes is None or command.is_configured:
@@ -323,7 +329,7 @@ def narrow_command(command: Command, selection: Selection) -> Command | None:
     return _append_tests(command, tests)
 
 
-def build_retry(command: Command, failed: Sequence[TestCase], selection: Selection) -> Command:
+def build_retry(command: ProjectCommand, failed: Sequence[TestCase], selection: Selection) -> ProjectCommand:
     """The command that runs failed tests once more: those alone where pytest ran them, else all selected.
 
     :param command: as it was before it was narrowed.
@@ -351,7 +357,7 @@ def _can_name(names: Sequence[str]) -> bool:
     return len(names) <= _MOST_NAMED and not any(name.startswith(("-", "@")) or "…" in name for name in names)
 
 
-def _append_tests(command: Command, names: Sequence[str]) -> Command:
+def _append_tests(command: ProjectCommand, names: Sequence[str]) -> ProjectCommand:
     """With tests named behind it; as it is if they cannot be."""
     if not _can_name(names):
         return command

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from agents.testing.cache_key import compute_key, describe_programs
-from agents.testing.command_detection import MANIFESTS, Command, detect
+from agents.testing.command_detection import MANIFESTS, ProjectCommand, detect
 from agents.testing.execution import execute
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -32,7 +32,7 @@ class _DefaultSetup:
     """A commit of the default branch, how it is set up, and the key of that."""
 
     commit: str
-    setups: Sequence[Command]
+    setups: Sequence[ProjectCommand]
     key: str
 
 

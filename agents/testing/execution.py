@@ -1,6 +1,6 @@
 """Runs one command of a repository in a checkout, with the operator's programs, and the network if it may have it."""
 
-from agents.testing.command_detection import Command
+from agents.testing.command_detection import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from workspace.checkout import Checkout
@@ -9,7 +9,7 @@ from workspace.sandbox.sandbox import Completed
 
 
 async def execute(
-    command: Command, checkout: Checkout, toolbox: Toolbox, configured: Commands, seconds: float
+    command: ProjectCommand, checkout: Checkout, toolbox: Toolbox, configured: Commands, seconds: float
 ) -> tuple[Completed, str]:
     """How it ended; and why it had no network although it was to have it, if so.
 

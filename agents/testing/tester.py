@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.testing import command_detection
-from agents.testing.command_detection import MANIFESTS, Command, DetectedCommands
+from agents.testing.command_detection import MANIFESTS, DetectedCommands, ProjectCommand
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
 from agents.testing.test_selection import MOST_SOURCES, Selection
@@ -268,7 +268,7 @@ class _CheckoutRunner:
         named = ", ".join(f"`{line[:100]}`" for line in self._lacking)
         return f"Left out, because its program is not there: {named}." if named else ""
 
-    async def run_one(self, command: Command) -> CommandResult:
+    async def run_one(self, command: ProjectCommand) -> CommandResult:
         """Run a command and read what it leaves."""
         tester = self._tester
         if command.kind != "retry":
@@ -291,7 +291,7 @@ class _CheckoutRunner:
             report_problem=problem[:500],
         )
 
-    async def _read_cases(self, command: Command) -> tuple[tuple[TestCase, ...], str]:
+    async def _read_cases(self, command: ProjectCommand) -> tuple[tuple[TestCase, ...], str]:
         """The cases of its report; and what is wrong with it, if something is."""
         if command.kind not in {"test", "retry"}:
             return (), ""
@@ -305,7 +305,7 @@ class _CheckoutRunner:
             return (), str(error)
         return await asyncio.to_thread(_redact_cases, cases), ""
 
-    async def _read_coverage(self, command: Command) -> str:
+    async def _read_coverage(self, command: ProjectCommand) -> str:
         """Take in the coverage it left; what is wrong with that, if something is."""
         if command.kind not in {"test", "coverage"}:
             return ""

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.rule import Rule
 
-from agents.llm.models import Models, Task, Unusable
+from agents.llm.models import Models, ModelTier, Unusable
 from bot.app import forge, serve
 from bot.demo import project, scenes
 from bot.demo.driver import DemoDriver, report_promises
@@ -108,7 +108,7 @@ def _settings(github: Simulator, folder: Path) -> Settings:
 
 def _models(console: Console, settings: Settings) -> Models:
     """The real model where its key is set, otherwise the scripted one; people are told which."""
-    real = settings.models.choose(Task.fast)
+    real = settings.models.choose(ModelTier.fast)
     if isinstance(real, Unusable):
         console.print("No key of a model is set, so layer 3 is played by a script: one remark, written beforehand.")
         return Models.only(build_model().language_model)

@@ -12,8 +12,8 @@ import structlog
 from dbos import DBOS, EnqueueOptions
 from pydantic import BaseModel, JsonValue
 
-from agents.llm.ask import Answer, Question, ask
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.ask import ModelAnswer, Question, ask
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.reply_reader import (
     KEY,
     Meaning,
@@ -157,7 +157,7 @@ class ReplyHandler:
         """Read it and do what follows; what that was."""
         try:
             known = _ReplyContext.model_validate(await self._journal.step("what is known", self._load_context))
-            model = self._services.models.choose(Task.fast)
+            model = self._services.models.choose(ModelTier.fast)
             if known.finding is None or not known.is_due or isinstance(model, Unusable):
                 return "not read"
             return await self._read(known, known.finding, model)
@@ -208,12 +208,12 @@ class ReplyHandler:
     async def _ask_model(self, known: _ReplyContext, asked: Question, kind: type[S], model: LanguageModel) -> S | None:
         """What the model hands in; the money is that for what happens beside a run."""
 
-        def call(money: ModelBudget, _told: object, keep: Keep[Answer]) -> Awaitable[Answer]:
+        def call(money: ModelBudget, _told: object, keep: Keep[ModelAnswer]) -> Awaitable[ModelAnswer]:
             return ask(asked, kind, model, money, keep=keep)
 
         paying = BudgetedCalls(self._services, self._journal, self._run, Phase.reflection, known.configuration)
         found = await paying.ask_outside_run(
-            asked.key, digest("hear", asked.model_dump_json(), model.name), Answer, call
+            asked.key, digest("hear", asked.model_dump_json(), model.name), ModelAnswer, call
         )
         return None if found.value is None else kind.model_validate(found.value)
 

@@ -7,8 +7,7 @@ from pydantic import JsonValue
 
 from agents import implementer
 from agents.implementer import DoneTask, ImplementationTask, OnDraft
-from agents.llm.models import LanguageModel, Unusable
-from agents.llm.models import Task as Strength
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Agent, Done, Stopped, Stuck, run_agent
 from agents.loop.tools.apply_patch import make_apply_patch
 from agents.loop.tools.files import make_file_tools
@@ -154,7 +153,7 @@ class Implementation:
 
     async def _add_commit(self, built: BuiltChange, piece: _WorkItem) -> tuple[BuiltChange, Worked | None]:
         """One more piece on top; without what came of it where the agent did not get through."""
-        model = self._services.models.choose(Strength.strong)
+        model = self._services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
             ended = RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
             return replace(built, ended=ended), None

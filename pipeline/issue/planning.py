@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, JsonValue
 
 from agents import planner
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Agent, Done, Stopped, Stuck, run_agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment
@@ -134,7 +134,7 @@ class Planning:
 
     async def _plan_and_keep(self, begun: IssueRunInput) -> RunEnd | None:
         """Have a plan made and keep it; how the run ends, if none came of it."""
-        model = self._services.models.choose(Task.strong)
+        model = self._services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
             return RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(model.reason))
         match await self._run_planner(begun, model):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agents.llm.models import Task as Strength
+from agents.llm.models import ModelTier
 from domain.errors import CommitGone
 from domain.github.branches import make_branch_name
 from domain.github.issues import Issue
@@ -161,7 +161,7 @@ class PullRequestPublisher:
             weighed=self._plan,
             work=work,
             tests=tests,
-            model=self._services.models.names[Strength.strong],
+            model=self._services.models.names[ModelTier.strong],
             conditions=await list_conditions(self._services, self._run, proposed=False),
         )
         title = pull_request_texts.render_title(self._run.number, self._begun.task.title, self._plan.plan)

@@ -7,9 +7,9 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from agents.llm.ask import Answer, ask
+from agents.llm.ask import ModelAnswer, ask
 from agents.llm.context import PromptContext
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.testing import actions, analysis, missing_tests
 from agents.testing.failure_classes import classify_failure, find_own_modules
 from agents.testing.tester import Tester
@@ -211,7 +211,7 @@ class HeadTester:
 
     async def _analyse(self, tested: HeadTestResult, asks: bool) -> tuple[Analysis, ...]:
         """What the failures mean, as a model says where one can be asked."""
-        model = self._services.models.choose(Task.fast)
+        model = self._services.models.choose(ModelTier.fast)
         if not asks or tested.verdict is not Verdict.failed or isinstance(model, Unusable):
             return analysis.merge_analyses(tested.run, tested.analyses, None, None)
         mirror = await run_outside_journal(lambda: fetch_mirror(self._services, self._run))
@@ -227,8 +227,8 @@ class HeadTester:
         )
         return analysis.merge_analyses(tested.run, tested.analyses, judged, question)
 
-    async def _ask_model(self, question: analysis.AnalysisQuestion, model: LanguageModel) -> Answer:
-        def call(money: ModelBudget, told: PromptContext, keep: Keep[Answer]) -> Awaitable[Answer]:
+    async def _ask_model(self, question: analysis.AnalysisQuestion, model: LanguageModel) -> ModelAnswer:
+        def call(money: ModelBudget, told: PromptContext, keep: Keep[ModelAnswer]) -> Awaitable[ModelAnswer]:
             return ask(told.prepend_to(question, redact_outgoing), analysis.FailureJudgements, model, money, keep=keep)
 
         about = RecallTopic("\n".join(question.tests), question.paths)
@@ -236,4 +236,6 @@ class HeadTester:
         paying = BudgetedCalls(
             self._services, self._journal, self._run, Phase.testing, self._configuration, about, task
         )
-        return await paying.ask(question.key, digest("analyse", question.model_dump_json(), model.name), Answer, call)
+        return await paying.ask(
+            question.key, digest("analyse", question.model_dump_json(), model.name), ModelAnswer, call
+        )

@@ -15,8 +15,8 @@ from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import BaseModel, JsonValue
 
 from agents import reflection
-from agents.llm.ask import Answer, ask
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.ask import ModelAnswer, ask
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.reflection import Reflection, ReflectionQuestion
 from domain.config.configuration import Configuration, ReadMode
 from domain.errors import ForgeError, Superseded
@@ -77,7 +77,7 @@ async def reflect_if_ended(services: Services, run: Run, outcome: str) -> str:
 
 def can_reflect(services: Services) -> bool:
     """Whether the operator lets Forge reflect and there is a model to ask."""
-    return services.reflects and isinstance(services.models.choose(Task.fast), LanguageModel)
+    return services.reflects and isinstance(services.models.choose(ModelTier.fast), LanguageModel)
 
 
 class ReflectionSweep:
@@ -152,7 +152,7 @@ class ReflectionRun:
             return known.code
         question, configuration = known.question, known.configuration
         given = await self._journal.step("reflect", lambda: self._ask_model(question, configuration))
-        answer = Answer.model_validate(given)
+        answer = ModelAnswer.model_validate(given)
         if answer.value is None:
             return await self._record_nothing(answer.problem or "There was no answer.")
         kept = await self._journal.step("keep what is worth it", lambda: self._keep(question, answer, known))
@@ -203,15 +203,15 @@ class ReflectionRun:
     async def _ask_model(self, question: ReflectionQuestion, configuration: Configuration) -> JsonValue:
         """What the model says, or what it said before this process died."""
         services = self._services
-        model = services.models.choose(Task.fast)
+        model = services.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
-            return Answer(key=question.key, problem=model.reason).model_dump(mode="json")
+            return ModelAnswer(key=question.key, problem=model.reason).model_dump(mode="json")
         name = digest(model.name, question.instructions, question.content, question.key)
         known = await model_answers.find(services.database, self._run, name)
         if known is not None:
             return known
 
-        async def keep(answer: Answer) -> None:
+        async def keep(answer: ModelAnswer) -> None:
             value = cast(dict[str, JsonValue], PROCESS_REDACTOR.redact_values(answer.model_dump(mode="json")))
             await model_answers.keep(services.database, self._run, name, value, services.clock.now())
 
@@ -224,7 +224,7 @@ class ReflectionRun:
         permits.require(known.sums.permit, self._run)
         return None
 
-    async def _keep(self, question: ReflectionQuestion, answer: Answer, known: _ReflectionInput) -> JsonValue:
+    async def _keep(self, question: ReflectionQuestion, answer: ModelAnswer, known: _ReflectionInput) -> JsonValue:
         await self._close_reservations(question.key)
         database, run, now = self._services.database, self._run, self._services.clock.now()
         live = await memories.list_live(database, run.repository.id)

@@ -8,7 +8,7 @@ from agents.llm.context import PromptContext
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Use
 from agents.loop.tools.tool import Tool
-from agents.loop.turns import Assignment, Exchange, Result, Turn, digest_turn, take_turn
+from agents.loop.turns import Assignment, CompletedTurn, Result, Turn, digest_turn, take_turn
 from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing
@@ -47,19 +47,19 @@ class AgentSteps:
         self._tools = tools
         self._model = model
 
-    async def load_earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[CompletedTurn]:
         """What this run did of it before it waited for something else."""
         return await self._journal.step(f"done before: {self._assignment.key}", self._load_done)
 
-    async def _load_done(self) -> list[Exchange]:
+    async def _load_done(self) -> list[CompletedTurn]:
         kept = await model_answers.load_outcomes(self._services.database, self._run)
-        past: list[Exchange] = []
+        past: list[CompletedTurn] = []
         while (done := kept.get(self._name_turn(past))) is not None:
             results = tuple(Result(text=text, is_error=is_error) for text, is_error in done.results)
-            past.append(Exchange(turn=Turn.model_validate(done.value), results=results))
+            past.append(CompletedTurn(turn=Turn.model_validate(done.value), results=results))
         return past
 
-    async def reason(self, past: Sequence[Exchange]) -> Turn:
+    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
         """:raises AtGate: if a person has to let it go on first."""
 
         def call(money: ModelBudget, told: PromptContext, keep: Keep[Turn]) -> Awaitable[Turn]:
@@ -69,12 +69,12 @@ class AgentSteps:
         key = f"{self._assignment.key} {len(past) + 1}"
         return await self._paying.ask(key, self._name_turn(past), Turn, call)
 
-    async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
+    async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
         key = f"act: {self._assignment.key} {len(past) + 1}"
         return await self._journal.step(key, self._run_tools, self._name_turn(past), turn, use)
 
-    async def _run_tools(self, name: str, turn: Turn, use: Use) -> Exchange:
-        exchange = Exchange(turn=turn, results=tuple(await use()))
+    async def _run_tools(self, name: str, turn: Turn, use: Use) -> CompletedTurn:
+        exchange = CompletedTurn(turn=turn, results=tuple(await use()))
         used = [
             RecordedToolUse(use.tool, result.text, result.is_error, result.reason, result.seconds)
             for use, result in zip(turn.uses, exchange.results, strict=True)
@@ -84,5 +84,5 @@ class AgentSteps:
         )
         return exchange
 
-    def _name_turn(self, past: Sequence[Exchange]) -> str:
+    def _name_turn(self, past: Sequence[CompletedTurn]) -> str:
         return digest_turn(self._assignment, past, self._schema, self._model)

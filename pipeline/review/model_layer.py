@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pydantic import BaseModel, JsonValue
 
-from agents.llm.ask import Answer, Question, ask
+from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.context import PromptContext
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.model import (
     EarlierFinding,
@@ -109,7 +109,7 @@ class ModelLayer:
         may_read = self._configuration.review.model is not ReadMode.never
         if not checked.wants_a_model(self._configuration) and not (standing and may_read):
             return skip_model(checked, self._configuration, None)
-        model = self._services.models.choose(Task.fast)
+        model = self._services.models.choose(ModelTier.fast)
         missing = model.reason if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
             missing = _NEEDS_OK
@@ -193,7 +193,7 @@ class ModelLayer:
         ]
 
     async def _assess(
-        self, checked: CheckedChange, prepared: PreparedQuestions, answers: Sequence[Answer]
+        self, checked: CheckedChange, prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
     ) -> JsonValue:
         change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
@@ -207,11 +207,11 @@ class ModelLayer:
 
     async def _ask(
         self, paying: BudgetedCalls, question: Question, schema: type[BaseModel], model: LanguageModel
-    ) -> Answer:
-        def call(money: ModelBudget, told: PromptContext, keep: Keep[Answer]) -> Awaitable[Answer]:
+    ) -> ModelAnswer:
+        def call(money: ModelBudget, told: PromptContext, keep: Keep[ModelAnswer]) -> Awaitable[ModelAnswer]:
             return ask(told.prepend_to(question, redact_outgoing), schema, model, money, keep=keep)
 
-        return await paying.ask(question.key, _compute_digest(question, schema, model), Answer, call)
+        return await paying.ask(question.key, _compute_digest(question, schema, model), ModelAnswer, call)
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await self._mirror()
@@ -243,7 +243,7 @@ class ModelLayer:
     def _build_part(
         self,
         prepared: PreparedQuestions,
-        answers: Sequence[Answer],
+        answers: Sequence[ModelAnswer],
         kept: Sequence[Finding],
         gone: Sequence[str],
         model: LanguageModel,
@@ -284,14 +284,14 @@ _CUT = (
 )
 
 
-def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[Answer]) -> tuple[str, ...]:
+def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) -> tuple[str, ...]:
     """The paths of which the model read everything that is new: all their parts, to the end of each line."""
     asked = {path for question, _ in _pair_answers(prepared, answers) for path in question.lines}
     missed = {each.path for each in _list_unread(prepared, answers)}
     return tuple(sorted({*prepared.known, *(asked - missed)}))
 
 
-def _list_unread(prepared: PreparedQuestions, answers: Sequence[Answer]) -> list[SkippedFile]:
+def _list_unread(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) -> list[SkippedFile]:
     """What it was asked about and did not read, or not all of it."""
     pairs = _pair_answers(prepared, answers)
     lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines}
@@ -299,7 +299,9 @@ def _list_unread(prepared: PreparedQuestions, answers: Sequence[Answer]) -> list
     return [SkippedFile(path=path, reason=why) for paths, why in ((lost, _LOST), (cut, _CUT)) for path in sorted(paths)]
 
 
-def _pair_answers(prepared: PreparedQuestions, answers: Sequence[Answer]) -> list[tuple[ReviewQuestion, Answer]]:
+def _pair_answers(
+    prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
+) -> list[tuple[ReviewQuestion, ModelAnswer]]:
     """The questions with their answers. The second look reads nothing new."""
     return list(zip(prepared.plan.questions, answers, strict=False))
 
@@ -307,7 +309,7 @@ def _pair_answers(prepared: PreparedQuestions, answers: Sequence[Answer]) -> lis
 def _assess_answers(
     checked: CheckedChange,
     prepared: PreparedQuestions,
-    answers: Sequence[Answer],
+    answers: Sequence[ModelAnswer],
     change: Change,
     versions: Mapping[str, FileVersions],
     lessons: Sequence[Memory],

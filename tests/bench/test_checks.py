@@ -16,7 +16,7 @@ from agents.review.checks.run import run_checks
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
 from workspace.sandbox import probing
-from workspace.sandbox.sandbox import LIMITS, Command
+from workspace.sandbox.sandbox import LIMITS, SandboxCommand
 
 STARTS, ROUNDS = 20, 5
 
@@ -29,7 +29,7 @@ async def test_start_per_level() -> None:
     with sandbox.folder() as folder:
         for _ in range(STARTS):
             for level in levels:
-                done = await sandbox.run(Command(("/bin/true",), folder), level.level)
+                done = await sandbox.run(SandboxCommand(("/bin/true",), folder), level.level)
                 assert done.status == 0, done.stderr.data
                 times[level.level].append(done.seconds * 1000)
     baseline = statistics.median(times[LIMITS])

@@ -8,7 +8,7 @@ from pathlib import Path
 from domain.config.configuration import PathRule
 from domain.runs.patches import Areas, ChangeSet
 from tests.unit.patches.building import Git, tree
-from workspace.patches.tree import Tree
+from workspace.patches.tree import FileTree
 from workspace.patches.validation import judge, validate
 
 ROUNDS, FILES, OTHERS, LINES = 7, 1_000, 20_000, 400
@@ -37,7 +37,7 @@ def test_validator_against_git_apply(tmp_path: Path) -> None:
     _compare(f"{FILES:,} files", diff, base, git, budget=1.0, most=5.0)
 
 
-def _compare(name: str, diff: bytes, base: Tree, git: Git, budget: float, most: float) -> None:
+def _compare(name: str, diff: bytes, base: FileTree, git: Git, budget: float, most: float) -> None:
     """Print the times.
 
     :param budget: seconds a patch should take; :param most: that it may take on any machine.

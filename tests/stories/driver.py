@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from agents.llm.models import Models, Task
+from agents.llm.models import Models, ModelTier
 from bot.app import Forge, Patience, forge, serve
 from bot.settings import Settings
 from memory.db.tables.runs import RunRow
@@ -34,7 +34,7 @@ LOOKS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between looks at what GitHub 
 LAG = float(os.environ.get("FORGE_TEST_LAG") or 0)  # seconds by which GitHub's API lags behind in every story
 PATIENT = Patience(door=DELIVERY, stubborn=2, telling=0, lag=LOOKS, settling=1.5 * LAG)
 _ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
-NO_MODEL = Models(dict.fromkeys(Task, "anthropic:claude-haiku-4-5"), environment={})
+NO_MODEL = Models(dict.fromkeys(ModelTier, "anthropic:claude-haiku-4-5"), environment={})
 
 
 class Story:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from agents.llm.ask import Answer, Question, ask
-from agents.llm.client import Patience
+from agents.llm.ask import ModelAnswer, Question, ask
+from agents.llm.client import RetryPolicy
 from agents.llm.models import LanguageModel
 from agents.llm.scripted import Raises, Reports, ScriptedModel, Stalls
 from domain.money import FixedPrice, Limits, Receipt, Reservation, Usage
@@ -54,8 +54,8 @@ def purse(database: Database, name: str = "run-1", limits: Limits = LIMITS) -> P
     return PhaseBudget(database, run(name), Phase.review, limits, MovableClock())
 
 
-async def ask_model(model: LanguageModel, purse: PhaseBudget) -> Answer:
-    return await ask(QUESTION, Note, model, purse, Patience(attempts=1, seconds=0.1))
+async def ask_model(model: LanguageModel, purse: PhaseBudget) -> ModelAnswer:
+    return await ask(QUESTION, Note, model, purse, RetryPolicy(attempts=1, seconds=0.1))
 
 
 async def test_b1_twenty_runs_in_four_processes_race_for_the_last_dollar(url: str):

@@ -15,7 +15,7 @@ from workspace.checkout import QUOTA, Checkout, check_out
 from workspace.git import Git
 from workspace.objects import Objects
 from workspace.sandbox import probing
-from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Quota, Sandbox
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Completed, Quota, Sandbox, SandboxCommand
 
 CONTAINING = [
     pytest.param(LANDLOCK, id="landlock", marks=pytest.mark.skipif(not has_landlock(), reason="no Landlock here")),
@@ -127,7 +127,7 @@ async def test_t_s1_at_level_1_nothing_may_be_changed() -> None:
     with sandbox.folder() as folder:
         (folder / "open").mkdir()
         with pytest.raises(ToolError, match="level 1 contains nothing"):
-            await sandbox.run(Command(("/bin/true",), folder, writable=("open",)), LIMITS)
+            await sandbox.run(SandboxCommand(("/bin/true",), folder, writable=("open",)), LIMITS)
 
 
 # T-S2: how much it may leave

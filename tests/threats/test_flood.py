@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
 from workspace.sandbox import probing
-from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Command, Completed
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, SandboxCommand
 
 KEPT = 1 << 20  # bytes of each stream
 GIGABYTE = "head -c 1000000000 /dev/zero"
@@ -26,7 +26,7 @@ FLOODS = {
 async def run(script: str, level: int) -> Completed:
     sandbox = await probing.make_sandbox()
     with sandbox.folder() as folder:
-        return await sandbox.run(Command(("/bin/sh", "-c", script), folder, seconds=60, output=KEPT), level)
+        return await sandbox.run(SandboxCommand(("/bin/sh", "-c", script), folder, seconds=60, output=KEPT), level)
 
 
 @pytest.mark.parametrize("level", AT_EACH_LEVEL)

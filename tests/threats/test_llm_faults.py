@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 import pytest
 from pydantic import BaseModel
 
-from agents.llm.ask import Answer, Question, ask
-from agents.llm.client import Patience
+from agents.llm.ask import ModelAnswer, Question, ask
+from agents.llm.client import RetryPolicy
 from agents.llm.models import LanguageModel
 from agents.llm.scripted import Cuts, Fails, Mishap, Reports, Says, ScriptedModel, Stalls
 from domain.money import CallOutcome
@@ -43,8 +43,8 @@ class Watch:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def patience(self, seconds: float = 10) -> Patience:
-        return Patience(seconds=seconds, sleep=self.sleep)
+    def patience(self, seconds: float = 10) -> RetryPolicy:
+        return RetryPolicy(seconds=seconds, sleep=self.sleep)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def provider() -> AsyncGenerator[tuple[Provider, LanguageModel]]:
         yield there, anthropic(address)
 
 
-def sound(answer: Answer, purse: OpenPurse) -> None:
+def sound(answer: ModelAnswer, purse: OpenPurse) -> None:
     """Every call is settled and accounted for, and there is either a value or a reason without anything secret."""
     assert purse.open == {}
     assert answer.cost == purse.charged
@@ -215,7 +215,7 @@ async def test_l3_the_budget_stops_repetitions_too():
     """T-L3: what was lost counts, so even a provider that only stalls cannot spend more than there is."""
     model = ScriptedModel(price=anthropic("http://127.0.0.1:1").price).when("data", Stalls())
     once = OpenPurse()
-    await ask(QUESTION, Note, model.language_model, once, Patience(attempts=1, seconds=0.05))
+    await ask(QUESTION, Note, model.language_model, once, RetryPolicy(attempts=1, seconds=0.05))
     purse = OpenPurse(money=3 * once.charged)  # at four fifths of which a person is asked
 
     answer = await ask(QUESTION, Note, model.language_model, purse, Watch().patience(0.05))

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 from pydantic import JsonValue
 
-from agents.llm.ask import Answer, ask
+from agents.llm.ask import ModelAnswer, ask
 from agents.llm.models import LanguageModel
 from agents.llm.scripted import ScriptedModel
 from agents.review.model import Intent, Report, ReviewQuestion, build_questions, build_second_look, extract_findings
-from agents.review.model.answers import Claim
+from agents.review.model.answers import ReportedFinding
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.review import Decision, LayerReport, Risk, RiskLevel
 from safety.review_decision import decide
@@ -47,7 +47,7 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
 
 def parse_findings(*claims: JsonValue, known: Sequence[RawFinding] = ()) -> tuple[RawFinding, ...]:
     value = Report.model_validate({"findings": list(claims)}).model_dump(mode="json")
-    return extract_findings(Answer(key="k", value=value), question(), CHANGE, VERSIONS, known, redact=str)
+    return extract_findings(ModelAnswer(key="k", value=value), question(), CHANGE, VERSIONS, known, redact=str)
 
 
 def test_t1_orders_in_a_diff_a_title_a_comment_or_a_name_are_data():
@@ -92,7 +92,7 @@ async def test_t1_what_a_model_adds_to_its_report_is_dropped():
     answer = await ask(question(), Report, model.language_model, OpenPurse())
 
     assert answer.value == {"findings": [], "earlier": []}
-    assert set(Claim.model_fields).isdisjoint({"decision", "approve", "command", "tool", "url"})
+    assert set(ReportedFinding.model_fields).isdisjoint({"decision", "approve", "command", "tool", "url"})
 
 
 HIDDEN = [
@@ -221,7 +221,7 @@ def test_t6_an_address_that_was_there_may_stay():
         quote="URL = 'https://api.example'",
         replacement="URL = 'https://api.example' + V",
     )
-    answer = Answer(key="k", value=Report.model_validate({"findings": [stated]}).model_dump(mode="json"))
+    answer = ModelAnswer(key="k", value=Report.model_validate({"findings": [stated]}).model_dump(mode="json"))
     (finding,) = extract_findings(answer, asked, change, versions, redact=str)
     assert finding.fix is not None
 
@@ -238,7 +238,7 @@ def test_x4_a_credential_in_the_diff_is_masked_in_the_question_and_in_what_the_m
     stated = claim(
         path="a.py", line=2, end_line=2, quote="use(key)", message=f"Leaks {secret}.", replacement=f"use('{secret}')"
     )
-    answer = Answer(key="k", value=Report.model_validate({"findings": [stated]}).model_dump(mode="json"))
+    answer = ModelAnswer(key="k", value=Report.model_validate({"findings": [stated]}).model_dump(mode="json"))
     (finding,) = extract_findings(answer, asked, change, versions, redact=redact)
 
     assert secret not in asked.model_dump_json()

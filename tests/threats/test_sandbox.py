@@ -25,7 +25,7 @@ from safety.risk import Author
 from tests.unit.checks.building import change_of
 from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
 from workspace.sandbox import probes, probing
-from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Command, Completed, Sandbox, find_account
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Completed, Sandbox, SandboxCommand, find_account
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another account")
@@ -46,7 +46,7 @@ async def shell(
 ) -> Completed:
     with sandbox.folder() as folder:
         (folder / "file.txt").write_text("content\n")
-        command = Command(
+        command = SandboxCommand(
             ("/bin/sh", "-c", script), folder, seconds=seconds, memory=memory, processes=processes, output=1 << 20
         )
         return await sandbox.run(command, level)
@@ -57,7 +57,7 @@ async def python(sandbox: Sandbox, script: str, level: int) -> str:
     interpreter = Path(sys.executable).resolve()
     with sandbox.folder() as folder:
         (folder / "try.py").write_text(script)
-        command = Command(
+        command = SandboxCommand(
             (str(interpreter), "-I", "-S", "try.py"), folder, seconds=20, reads=(Path(sys.base_prefix),), memory=1 << 30
         )
         done = await sandbox.run(command, level)
@@ -222,11 +222,11 @@ async def test_t_s3_nothing_survives_forge(level: int) -> None:
     script = f"""
 import asyncio
 from pathlib import Path
-from workspace.sandbox.sandbox import Command, Sandbox, SandboxLevel, find_account
+from workspace.sandbox.sandbox import SandboxCommand, Sandbox, SandboxLevel, find_account
 async def main():
     sandbox = Sandbox([SandboxLevel({level}, "x", works=True)], find_account("nobody"))
     with sandbox.folder() as folder:
-        command = Command(("/bin/sh", "-c", "setsid sleep {marker} & sleep {marker}"), folder)
+        command = SandboxCommand(("/bin/sh", "-c", "setsid sleep {marker} & sleep {marker}"), folder)
         await sandbox.run(command, {level})
 asyncio.run(main())
 """

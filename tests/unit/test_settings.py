@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from bot.settings import load, load_installation, provider_secrets
 from domain.errors import ConfigurationError
 
@@ -99,12 +99,12 @@ def test_the_file_gives_the_providers_their_keys(tmp_path: Path, monkeypatch: py
         monkeypatch.setenv(name, "")  # so that it is taken back after the test
         monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
-    assert isinstance(load().models.choose(Task.fast), Unusable)
+    assert isinstance(load().models.choose(ModelTier.fast), Unusable)
     (tmp_path / ".env").write_text(
         "ANTHROPIC_API_KEY=of-the-file-1\nOPENAI_API_KEY=of-the-file-2\nexport OPENROUTER_API_KEY='of-the-file-3'\n"
         "AWS_SECRET_ACCESS_KEY=of-the-file-4\nUNRELATED=of-the-file-5\n"
     )
-    assert isinstance(load().models.choose(Task.fast), LanguageModel)
+    assert isinstance(load().models.choose(ModelTier.fast), LanguageModel)
     assert {"of-the-file-1", "of-the-environment", "of-the-file-3", "of-the-file-4"} <= set(provider_secrets())
     assert {"of-the-file-2", "of-the-file-5"} & {*os.environ.values()} == set()
 

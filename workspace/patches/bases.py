@@ -7,11 +7,13 @@ from domain.runs.patches import LIMITS
 from workspace.diff import REGULAR
 from workspace.objects import Objects
 from workspace.patches.errors import refusal
-from workspace.patches.tree import Tree
+from workspace.patches.tree import FileTree
 
 
-async def load_tree(objects: Objects, commit: str, paths: Collection[str], most_bytes: int = LIMITS.file_bytes) -> Tree:
-    """The files of a commit. What a run changed before is put on top with :meth:`workspace.patches.tree.Tree.after`.
+async def load_tree(
+    objects: Objects, commit: str, paths: Collection[str], most_bytes: int = LIMITS.file_bytes
+) -> FileTree:
+    """The files of a commit. What a run changed before is put on top with `FileTree.after`.
 
     :param paths: of the regular files that may be read; see :func:`workspace.patches.patching.paths`.
     :param most_bytes: of one file; a larger one makes what reads it refuse.
@@ -36,4 +38,4 @@ async def load_tree(objects: Objects, commit: str, paths: Collection[str], most_
             raise refusal(path, "limits", message, "Leave the file alone, or end the task and say why it is needed.")
         return content
 
-    return Tree(modes, read)
+    return FileTree(modes, read)

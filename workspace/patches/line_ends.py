@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from domain.runs.patches import EXECUTABLE, REGULAR
 from workspace.patches import path_rules, unified_diff
-from workspace.patches.tree import Tree
+from workspace.patches.tree import FileTree
 from workspace.patches.unified_diff import FilePatch
 
 
-def restore_returns(diff: bytes, tree: Tree) -> bytes:
+def restore_returns(diff: bytes, tree: FileTree) -> bytes:
     """The diff with a carriage return before each line feed of the files that have one at every line.
 
     A file that ends its lines in both ways is left as it is, and so is one whose hunks hold carriage returns.
@@ -23,7 +23,7 @@ def restore_returns(diff: bytes, tree: Tree) -> bytes:
     return b"\n".join(lines)
 
 
-def _lacks_returns(patch: FilePatch, tree: Tree) -> bool:
+def _lacks_returns(patch: FilePatch, tree: FileTree) -> bool:
     is_there = patch.new_mode is None and tree.modes.get(patch.path) in {REGULAR, EXECUTABLE}
     if not is_there or path_rules.find_mistake(patch.path) is not None:
         return False

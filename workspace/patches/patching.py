@@ -8,8 +8,8 @@ from domain.review.findings import Severity
 from domain.runs.patches import EXECUTABLE, LIMITS, REGULAR, ChangedFile, ChangeSet, Constraint, PatchLimits, Violation
 from workspace.patches import path_rules, unified_diff
 from workspace.patches.errors import PatchRefused, refusal, violation
-from workspace.patches.tree import Tree
-from workspace.patches.unified_diff import FilePatch, Hunk
+from workspace.patches.tree import FileTree
+from workspace.patches.unified_diff import FilePatch, PatchHunk
 
 _READ_AGAIN = "Read the file again and write the diff against what it holds now."
 _SMALLER = "Make the change in several smaller diffs."
@@ -17,7 +17,7 @@ _MOST_COMPARED = 1_000_000
 _PLAIN_PATH = "Name a regular file by its path relative to the root of the repository."
 
 
-def parse(diff: bytes, tree: Tree, limits: PatchLimits = LIMITS) -> ChangeSet:
+def parse(diff: bytes, tree: FileTree, limits: PatchLimits = LIMITS) -> ChangeSet:
     """What a unified diff makes of the files of a tree. Nothing is read before its path was judged.
 
     Everything taken here is applied by ``git apply`` with the same result; a lot that git takes is refused.
@@ -77,7 +77,7 @@ def _unfit(
     return _Unfit(violation(patch.path, constraint, severity, message, suggestion))
 
 
-def _change_file(patch: FilePatch, tree: Tree, seen: set[str]) -> ChangedFile:
+def _change_file(patch: FilePatch, tree: FileTree, seen: set[str]) -> ChangedFile:
     """One file of the patch.
 
     :param seen: paths of the files before it; this one is added.
@@ -103,7 +103,7 @@ def _change_file(patch: FilePatch, tree: Tree, seen: set[str]) -> ChangedFile:
     )
 
 
-def _read_before(patch: FilePatch, tree: Tree) -> tuple[bytes | None, str | None]:
+def _read_before(patch: FilePatch, tree: FileTree) -> tuple[bytes | None, str | None]:
     """The content and mode of the file, None where it is new.
 
     :raises _Unfit: if the file is there and should not be, or the other way round, or is no regular file.
@@ -150,7 +150,7 @@ def _apply_hunks(patch: FilePatch, before: bytes) -> bytes:
     return after
 
 
-def _lacks_context(hunk: Hunk, is_inside: bool) -> bool:
+def _lacks_context(hunk: PatchHunk, is_inside: bool) -> bool:
     """Whether git could not tell that the hunk belongs there: it takes one without context behind for the file's end.
 
     :param is_inside: whether lines of the file follow.
@@ -172,7 +172,7 @@ def _check_shape(patch: FilePatch, before: bytes) -> None:
         raise _unfit(patch, "base", "The file is deleted without its lines.", "Write each of its lines with a minus.")
 
 
-def _check_place(patch: FilePatch, hunk: Hunk, at: int, start: int, new_start: int) -> None:
+def _check_place(patch: FilePatch, hunk: PatchHunk, at: int, start: int, new_start: int) -> None:
     """That hunks follow each other, and the numbers of a header belong together.
 
     :param at: where the hunk before ended, counted from 0.
@@ -187,7 +187,7 @@ def _check_place(patch: FilePatch, hunk: Hunk, at: int, start: int, new_start: i
         raise _unfit(patch, "syntax", text, "Count the start of the new lines again.")
 
 
-def _mismatch(patch: FilePatch, hunk: Hunk, lines: Sequence[bytes], start: int) -> _Unfit:
+def _mismatch(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], start: int) -> _Unfit:
     """What does not fit; the file's own lines are not said, since not everybody may read every file."""
     differs = next((i for i, line in enumerate(hunk.old) if lines[start + i : start + i + 1] != [line]), 0)
     where = f"The hunk at line {hunk.line} of the diff does not fit: line {start + differs + 1} of the file"

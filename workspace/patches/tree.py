@@ -8,19 +8,21 @@ from domain.runs.patches import ChangeSet
 from workspace.patches.path_rules import fold, folders
 
 
-class Tree:
+class FileTree:
     """The files of a commit, and what was changed on top of it since.
 
     :param modes: path → git's mode, six octal digits, of everything in the tree but folders.
     :param read: path → content; only asked for regular files in ``modes``.
     """
 
-    def __init__(self, modes: Mapping[str, str], read: Callable[[str], bytes], origin: "Tree | None" = None) -> None:
+    def __init__(
+        self, modes: Mapping[str, str], read: Callable[[str], bytes], origin: "FileTree | None" = None
+    ) -> None:
         self.modes = modes
         self.read = read
         self._origin = origin
 
-    def after(self, change: ChangeSet) -> "Tree":
+    def after(self, change: ChangeSet) -> "FileTree":
         """The files as they are once the change is made."""
         files = {file.path: file for file in change.files}
         modes = {path: mode for path, mode in self.modes.items() if path not in files}
@@ -30,7 +32,7 @@ class Tree:
             file = files.get(path)
             return self.read(path) if file is None or file.after is None else file.after
 
-        return Tree(modes, read, self._origin or self)
+        return FileTree(modes, read, self._origin or self)
 
     def clashes(self, change: ChangeSet) -> dict[str, str]:
         """New path → another path, there afterwards, beside which it cannot stand: one would have to be a file and a
@@ -43,7 +45,7 @@ class Tree:
         found = ((path, names.clash(path)) for path in new)
         return {path: other for path, other in found if other is not None}
 
-    def _since(self, origin: "Tree") -> dict[str, bool]:
+    def _since(self, origin: "FileTree") -> dict[str, bool]:
         if self is origin:
             return {}
         changed = self.modes.keys() ^ origin.modes.keys()

@@ -29,7 +29,7 @@ _TEXT_ONLY = "Leave binary files as they are; only text can be changed."
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class PatchHunk:
     """One hunk, its lines with their line feeds where they have one.
 
     :param line: of the diff, counted from 1, at which it begins.
@@ -69,7 +69,7 @@ class FilePatch:
     path: str
     new_mode: str | None
     is_gone: bool
-    hunks: tuple[Hunk, ...]
+    hunks: tuple[PatchHunk, ...]
 
 
 def read(diff: bytes) -> list[FilePatch]:
@@ -254,15 +254,15 @@ class _Reader:
 
     # --- hunks ---
 
-    def _hunks(self) -> tuple[Hunk, ...]:
-        hunks: list[Hunk] = []
+    def _hunks(self) -> tuple[PatchHunk, ...]:
+        hunks: list[PatchHunk] = []
         while self.line().startswith(b"@@"):
             hunks.append(self._hunk())
         if not hunks:
             self.refuse("syntax", f"{_quote_start(self.line())} where a hunk “@@ -1,3 +1,4 @@” belongs.", _COUNTS)
         return tuple(hunks)
 
-    def _hunk(self) -> Hunk:
+    def _hunk(self) -> PatchHunk:
         begins = self.at
         header = _HUNK.fullmatch(self.line())
         if header is None:
@@ -272,7 +272,7 @@ class _Reader:
         lines = self._body(old_length, new_length, begins)
         if all(mark == b" " for mark, _ in lines):
             self.refuse("syntax", "the hunk changes nothing.", "Leave it out.", begins)
-        return Hunk(begins + 1, old_start, old_length, new_start, new_length, lines)
+        return PatchHunk(begins + 1, old_start, old_length, new_start, new_length, lines)
 
     def _body(self, old_left: int, new_left: int, begins: int) -> tuple[tuple[bytes, bytes], ...]:
         """The lines of a hunk, counted by its header: what they contain cannot end it early."""

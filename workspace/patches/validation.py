@@ -23,7 +23,7 @@ from safety.gates import STEERS_GIT
 from safety.plan_risk import PROTECTED
 from workspace.patches import patching, path_rules
 from workspace.patches.errors import PatchRefused, violation
-from workspace.patches.tree import Tree
+from workspace.patches.tree import FileTree
 
 _WILD = frozenset("*?")
 _REGULAR = frozenset({REGULAR, EXECUTABLE})
@@ -41,7 +41,7 @@ class JudgedPatch:
     violations: tuple[Violation, ...]
 
 
-def judge(diff: bytes, tree: Tree, areas: Areas, limits: PatchLimits = LIMITS) -> JudgedPatch:
+def judge(diff: bytes, tree: FileTree, areas: Areas, limits: PatchLimits = LIMITS) -> JudgedPatch:
     """A unified diff as a change that may be made, or why it may not.
 
     :param tree: the files it was written against.
@@ -54,7 +54,7 @@ def judge(diff: bytes, tree: Tree, areas: Areas, limits: PatchLimits = LIMITS) -
     return JudgedPatch(None if select_blocking(found) else change, found)
 
 
-def validate(change: ChangeSet, areas: Areas, tree: Tree, limits: PatchLimits = LIMITS) -> tuple[Violation, ...]:
+def validate(change: ChangeSet, areas: Areas, tree: FileTree, limits: PatchLimits = LIMITS) -> tuple[Violation, ...]:
     """Everything a change must not do, file by file in its order, what concerns the whole of it first.
 
     Nothing is read but what ``change`` holds.
@@ -92,7 +92,7 @@ def _fits(file: ChangedFile, limits: PatchLimits) -> bool:
 # --- each file by itself -----------------------------------------------------------------------------------
 
 
-def _check_file(file: ChangedFile, tree: Tree, clash: str | None, limits: PatchLimits) -> Iterator[Violation]:
+def _check_file(file: ChangedFile, tree: FileTree, clash: str | None, limits: PatchLimits) -> Iterator[Violation]:
     if wrong := path_rules.find_mistake(file.path):
         advice = "Name a regular file by its path relative to the root of the repository."
         yield violation(file.path, "path", Severity.critical, f"The path {wrong}.", advice)

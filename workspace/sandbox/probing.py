@@ -22,9 +22,9 @@ from workspace.sandbox.sandbox import (
     LANDLOCK,
     LIMITS,
     Attack,
-    Command,
     Completed,
     Sandbox,
+    SandboxCommand,
     SandboxLevel,
     find_account,
 )
@@ -137,15 +137,15 @@ async def _attack(level: int, user: str) -> tuple[tuple[Attack, ...], str]:
     return _verdicts(done, survived), done.stderr.data.decode(errors="replace").strip()
 
 
-def _in_python(facts: probes.VictimFacts, folder: Path) -> Command:
+def _in_python(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
     python = Path(sys.executable).resolve()
     reads = () if any(python.is_relative_to(known) for known in SYSTEM) else (Path(sys.base_prefix),)
     argv = (str(python), "-I", "-S", "-B", "attacks.py", json.dumps(facts))
-    return Command(argv, folder, memory=_MEMORY, processes=_PROCESSES, reads=reads)
+    return SandboxCommand(argv, folder, memory=_MEMORY, processes=_PROCESSES, reads=reads)
 
 
-def _in_shell(facts: probes.VictimFacts, folder: Path) -> Command:
-    return Command(("/bin/sh", "-c", _IN_SHELL, "sh", facts["file"], str(facts["pid"])), folder, memory=_MEMORY)
+def _in_shell(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
+    return SandboxCommand(("/bin/sh", "-c", _IN_SHELL, "sh", facts["file"], str(facts["pid"])), folder, memory=_MEMORY)
 
 
 def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:

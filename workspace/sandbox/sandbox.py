@@ -64,14 +64,14 @@ class SandboxLevel:
 
 
 @dataclass(frozen=True)
-class Account:
+class UnixAccount:
     """The unprivileged account that untrusted work runs under when Forge itself is root."""
 
     uid: int
     gid: int
 
 
-def find_account(user: str) -> Account | None:
+def find_account(user: str) -> UnixAccount | None:
     """The account to drop to; None when Forge is not root and therefore cannot and need not.
 
     :param user: name of the account, e.g. ``nobody`` (setting ``FORGE_SANDBOX_USER``).
@@ -87,7 +87,7 @@ def find_account(user: str) -> Account | None:
         ) from None
     if entry.pw_uid == 0:
         raise ToolError("FORGE_SANDBOX_USER must not be root.", "Name an unprivileged account, e.g. nobody.")
-    return Account(entry.pw_uid, entry.pw_gid)
+    return UnixAccount(entry.pw_uid, entry.pw_gid)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ SCRATCH = Quota()
 
 
 @dataclass(frozen=True)
-class Command:
+class SandboxCommand:
     """A program to run.
 
     :param argv: program and arguments. An absolute program path also works where the account cannot reach it.
@@ -155,7 +155,7 @@ class Completed:
 class Sandbox:
     """Starts programs at a given level. Made once per process by ``workspace.sandbox.probing.sandbox``."""
 
-    def __init__(self, levels: Sequence[SandboxLevel], account: Account | None) -> None:
+    def __init__(self, levels: Sequence[SandboxLevel], account: UnixAccount | None) -> None:
         self.levels = tuple(levels)
         self.account = account
 
@@ -175,7 +175,7 @@ class Sandbox:
         """Where a program at some level sees its folder."""
         return bubblewrap.INSIDE if level == BUBBLEWRAP else folder
 
-    async def run(self, command: Command, level: int) -> Completed:
+    async def run(self, command: SandboxCommand, level: int) -> Completed:
         """Run a program to its end, or to its limits. No process of its group survives the call.
 
         :raises ToolError: the level does not work here, or the program cannot be started.
@@ -194,7 +194,7 @@ class Sandbox:
                 path.chmod(0o750)
             yield path
 
-    async def try_level(self, command: Command, level: int) -> Completed:
+    async def try_level(self, command: SandboxCommand, level: int) -> Completed:
         """Run a program at a level nobody has yet found to work; only the probe has a reason to."""
         with contextlib.ExitStack() as stack:
             start = self._start(command, level, stack)
@@ -216,7 +216,7 @@ class Sandbox:
                 done = _append_line(done, start.forwarder.trouble)
             return _mark_overfull(done, command.quota) if was_full or await _too_full(command) else done
 
-    def _start(self, command: Command, level: int, stack: contextlib.ExitStack) -> "_Start":
+    def _start(self, command: SandboxCommand, level: int, stack: contextlib.ExitStack) -> "_Start":
         if command.writable and level == LIMITS:
             raise ToolError("Sandbox level 1 contains nothing, so no program may change the files of a folder at it.")
         if command.proxy and level != BUBBLEWRAP:
@@ -249,7 +249,7 @@ class Sandbox:
         return _Start([*outside, "--", *inside], around, [*descriptors, rules], self.account, forwarder)
 
     def _start_launcher(
-        self, argv: list[str], program: int | None, command: Command, stack: contextlib.ExitStack
+        self, argv: list[str], program: int | None, command: SandboxCommand, stack: contextlib.ExitStack
     ) -> "_Start":
         """Level 2. The launcher starts as ourselves and becomes the other account by itself."""
         scratch = stack.enter_context(temporary_folder("scratch"))
@@ -267,7 +267,7 @@ class Sandbox:
         launcher = [sys.executable, "-I", "-S", "-c", BOOT, root, *options, "--", *argv]
         return _Start(launcher, _environment(scratch, str(scratch)), [] if program is None else [program], None)
 
-    async def _spawn(self, start: "_Start", command: Command, pipes: list[int]) -> asyncio.subprocess.Process:
+    async def _spawn(self, start: "_Start", command: SandboxCommand, pipes: list[int]) -> asyncio.subprocess.Process:
         account = start.account
         try:
             return await asyncio.create_subprocess_exec(
@@ -298,11 +298,11 @@ class _Start:
     argv: list[str]
     environment: dict[str, str]
     descriptors: list[int]
-    account: Account | None
+    account: UnixAccount | None
     forwarder: Forwarder | None = None
 
 
-def _program(command: Command, stack: contextlib.ExitStack) -> tuple[list[str], int | None]:
+def _program(command: SandboxCommand, stack: contextlib.ExitStack) -> tuple[list[str], int | None]:
     """The command, and its program as an open file if it lies outside the system's folders.
 
     The account may not be able to walk to it (a virtualenv in root's home), and level 3 does not show it, but what is
@@ -328,7 +328,7 @@ def _environment(home: Path, temporary: str = "/tmp") -> dict[str, str]:
     return {"PATH": bubblewrap.PATH, "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": temporary, "NO_COLOR": "1"}
 
 
-def _limits(command: Command) -> dict[int, int]:
+def _limits(command: SandboxCommand) -> dict[int, int]:
     return {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_CPU: int(command.seconds) + 1,
@@ -338,13 +338,13 @@ def _limits(command: Command) -> dict[int, int]:
     }
 
 
-def _add_limits(argv: list[str], command: Command, processes: int) -> list[str]:
+def _add_limits(argv: list[str], command: SandboxCommand, processes: int) -> list[str]:
     sizes = (command.memory // 1024, command.file_bytes // 512)
     numbers = (int(command.seconds) + 1, *sizes, command.open_files, processes)
     return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
 
 
-async def _stop_when_full(group: int, command: Command) -> None:
+async def _stop_when_full(group: int, command: SandboxCommand) -> None:
     """Kill a group of processes as soon as its folders hold too much. Does not come to an end before."""
     pause = _LOOK
     while True:
@@ -355,7 +355,7 @@ async def _stop_when_full(group: int, command: Command) -> None:
         pause = max(_LOOK, time.monotonic() - started)
 
 
-async def _too_full(command: Command) -> bool:
+async def _too_full(command: SandboxCommand) -> bool:
     folders = [str(command.folder / name) for name in command.writable]
     if not folders:
         return False

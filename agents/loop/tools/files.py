@@ -13,7 +13,7 @@ from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake
 from domain import globs
 from domain.text.escaping import strip_invisible
 from workspace.patches import path_rules
-from workspace.snapshot import CannotRead, File, SearchResult, Snapshot
+from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
 LONGEST_LINE = 500  # characters; generated code has longer ones
 _ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; what is said about them comes on top
@@ -92,7 +92,7 @@ def _redact_answers(
 class _MatchedFiles:
     """Files a pattern matches, and how many of them are not shown."""
 
-    files: tuple[File, ...]
+    files: tuple[SnapshotFile, ...]
     withheld: int
 
     @property
@@ -236,7 +236,7 @@ def _render_page(path: str, lines: Sequence[str], first: int, most: int) -> str:
     return "\n".join([f"{path}, lines {first}-{last} of {len(lines)}.{more}", *shown])
 
 
-def _kind(file: File) -> str:
+def _kind(file: SnapshotFile) -> str:
     return f" ({file.obstacle})" if file.obstacle else ""
 
 

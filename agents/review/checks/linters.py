@@ -12,7 +12,7 @@ from domain.config.configuration import Linter
 from domain.errors import ToolError
 from domain.globs import matches, matches_by_name
 from domain.paths import may_configure_linter
-from workspace.sandbox.sandbox import Command, Sandbox
+from workspace.sandbox.sandbox import Sandbox, SandboxCommand
 
 _NOT_FOUND = 127  # what a shell answers, and with it the sandbox
 _MOST_PRINTED = 8 << 20  # bytes; that takes a twentieth of a second to parse, in which nothing else runs
@@ -78,7 +78,7 @@ async def _run(
         return sarif.SarifReport()
     root = folder / side
     wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
-    done = await sandbox.run(Command(wanted, root, seconds=seconds, output=_MOST_PRINTED), level)
+    done = await sandbox.run(SandboxCommand(wanted, root, seconds=seconds, output=_MOST_PRINTED), level)
     if not done.stdout.is_complete:
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
     if done.status is None:

@@ -39,7 +39,7 @@ Predicate = Callable[[Sequence[LogicalLine]], Iterator[tuple[LogicalLine, int]]]
 
 
 @dataclass(frozen=True)
-class Pattern:
+class CodePattern:
     """One entry of the table.
 
     :param rule: full rule id.
@@ -147,8 +147,8 @@ _DOCKER = "https://docs.docker.com/build/building/best-practices/"
 _SHELLCHECK = "https://www.shellcheck.net/wiki/"
 _ALL: tuple[Kind, ...] = ("docker", "shell")
 
-TABLE: tuple[Pattern, ...] = (
-    Pattern(
+TABLE: tuple[CodePattern, ...] = (
+    CodePattern(
         "shell/curl-pipe",
         _ALL,
         Severity.warning,
@@ -178,7 +178,7 @@ TABLE: tuple[Pattern, ...] = (
             "curl -s https://site.org | shasum -a 256",
         ),
     ),
-    Pattern(
+    CodePattern(
         "shell/insecure-tls",
         _ALL,
         Severity.warning,
@@ -209,7 +209,7 @@ TABLE: tuple[Pattern, ...] = (
             "git config http.sslVerify true",
         ),
     ),
-    Pattern(
+    CodePattern(
         "shell/world-writable",
         _ALL,
         Severity.warning,
@@ -220,7 +220,7 @@ TABLE: tuple[Pattern, ...] = (
         bad=("chmod 777 /srv/data", "chmod -R 0777 .", "RUN chmod a+rwx /app", "sudo chmod -R 777 x"),
         good=("chmod 755 x", "chmod +x run.sh", "chmod 1777 /tmp", "echo 777", "chmod u+rwx x"),
     ),
-    Pattern(
+    CodePattern(
         "shell/eval-input",
         _ALL,
         Severity.warning,
@@ -238,7 +238,7 @@ TABLE: tuple[Pattern, ...] = (
             "# eval $1",
         ),
     ),
-    Pattern(
+    CodePattern(
         "shell/rm-empty-variable",
         _ALL,
         Severity.warning,
@@ -258,7 +258,7 @@ TABLE: tuple[Pattern, ...] = (
             'rm -rf /srv/"$DIR"/*',
         ),
     ),
-    Pattern(
+    CodePattern(
         "shell/apt-unauthenticated",
         _ALL,
         Severity.warning,
@@ -281,7 +281,7 @@ TABLE: tuple[Pattern, ...] = (
             'echo "deb [signed-by=/k] https://x /"',
         ),
     ),
-    Pattern(
+    CodePattern(
         "docker/secret-in-image",
         ("docker",),
         Severity.error,
@@ -306,7 +306,7 @@ TABLE: tuple[Pattern, ...] = (
             "ENV KEYBOARD=us",
         ),
     ),
-    Pattern(
+    CodePattern(
         "docker/latest-tag",
         ("docker",),
         Severity.warning,
@@ -329,7 +329,7 @@ TABLE: tuple[Pattern, ...] = (
             "FROM host:5000/a/b:1.2",
         ),
     ),
-    Pattern(
+    CodePattern(
         "docker/root-user",
         ("docker",),
         Severity.warning,
@@ -340,7 +340,7 @@ TABLE: tuple[Pattern, ...] = (
         bad=("FROM a:1\nUSER app\nUSER root\nCMD x", "FROM a:1\nUSER 0"),
         good=("FROM a:1\nUSER root\nRUN x\nUSER app", "FROM a:1\nCMD x", "FROM a:1\nUSER root\nFROM b:1\nUSER 1000"),
     ),
-    Pattern(
+    CodePattern(
         "docker/add-url",
         ("docker",),
         Severity.warning,
@@ -356,7 +356,7 @@ TABLE: tuple[Pattern, ...] = (
             "ADD https://host/a.git#v1 /src",
         ),
     ),
-    Pattern(
+    CodePattern(
         "docker/sudo",
         ("docker",),
         Severity.info,

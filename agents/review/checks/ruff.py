@@ -17,7 +17,7 @@ from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.suppressions import PYLINT
 from domain.errors import ToolError
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
-from workspace.sandbox.sandbox import Command, Completed, Sandbox, tool_path
+from workspace.sandbox.sandbox import Completed, Sandbox, SandboxCommand, tool_path
 
 SYNTAX = "ruff/invalid-syntax"
 FORMAT = "ruff/format"
@@ -183,7 +183,9 @@ class _Run:
         names = ["./" + path.removeprefix(prefix) for path in paths]
         argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
         wanted = (*argv, *options, *arguments, "--", *names)
-        done = await self._sandbox.run(Command(wanted, root, seconds=self._seconds, output=_MOST_PRINTED), self._level)
+        done = await self._sandbox.run(
+            SandboxCommand(wanted, root, seconds=self._seconds, output=_MOST_PRINTED), self._level
+        )
         if not done.stdout.is_complete:
             return done  # stopped while it printed
         if done.status is None:

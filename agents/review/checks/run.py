@@ -28,7 +28,7 @@ from workspace.transient_commits import TransientFile
 
 
 @dataclass(frozen=True)
-class CheckResult:
+class CheckReport:
     """What layers 1 and 2 found, gravest first, what each tool did, and how many added lines silence one.
 
     :param read_by: path at head → the linters of its language that read it.
@@ -50,7 +50,7 @@ async def run_checks(
     toolbox: Toolbox,
     first_party: Sequence[str] = (),
     origin: Origin = Origin.stranger,
-) -> CheckResult:
+) -> CheckReport:
     """Check a change.
 
     :param versions: path at head → both versions of the changed files.
@@ -103,7 +103,7 @@ class _Outcome:
 
 def _build_result(
     files: Sequence[CheckedFile], outcomes: Sequence[_Outcome], not_compared: str | None, origin: Origin
-) -> CheckResult:
+) -> CheckReport:
     """What all tools said, drawn together; for a thread of its own, because there may be much of it."""
     every = _keep_introduced(files, outcomes)
     outcomes = _add_unparsed(outcomes, {finding.path for finding in every if finding.rule == ruff.SYNTAX})
@@ -112,7 +112,7 @@ def _build_result(
     layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
     lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
-    return CheckResult(kept, layers, lines, _map_readers(outcomes))
+    return CheckReport(kept, layers, lines, _map_readers(outcomes))
 
 
 def _list_tools(

@@ -11,7 +11,7 @@ from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can
 from agents.review.checks.rule_texts import build_message, shorten
 from domain.errors import ToolError
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from workspace.sandbox.sandbox import Command, Sandbox, tool_path
+from workspace.sandbox.sandbox import Sandbox, SandboxCommand, tool_path
 
 _WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$|(^|/)action\.ya?ml$")
 _CONFIDENCE = {"High": 0.95, "Medium": 0.75}
@@ -43,7 +43,7 @@ async def check(
     silenced = () if heeding else ("--no-ignores",)
     options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
     wanted = (*argv, *options, *silenced, "--", HEAD, BASE)
-    done = await sandbox.run(Command(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
+    done = await sandbox.run(SandboxCommand(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
     if not done.stdout.is_complete:
         raise ToolError("zizmor reported more than can be taken in.")
     if done.status is None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
-from agents.llm.ask import Answer
+from agents.llm.ask import ModelAnswer
 from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
 from agents.review.model.rendering import LONGEST_LINE, Redact, make_legible
 from agents.review.model.rules import RULES, RuleName, cap_severity
@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\d+[+ ]")
 
 
-class Claim(BaseModel):
+class ReportedFinding(BaseModel):
     """One finding as the model states it."""
 
     rule: RuleName
@@ -44,7 +44,7 @@ class EarlierVerdict(BaseModel):
     gone: bool
 
 
-_CLAIM = TypeAdapter(Claim)
+_CLAIM = TypeAdapter(ReportedFinding)
 
 
 def _keep_valid(value: Any) -> Any:
@@ -67,12 +67,12 @@ def _is_claim(item: Any) -> bool:
 class Report(BaseModel):
     """What the model hands in."""
 
-    findings: Annotated[list[Claim], BeforeValidator(_keep_valid)]
+    findings: Annotated[list[ReportedFinding], BeforeValidator(_keep_valid)]
     earlier: list[EarlierVerdict] = []
 
 
 def extract_findings(
-    answer: Answer,
+    answer: ModelAnswer,
     question: ReviewQuestion,
     change: Change,
     versions: Mapping[str, FileVersions],
@@ -96,14 +96,18 @@ def extract_findings(
     return tuple(kept[:MAX_FINDINGS])
 
 
-def read_earlier_verdicts(answer: Answer, question: ReviewQuestion) -> dict[str, bool]:
+def read_earlier_verdicts(answer: ModelAnswer, question: ReviewQuestion) -> dict[str, bool]:
     """Id of each earlier finding the question asked about → whether it is gone; without a clear word it is not."""
     said = {} if answer.value is None else {item.id: item.gone for item in Report.model_validate(answer.value).earlier}
     return {item.id: said.get(item.id, False) for item in question.earlier}
 
 
 def _finding(
-    claim: Claim, question: ReviewQuestion, change: Change, versions: Mapping[str, FileVersions], redact: Redact
+    claim: ReportedFinding,
+    question: ReviewQuestion,
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    redact: Redact,
 ) -> RawFinding | None:
     """The claim as a finding; None if it does not hold."""
     file, version = change.file(claim.path), versions.get(claim.path)
@@ -129,7 +133,7 @@ def _finding(
     )
 
 
-def find_anchor(claim: Claim, head: Sequence[str], lines: Sequence[int]) -> int | None:
+def find_anchor(claim: ReportedFinding, head: Sequence[str], lines: Sequence[int]) -> int | None:
     """The head line a claim is about: where it says if the quote is there, else the only place nearby that has it.
 
     :param lines: those the model was shown as part of the diff.
@@ -161,7 +165,7 @@ def _end(file: FileChange, line: int, end: int) -> int:
     return end
 
 
-def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
+def _fix(claim: ReportedFinding, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
     """The replacement, if it fits exactly what it replaces and brings nothing suspicious."""
     end = line + max(0, claim.end_line - claim.line)
     new = (claim.replacement or "").rstrip("\n")

@@ -22,26 +22,26 @@ RuleName = Literal[
 
 
 @dataclass(frozen=True)
-class Rule:
+class ModelRule:
     """``highest``: how grave a finding can be; critical is kept for what can be proved."""
 
     category: Category
     highest: Severity
 
 
-RULES: dict[str, Rule] = {
-    "model/logic-error": Rule(Category.correctness, Severity.error),
-    "model/missing-edge-case": Rule(Category.correctness, Severity.warning),
-    "model/error-handling": Rule(Category.correctness, Severity.warning),
-    "model/data-loss": Rule(Category.correctness, Severity.error),
-    "model/resource-leak": Rule(Category.correctness, Severity.warning),
-    "model/race": Rule(Category.correctness, Severity.error),
-    "model/security": Rule(Category.security, Severity.error),
-    "model/performance": Rule(Category.performance, Severity.warning),
-    "model/api-misuse": Rule(Category.correctness, Severity.error),
-    "model/breaking-change": Rule(Category.correctness, Severity.warning),
-    "model/architecture-fit": Rule(Category.correctness, Severity.info),
-    "model/missing-test": Rule(Category.tests, Severity.info),
+RULES: dict[str, ModelRule] = {
+    "model/logic-error": ModelRule(Category.correctness, Severity.error),
+    "model/missing-edge-case": ModelRule(Category.correctness, Severity.warning),
+    "model/error-handling": ModelRule(Category.correctness, Severity.warning),
+    "model/data-loss": ModelRule(Category.correctness, Severity.error),
+    "model/resource-leak": ModelRule(Category.correctness, Severity.warning),
+    "model/race": ModelRule(Category.correctness, Severity.error),
+    "model/security": ModelRule(Category.security, Severity.error),
+    "model/performance": ModelRule(Category.performance, Severity.warning),
+    "model/api-misuse": ModelRule(Category.correctness, Severity.error),
+    "model/breaking-change": ModelRule(Category.correctness, Severity.warning),
+    "model/architecture-fit": ModelRule(Category.correctness, Severity.info),
+    "model/missing-test": ModelRule(Category.tests, Severity.info),
 }
 assert set(RULES) == set(get_args(RuleName))
 

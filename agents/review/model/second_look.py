@@ -5,7 +5,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from agents.llm.ask import Answer, Question
+from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.review.model.answers import LEAST_SURE
 from agents.review.model.questions import find_withheld_lines, frame_data
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=RawFinding)
 _AROUND = 12  # lines around a candidate that are shown
 
 
-class Verdict(BaseModel):
+class CandidateVerdict(BaseModel):
     """What the second look says about one candidate."""
 
     number: int
@@ -32,7 +32,7 @@ class Verdict(BaseModel):
 class Verdicts(BaseModel):
     """What the second look hands in."""
 
-    verdicts: list[Verdict]
+    verdicts: list[CandidateVerdict]
 
 
 def build_second_look(
@@ -63,7 +63,7 @@ def build_second_look(
     )
 
 
-def keep_confirmed(candidates: Sequence[F], answer: Answer) -> tuple[F, ...]:
+def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer) -> tuple[F, ...]:
     """The candidates that the second look bears out, as sure as the more doubtful of the two readers.
 
     Without an answer only those the first reader was very sure of.

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.llm.prices import FallbackPrice
 from agents.llm.probe import try_model
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
@@ -19,7 +19,7 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
     """
     chosen = settings.models
     named = {settings.strong_model: "strong_model", settings.fast_model: "fast_model"}
-    for task in Task:
+    for task in ModelTier:
         if named.pop(chosen.names[task], None) is None:
             continue  # one model for both tasks
         is_wanted = bool(settings.model_fields_set & {"strong_model", "fast_model"})

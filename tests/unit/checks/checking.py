@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from agents.review.checks.run import CheckResult, run_checks
+from agents.review.checks.run import CheckReport, run_checks
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
 
 
-async def check_files(toolbox: Toolbox, files: Versions, **given: object) -> CheckResult:
+async def check_files(toolbox: Toolbox, files: Versions, **given: object) -> CheckReport:
     change, versions = change_of(files)
     settings: dict[str, Any] = {"project": {}, "linters": (), "dependencies": None, **given}
     return await run_checks(change, versions, toolbox=toolbox, **settings)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agents.implementer import DoneTask, ImplementationTask, build_content, list_diffs, load_instructions
-from agents.loop.turns import Exchange, Result, ToolUse, Turn
+from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
 from domain.runs.plan import Plan
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from tests.unit.planning.plans import plan, task
@@ -138,11 +138,11 @@ def test_a_work_is_bounded(wrong: dict[str, object]) -> None:
 # --- what was applied --------------------------------------------------------------------------------------
 
 
-def exchange(*uses: tuple[str, str, bool]) -> Exchange:
+def exchange(*uses: tuple[str, str, bool]) -> CompletedTurn:
     """(tool, arguments, whether it went wrong) of each use."""
     used = tuple(ToolUse(id=str(index), tool=tool, arguments=text) for index, (tool, text, _) in enumerate(uses))
     results = tuple(Result(text="", is_error=is_error) for *_, is_error in uses)
-    return Exchange(turn=Turn(key="k", uses=used), results=results)
+    return CompletedTurn(turn=Turn(key="k", uses=used), results=results)
 
 
 def patch(diff: str, is_error: bool = False) -> tuple[str, str, bool]:

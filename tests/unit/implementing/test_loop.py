@@ -11,7 +11,7 @@ from agents.loop.loop import Agent, Done, Use, run_agent
 from agents.loop.tools.apply_patch import make_apply_patch
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.tool import Tool, ToolOutcome, call_tool
-from agents.loop.turns import Assignment, Exchange, Turn, take_turn
+from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
 from domain.runs.patches import Areas
 from domain.runs.task_result import Worked, find_mistakes
 from domain.text.redaction import redact
@@ -58,28 +58,28 @@ class Journaled:
 
     draft: Draft
     model: ScriptedModel
-    known: list[Exchange] = field(default_factory=list[Exchange])
+    known: list[CompletedTurn] = field(default_factory=list[CompletedTurn])
     lost: set[int] = field(default_factory=set[int])
     purse: OpenPurse = field(default_factory=OpenPurse)
-    before: Sequence[Exchange] = ()
+    before: Sequence[CompletedTurn] = ()
 
-    async def load_earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[CompletedTurn]:
         return self.before
 
-    async def reason(self, past: Sequence[Exchange]) -> Turn:
+    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
         if len(past) < len(self.known):
             return self.known[len(past)].turn
         asked = ImplementationTask(plan=plan(), task="T1")
         given = Assignment(key="T1", instructions=load_instructions(), content=build_content(asked, redact))
         return await take_turn(given, past, Worked, tools(self.draft), self.model.language_model, self.purse)
 
-    async def act(self, past: Sequence[Exchange], turn: Turn, use: Use) -> Exchange:
+    async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
         if len(past) < len(self.known):
             return self.known[len(past)]
         if len(past) in self.lost:
             self.lost.remove(len(past))
             await use()
-        self.known.append(Exchange(turn=turn, results=tuple(await use())))
+        self.known.append(CompletedTurn(turn=turn, results=tuple(await use())))
         return self.known[-1]
 
 

@@ -9,14 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from agents.llm.client import Patience
+from agents.llm.client import RetryPolicy
 from agents.llm.scripted import Fails, Says, ScriptedModel, Uses
 from agents.loop.loop import MAX_SILENT_TURNS, Agent, Done, Stopped, Stuck, run_agent
 from agents.loop.tools.tool import Tool, ToolMistake
-from agents.loop.turns import DROPPED, Assignment, Exchange, Result, ToolUse, Turn, digest_turn, fit_past, take_turn
+from agents.loop.turns import (
+    DROPPED,
+    Assignment,
+    CompletedTurn,
+    Result,
+    ToolUse,
+    Turn,
+    digest_turn,
+    fit_past,
+    take_turn,
+)
 from tests.purses import OpenPurse
 
-IMPATIENT = Patience(attempts=1)
+IMPATIENT = RetryPolicy(attempts=1)
 
 
 class Sum(BaseModel):
@@ -45,19 +55,19 @@ class Steps:
 
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
-        self.before: Sequence[Exchange] = ()
+        self.before: Sequence[CompletedTurn] = ()
         self.names: list[str] = []
-        self.past: list[Exchange] = []
+        self.past: list[CompletedTurn] = []
 
-    async def load_earlier(self) -> Sequence[Exchange]:
+    async def load_earlier(self) -> Sequence[CompletedTurn]:
         return self.before
 
-    async def reason(self, past: Sequence[Exchange]) -> Turn:
+    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
         self.names.append(digest_turn(ASSIGNMENT, past, Sum, self.model.language_model))
         return await take_turn(ASSIGNMENT, past, Sum, [LOOK], self.model.language_model, OpenPurse(), IMPATIENT)
 
-    async def act(self, past: Sequence[Exchange], turn: Turn, use: Callable[[], Awaitable[Any]]) -> Exchange:
-        exchange = Exchange(turn=turn, results=tuple(await use()))
+    async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Callable[[], Awaitable[Any]]) -> CompletedTurn:
+        exchange = CompletedTurn(turn=turn, results=tuple(await use()))
         self.past = [*past, exchange]
         return exchange
 
@@ -125,9 +135,9 @@ async def test_what_is_used_beside_a_report_is_answered_too() -> None:
 # --- the window --------------------------------------------------------------------------------------------
 
 
-def exchange(number: int, words: int) -> Exchange:
+def exchange(number: int, words: int) -> CompletedTurn:
     use = ToolUse(id=str(number), tool="look", arguments="{}")
-    return Exchange(turn=Turn(key="add", uses=(use,)), results=(Result(text="word " * words),))
+    return CompletedTurn(turn=Turn(key="add", uses=(use,)), results=(Result(text="word " * words),))
 
 
 SIZES = st.lists(st.integers(0, 300), max_size=30)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from pydantic import JsonValue
 
-from agents.llm.ask import Answer, ask
+from agents.llm.ask import ModelAnswer, ask
 from agents.llm.scripted import ScriptedModel
 from agents.review.model import (
     EarlierFinding,
@@ -57,7 +57,7 @@ def parse_findings(
 ) -> tuple[RawFinding, ...]:
     (question,) = build_questions(CHANGE, VERSIONS, known, earlier=earlier, redact=str).questions
     value = Report.model_validate({"findings": list(claims)}).model_dump(mode="json")
-    return extract_findings(Answer(key="k", value=value), question, CHANGE, VERSIONS, known, redact=str)
+    return extract_findings(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, known, redact=str)
 
 
 def build_known(line: int, category: Category = Category.correctness, layer: Layer = Layer.static) -> RawFinding:
@@ -221,11 +221,11 @@ def test_comparisons_in_a_message_survive():
     assert finding.message == "If amount < 0 and rate > 1, List<int> stays empty."
 
 
-def verdicts(*said: tuple[int, bool, float]) -> Answer:
+def verdicts(*said: tuple[int, bool, float]) -> ModelAnswer:
     value: Mapping[str, JsonValue] = {
         "verdicts": [{"number": n, "confirmed": yes, "confidence": sure} for n, yes, sure in said]
     }
-    return Answer(key="k", value=Verdicts.model_validate(value).model_dump(mode="json"))
+    return ModelAnswer(key="k", value=Verdicts.model_validate(value).model_dump(mode="json"))
 
 
 def candidates() -> tuple[RawFinding, ...]:
@@ -269,7 +269,7 @@ def test_a_half_hearted_confirmation_does_not_block_anyone():
 
 
 def test_without_a_second_look_only_the_sure_ones_are_kept():
-    kept = keep_confirmed(candidates(), Answer(key="k", problem="no money"))
+    kept = keep_confirmed(candidates(), ModelAnswer(key="k", problem="no money"))
     assert [finding.confidence for finding in kept] == [0.9, 0.9]
 
 
@@ -283,8 +283,8 @@ def test_an_earlier_finding_is_gone_only_on_a_clear_word():
         "earlier": [{"id": "F-1", "gone": True}, {"id": "F-9", "gone": True}],
     }
 
-    assert read_earlier_verdicts(Answer(key="k", value=value), question) == {"F-1": True, "F-2": False}
-    assert read_earlier_verdicts(Answer(key="k", problem="no"), question) == {"F-1": False, "F-2": False}
+    assert read_earlier_verdicts(ModelAnswer(key="k", value=value), question) == {"F-1": True, "F-2": False}
+    assert read_earlier_verdicts(ModelAnswer(key="k", problem="no"), question) == {"F-1": False, "F-2": False}
 
 
 async def test_a_whole_review_by_a_scripted_model():

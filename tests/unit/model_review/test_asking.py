@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from pydantic import BaseModel
 
-from agents.llm.ask import Answer, Question, ask
-from agents.llm.client import Patience
-from agents.llm.models import LanguageModel, Models, Task, Unusable, build_language_model
+from agents.llm.ask import ModelAnswer, Question, ask
+from agents.llm.client import RetryPolicy
+from agents.llm.models import LanguageModel, Models, ModelTier, Unusable, build_language_model
 from agents.llm.tokens import count_upper_bound
 from domain.money import CallOutcome, Usage
 from tests.provider import (
@@ -41,13 +41,13 @@ async def provider() -> AsyncGenerator[tuple[Provider, LanguageModel]]:
         yield there, anthropic(address)
 
 
-def impatient(**changes: float | int) -> Patience:
+def impatient(**changes: float | int) -> RetryPolicy:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    return Patience(sleep=sleep, **changes)  # pyright: ignore[reportArgumentType]
+    return RetryPolicy(sleep=sleep, **changes)  # pyright: ignore[reportArgumentType]
 
 
 async def test_an_answer_holds_the_value_the_tokens_and_the_cost(provider: tuple[Provider, LanguageModel]):
@@ -63,7 +63,7 @@ async def test_an_answer_holds_the_value_the_tokens_and_the_cost(provider: tuple
     # 900 at 1 USD, 100 at 0.1, 50 at 1.25 and 60 at 5 USD per million, rounded up
     assert (answer.cost, purse.charged) == (1273, 1273)
     assert purse.reserved[0] > 20_000  # 4000 tokens of output alone
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
     assert json.loads(answer.model_dump_json())["calls"][0]["seconds"] > 0
 
 
@@ -206,7 +206,7 @@ def test_without_a_key_there_is_a_reason_instead_of_a_model(name: str, environme
     assert isinstance(unusable, Unusable)
     assert reason in unusable.reason
     assert unusable.advice
-    assert Models(dict.fromkeys(Task, name), environment=environment).list_unusable() == [unusable]
+    assert Models(dict.fromkeys(ModelTier, name), environment=environment).list_unusable() == [unusable]
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ def test_a_provider_that_is_not_installed_is_said_with_how_to_install_it(name: s
 
 
 def test_models_are_chosen_by_task():
-    names = {Task.strong: "anthropic:claude-sonnet-4-5", Task.fast: "anthropic:claude-haiku-4-5"}
+    names = {ModelTier.strong: "anthropic:claude-sonnet-4-5", ModelTier.fast: "anthropic:claude-haiku-4-5"}
     models = Models(names, environment={"ANTHROPIC_API_KEY": "k"})
-    fast = models.choose(Task.fast)
+    fast = models.choose(ModelTier.fast)
     assert isinstance(fast, LanguageModel)
     assert fast.name == "anthropic:claude-haiku-4-5"
-    assert models.choose(Task.fast) is fast
-    strong = models.choose(Task.strong)
+    assert models.choose(ModelTier.fast) is fast
+    strong = models.choose(ModelTier.strong)
     assert isinstance(strong, LanguageModel)
     assert (fast.setting, strong.setting) == ("FORGE_FAST_MODEL", "FORGE_STRONG_MODEL")

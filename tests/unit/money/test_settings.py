@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from agents.llm.models import Task
+from agents.llm.models import ModelTier
 from bot.settings import Settings
 from domain.config.configuration import Ladder
 from domain.config.presets import apply_ceilings, build
@@ -20,8 +20,8 @@ def settings(**values: str) -> Settings:
 def test_by_default_there_are_anthropics_models_and_no_ceilings():
     usual = settings()
     assert usual.models.names == {
-        Task.strong: "anthropic:claude-sonnet-5-5",
-        Task.fast: "anthropic:claude-haiku-5-5",
+        ModelTier.strong: "anthropic:claude-sonnet-5-5",
+        ModelTier.fast: "anthropic:claude-haiku-5-5",
     }
     assert usual.ceilings == Ceilings()
 
@@ -33,7 +33,7 @@ def test_models_prices_and_ceilings_are_read():
         ceiling_run="12.5",
         ceiling_installation="100",
     )
-    assert given.models.names[Task.fast] == "openai-chat:mine"
+    assert given.models.names[ModelTier.fast] == "openai-chat:mine"
     assert given.models.prices == {
         "openai-chat:mine": FixedPrice(Decimal("0.5"), Decimal("1.5")),
         "ollama:qwen3:8b": FixedPrice(Decimal(0), Decimal(0)),

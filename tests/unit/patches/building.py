@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from domain.runs.patches import REGULAR, ChangeSet
-from workspace.patches.tree import Tree
+from workspace.patches.tree import FileTree
 
 Files = Mapping[str, bytes]
 _QUIET = {
@@ -19,9 +19,9 @@ _QUIET = {
 }
 
 
-def tree(files: Files, modes: Mapping[str, str] | None = None) -> Tree:
+def tree(files: Files, modes: Mapping[str, str] | None = None) -> FileTree:
     """A tree of these files, 100644 where nothing else is said."""
-    return Tree(dict.fromkeys(files, REGULAR) | dict(modes or {}), files.__getitem__)
+    return FileTree(dict.fromkeys(files, REGULAR) | dict(modes or {}), files.__getitem__)
 
 
 def apply_change(files: Files, change: ChangeSet) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from domain.runs.patches import (
     select_reported,
 )
 from tests.unit.patches.building import hunk, new_file, tree
-from workspace.patches.tree import Tree
+from workspace.patches.tree import FileTree
 from workspace.patches.validation import judge, validate
 
 FREE = Areas(role="implementer", contracts={})
@@ -30,7 +30,7 @@ def edit(*paths: str) -> ChangeSet:
     return ChangeSet(files=tuple(ChangedFile(path=path, before=BASE.get(path), after=b"2\n") for path in paths))
 
 
-def wrong(change: ChangeSet, areas: Areas = FREE, base: Tree | None = None) -> list[tuple[str, str, str]]:
+def wrong(change: ChangeSet, areas: Areas = FREE, base: FileTree | None = None) -> list[tuple[str, str, str]]:
     found = validate(change, areas, base or tree(BASE))
     assert all(each.message.endswith(".") and each.suggestion.endswith(".") for each in found)
     return [(each.file, each.constraint, each.severity.value) for each in found]

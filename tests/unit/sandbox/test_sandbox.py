@@ -16,9 +16,9 @@ from workspace.sandbox import probing
 from workspace.sandbox.sandbox import (
     BUBBLEWRAP,
     LIMITS,
-    Command,
     Completed,
     Sandbox,
+    SandboxCommand,
     SandboxLevel,
     find_account,
     tool_path,
@@ -36,7 +36,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 async def shell(sandbox: Sandbox, script: str, level: int = LIMITS, **limits: float) -> Completed:
     with sandbox.folder() as folder:
         (folder / "file.txt").write_text("content")
-        command = Command(("/bin/sh", "-c", script), folder, **limits)  # pyright: ignore[reportArgumentType]
+        command = SandboxCommand(("/bin/sh", "-c", script), folder, **limits)  # pyright: ignore[reportArgumentType]
         return await sandbox.run(command, level)
 
 
@@ -168,7 +168,7 @@ async def test_memory_is_limited(sandbox: Sandbox) -> None:
 
 async def test_a_program_that_is_not_there(sandbox: Sandbox) -> None:
     with sandbox.folder() as folder, pytest.raises(ToolError, match="does not exist"):
-        await sandbox.run(Command(("/no/such/program",), folder), LIMITS)
+        await sandbox.run(SandboxCommand(("/no/such/program",), folder), LIMITS)
 
 
 async def test_the_account_must_exist_and_not_be_root() -> None:

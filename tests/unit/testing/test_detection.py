@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from agents.testing.command_detection import Command, DetectedCommands, build_retry, detect, is_missing, narrow_command
+from agents.testing.command_detection import (
+    DetectedCommands,
+    ProjectCommand,
+    build_retry,
+    detect,
+    is_missing,
+    narrow_command,
+)
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CaseOutcome, CommandResult, Framework
@@ -160,8 +167,8 @@ def test_what_has_to_be_fetched_is_set_up_only_with_a_network() -> None:
     )
 
 
-PY = Command(kind="test", words=("python3", "-m", "pytest"), framework=Framework.pytest)
-GO = Command(kind="test", words=("go", "test", "./..."), framework=Framework.go)
+PY = ProjectCommand(kind="test", words=("python3", "-m", "pytest"), framework=Framework.pytest)
+GO = ProjectCommand(kind="test", words=("go", "test", "./..."), framework=Framework.go)
 
 
 def build_selection(*tests: str) -> Selection:
@@ -178,10 +185,10 @@ def build_selection(*tests: str) -> Selection:
         (PY, Selection(runs_all=True, reason="All."), "python3 -m pytest"),
         (PY.model_copy(update={"is_configured": True}), build_selection("test_a.py"), "python3 -m pytest"),
         (GO, build_selection("a/x_test.go", "a/y_test.go", "z_test.go"), "go test ./ ./a"),
-        (Command(kind="test", words=("make", "test")), build_selection("test_a.py"), "make test"),
+        (ProjectCommand(kind="test", words=("make", "test")), build_selection("test_a.py"), "make test"),
     ],
 )
-def test_only_the_chosen_tests_are_named(given: Command, selection: Selection, expected: str | None) -> None:
+def test_only_the_chosen_tests_are_named(given: ProjectCommand, selection: Selection, expected: str | None) -> None:
     found = narrow_command(given, selection)
     assert (found and found.line) == expected
 

@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from agents.testing.cache_key import compute_key, describe_programs
-from agents.testing.command_detection import Command
-from workspace.snapshot import File
+from agents.testing.command_detection import ProjectCommand
+from workspace.snapshot import SnapshotFile
 
-SETUP = Command(kind="setup", words=("sh", "-c", "./bin/prepare && pip download -r requirements.txt"))
+SETUP = ProjectCommand(kind="setup", words=("sh", "-c", "./bin/prepare && pip download -r requirements.txt"))
 
 
 def compute_test_key(
-    *changed: str, network: bool = True, level: int = 3, machine: str = "python3", setup: Command = SETUP
+    *changed: str, network: bool = True, level: int = 3, machine: str = "python3", setup: ProjectCommand = SETUP
 ) -> str:
     """The key where these files are others, or there at all."""
     named = {"requirements.txt": "1", "web/package-lock.json": "2", "bin/prepare": "3", "src/app.py": "4"}
     blobs = named | dict.fromkeys(changed, "x")
-    files = {path: File(path, "100644", blob) for path, blob in blobs.items()}
+    files = {path: SnapshotFile(path, "100644", blob) for path, blob in blobs.items()}
     return compute_key([setup], files, network, level, machine)
 
 
