@@ -36,8 +36,6 @@ MOST_IMPORTS = 18
 IMPORTING_MORE = {
     "agents/review/checks/run.py": 19,
     "bot/app.py": 25,
-    "bot/cli/doctor/doctor.py": 21,
-    "bot/cli/memory.py": 19,
     "pipeline/deliveries/admission.py": 20,
     "pipeline/deliveries/cancellation.py": 19,
     "pipeline/deliveries/commands/executor.py": 34,

@@ -8,8 +8,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from bot.cli import audit as auditing
-from bot.cli.database import open_database
 from bot.cli.output import output
+from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.money import LimitUse, format_usd

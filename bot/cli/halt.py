@@ -1,9 +1,7 @@
 """`forge halt` and `forge resume`: the operator's stop, which every process heeds."""
 
-import getpass
-
-from bot.cli.database import open_database
 from bot.cli.output import output
+from bot.cli.run import open_database, operator_name
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.text.escaping import strip_invisible
@@ -33,14 +31,6 @@ def describe_halt(held: Halt) -> str:
     """Since when Forge is halted and why, in one line."""
     why = " ".join(strip_invisible(held.why).split())
     return f"Forge is halted since {held.since:%Y-%m-%d %H:%M:%S} UTC{f': {why}' if why else ''}."
-
-
-def operator_name() -> str:
-    """The account on this machine that runs the command; empty where it has no name, as in some containers."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""
 
 
 def _print(text: str) -> None:

@@ -16,19 +16,17 @@ from typer.core import TyperGroup
 
 from bot import app as process
 from bot.cli import audit as auditing
-from bot.cli import config_check
+from bot.cli import config_check, memory
 from bot.cli import costs as spending
 from bot.cli import gates as asking
 from bot.cli import halt as halting
 from bot.cli import metrics as feedback
 from bot.cli import review as local
 from bot.cli import runs as listing
-from bot.cli.database import UnknownName
 from bot.cli.doctor import doctor as examination
-from bot.cli.memory_commands import memory
 from bot.cli.output import guard_output, output
+from bot.cli.run import UnknownName, run_app
 from bot.cli.run import run as _run
-from bot.cli.run import run_app
 from bot.logging import configure, print_uncaught
 from bot.settings import Settings
 from bot.version import VERSION
@@ -59,7 +57,7 @@ _HERE, _SERVE, _LOOK, _STEP_IN = "Without GitHub", "Serve", "Look", "Step in"  #
 cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates", rich_help_panel=_LOOK)
-cli.add_typer(memory, name="memory", rich_help_panel=_LOOK)
+cli.add_typer(memory.commands, name="memory", rich_help_panel=_LOOK)
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 cli.add_typer(configuration, name="config", rich_help_panel=_HERE)
 errors = Console(stderr=True)

@@ -5,17 +5,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from bot.cli import audit as auditing
 from bot.cli import memory_view as shown
-from bot.cli.database import UnknownName, open_database
-from bot.cli.halt import operator_name
 from bot.cli.output import output
+from bot.cli.run import UnknownName, open_database, operator_name, run
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError
 from domain.memories import validation
-from domain.memories.jsonl import MOST_LINES, ExportedMemory, LineMistake, dump_line, parse_lines
+from domain.memories.jsonl import MOST_LINES, dump_line, parse_lines
 from domain.memories.memory import Memory, MemoryKind, Origin, create_memory
 from domain.memories.memory_file import PATH
 from domain.runs.run import RepositoryRef
@@ -28,8 +30,19 @@ from pipeline.config import loading
 from pipeline.verdicts import suppression
 
 SHORTEST = 6  # characters of an id that people type
-_NAMED = 12  # lines with mistakes that an import names
 _MAKE_ROOM = "Archive some with `forge memory archive M-ID`."
+
+commands = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Show, add, edit, archive, export and import what Forge knows."
+)
+
+_Repository = Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Of this repository.")]
+_Needed = Annotated[str, typer.Option("--repository", metavar="OWNER/NAME", help="The repository.")]
+_OfKind = Annotated[MemoryKind | None, typer.Option(help="Only of this kind.")]
+_Archived = Annotated[bool, typer.Option("--archived", help="What counts no more, too.")]
+_Name = Annotated[str, typer.Argument(metavar="M-ID", help="As `forge memory list` lists it.")]
+_Context = Annotated[str | None, typer.Option(help="When it matters.")]
+_Tags = Annotated[str | None, typer.Option(help="Words, rules and paths under which it is found, with commas.")]
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,18 @@ class MemoryText:
         return tuple(dict.fromkeys(tag for tag in map(validation.to_one_line, self.tags.split(",")) if tag))
 
 
+@commands.command("list")
+def list_command(
+    repository: _Repository = None,
+    kind: _OfKind = None,
+    archived: _Archived = False,
+    patterns: Annotated[bool, typer.Option("--patterns", help="Only what recurred.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 100,
+) -> None:
+    """List what is remembered, newest first, with its confidence as of now."""
+    run(lambda settings: show_all(settings, MemoryOptions(repository, kind, archived, patterns, limit)))
+
+
 async def show_all(settings: Installation, asked: MemoryOptions) -> None:
     """Print what is remembered, newest first.
 
@@ -80,6 +105,12 @@ async def show_all(settings: Installation, asked: MemoryOptions) -> None:
             console.print(f"These are the newest {asked.limit}; --limit or an export shows more.")
 
 
+@commands.command("show")
+def show_command(name: _Name) -> None:
+    """Show all of a memory: its source, what became of it, and where it was recalled."""
+    run(lambda settings: show_one(settings, name))
+
+
 async def show_one(settings: Installation, name: str) -> None:
     """Print all that is known of a memory.
 
@@ -90,6 +121,18 @@ async def show_one(settings: Installation, name: str) -> None:
         story = await catalogue.load_history(database, memory)
         names = await costs.load_names(database, [memory.repository_id])
     _print(*shown.render_memory(story, names, SystemClock().now()))
+
+
+@commands.command("add")
+def add_command(
+    text: Annotated[str, typer.Argument(help="What to remember, in a sentence or two.")],
+    repository: _Needed,
+    context: _Context = None,
+    tags: _Tags = None,
+    kind: Annotated[MemoryKind, typer.Option(help="What sort of thing it is.")] = MemoryKind.semantic,
+) -> None:
+    """Have Forge remember something; it does not decay."""
+    run(lambda settings: add(settings, repository, MemoryText(text, context, tags), kind))
 
 
 async def add(settings: Installation, repository: str, words: MemoryText, kind: MemoryKind) -> None:
@@ -114,12 +157,23 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
         most = await _load_capacity(database, where)
         kept = await catalogue.add(database, _validate(memory), by, most)
     if kept is None:
-        what = f"No more than {_count(most)} can count in {where.full_name}, and all that do are pinned."
+        what = f"No more than {shown.count_memories(most)} can count in {where.full_name}, and all that do are pinned."
         raise ForgeError(f"{what} Nothing was added.", _MAKE_ROOM)
     if kept.id == memory.id:
         _print(f"{memory.short_id} is remembered in {where.full_name}; it does not decay.")
     else:
         _print(f"{kept.short_id} says that already, so nothing was added.")
+
+
+@commands.command("edit")
+def edit_command(
+    name: _Name,
+    content: Annotated[str | None, typer.Option(help="What it says.")] = None,
+    context: _Context = None,
+    tags: _Tags = None,
+) -> None:
+    """Put right what a memory says. What it said before is kept in the ledger."""
+    run(lambda settings: edit(settings, name, MemoryText(content, context, tags)))
 
 
 async def edit(settings: Installation, name: str, words: MemoryText) -> None:
@@ -145,6 +199,12 @@ async def edit(settings: Installation, name: str, words: MemoryText) -> None:
     _print(f"{memory.short_id} is changed; `forge memory show {memory.short_id}` has what it said before.")
 
 
+@commands.command("archive")
+def archive_command(name: _Name) -> None:
+    """Let a memory count no more. It is kept."""
+    run(lambda settings: archive(settings, name))
+
+
 async def archive(settings: Installation, name: str) -> None:
     """Let a memory count no more. It is kept.
 
@@ -158,6 +218,17 @@ async def archive(settings: Installation, name: str) -> None:
         _print(f"{memory.short_id} was archived before, so nothing was changed.")
         return
     _print(f"{memory.short_id} is archived: it is kept, and counts no more.", *shown.render_remaining(story))
+
+
+@commands.command("export")
+def export_command(
+    file: Annotated[Path | None, typer.Argument(help="Where to; standard output, if none is named.")] = None,
+    repository: _Repository = None,
+    kind: _OfKind = None,
+    archived: _Archived = False,
+) -> None:
+    """Export memories as JSON Lines, oldest first."""
+    run(lambda settings: export(settings, MemoryOptions(repository, kind, archived), file))
 
 
 async def export(settings: Installation, asked: MemoryOptions, file: Path | None) -> None:
@@ -180,7 +251,15 @@ async def export(settings: Installation, asked: MemoryOptions, file: Path | None
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:
         raise ForgeError(f"{file} could not be written: {error.strerror}.", "Name another file.") from None
-    _print(f"{_count(len(lines))} written to {file}.")
+    _print(f"{shown.count_memories(len(lines))} written to {file}.")
+
+
+@commands.command("import")
+def import_command(
+    file: Annotated[Path, typer.Argument(help="JSON Lines, as exported; - is standard input.")], repository: _Needed
+) -> None:
+    """Import memories: all lines, or none if one is wrong. What is known already is not stored twice."""
+    run(lambda settings: import_memories(settings, file, repository))
 
 
 async def import_memories(settings: Installation, file: Path, repository: str) -> None:
@@ -194,7 +273,7 @@ async def import_memories(settings: Installation, file: Path, repository: str) -
     found, mistakes = parse_lines(_read_text(file).split("\n"), now)
     if mistakes:
         raise ForgeError(
-            _describe_mistakes(named, mistakes), "Nothing was imported; mend the file and import it again."
+            shown.describe_mistakes(named, mistakes), "Nothing was imported; mend the file and import it again."
         )
     live = [line for line in found if line.archived_at is None]
     async with open_database(settings) as database:
@@ -203,9 +282,21 @@ async def import_memories(settings: Installation, file: Path, repository: str) -
         most = await _load_capacity(database, where)
         taken = await catalogue.import_memories(database, where, new, named, operator_name(), now, most)
     if taken.added is None:
-        what = f"{where.full_name} has {_count(taken.live)}, and no more than {most:,} can count there."
+        what = f"{where.full_name} has {shown.count_memories(taken.live)}, and no more than {most:,} can count there."
         raise ForgeError(f"{what} Nothing was imported.", f"{_MAKE_ROOM[:-1]}, or import fewer.")
-    _print(f"{_count(taken.added)} imported into {where.full_name}{_describe_skipped(found, live, taken.added)}.")
+    _print(
+        f"{shown.count_memories(taken.added)} imported into {where.full_name}{shown.describe_skipped(found, live, taken.added)}."
+    )
+
+
+@commands.command("why")
+def why_command(
+    finding: Annotated[str, typer.Argument(metavar="F-ID", help="As the check names it.")],
+    repository: _Needed,
+    number: Annotated[int, typer.Option(min=1, help="Of the pull request.")],
+) -> None:
+    """Show which memories led to a finding, and which dismissals lower or mute it."""
+    run(lambda settings: explain(settings, finding, repository, number))
 
 
 async def explain(settings: Installation, finding: str, repository: str, number: int) -> None:
@@ -275,29 +366,9 @@ def _read_text(file: Path) -> str:
         raise ForgeError(f"{file} is not UTF-8, so nothing was imported.", "Name a file of JSON Lines.") from None
 
 
-def _describe_mistakes(named: str, mistakes: Sequence[LineMistake]) -> str:
-    first, others = mistakes[0], mistakes[1:]
-    more = ", ".join(str(each.line) for each in others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
-    also = f" Wrong, too: line{'' if len(others) == 1 else 's'} {more}." if others else ""
-    return f"Line {first.line} of {named}: {strip_invisible(first.what)}.{also}"
-
-
 async def _load_capacity(database: Database, where: RepositoryRef) -> int:
     """How many memories may live there, as far as is known here."""
     return (await loading.load_stored(database, where)).memory.max
-
-
-def _describe_skipped(found: Sequence[ExportedMemory], live: Sequence[ExportedMemory], added: int) -> str:
-    known, archived = len(live) - added, len(found) - len(live)
-    parts = [
-        *([f"{known} known already"] if known else []),
-        *([f"{archived} archived and left out"] if archived else []),
-    ]
-    return f"; {', '.join(parts)}" if parts else ""
-
-
-def _count(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number:,} memories"
 
 
 def _print(*lines: str) -> None:

@@ -1,10 +1,11 @@
 """How the command line shows memories; nothing in them acts on a terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from domain.events import Event, EventType
+from domain.memories.jsonl import ExportedMemory, LineMistake
 from domain.memories.memory import Memory, Use, compute_confidence
 from domain.review.suppression import PriorDismissal, SuppressionReason, short_memory_id
 from domain.text.escaping import strip_invisible
@@ -20,6 +21,7 @@ _WORDS = {
     "dismissed": "doubted by a person",
 }
 _OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
+_NAMED = 12  # lines with mistakes that an import names
 _WIDTH = 100  # characters of what a memory says in a list
 
 
@@ -187,3 +189,23 @@ def _at(moment: datetime) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(strip_invisible(redact_outgoing(text)).split())
+
+
+def describe_mistakes(named: str, mistakes: Sequence[LineMistake]) -> str:
+    first, others = mistakes[0], mistakes[1:]
+    more = ", ".join(str(each.line) for each in others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
+    also = f" Wrong, too: line{'' if len(others) == 1 else 's'} {more}." if others else ""
+    return f"Line {first.line} of {named}: {strip_invisible(first.what)}.{also}"
+
+
+def describe_skipped(found: Sequence[ExportedMemory], live: Sequence[ExportedMemory], added: int) -> str:
+    known, archived = len(live) - added, len(found) - len(live)
+    parts = [
+        *([f"{known} known already"] if known else []),
+        *([f"{archived} archived and left out"] if archived else []),
+    ]
+    return f"; {', '.join(parts)}" if parts else ""
+
+
+def count_memories(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number:,} memories"

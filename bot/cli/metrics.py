@@ -7,8 +7,8 @@ from datetime import datetime
 from rich.table import Column, Table
 
 from bot.cli import audit as auditing
-from bot.cli.database import open_database
 from bot.cli.output import output
+from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.metrics import WEEK, Measure, Series, render_trend

@@ -1,15 +1,24 @@
-"""Does the work of a command with the settings of the environment."""
+"""Runs a command with the settings of the environment, and opens the database for it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import getpass
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
+import migrations
 from bot.logging import configure
 from bot.settings import Installation, Settings, load, load_installation
+from domain.errors import ForgeError
+from memory.db.engine import Database, sync_engine
+
+
+class UnknownName(ForgeError):
+    """The database has nothing of the name that was given."""
 
 
 def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
-    """Load what a command needs that looks into the database, and do it.
+    """Do the work of a command that only needs the database.
 
     :raises ConfigurationError: if a setting is wrong.
     """
@@ -19,10 +28,37 @@ def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
 
 
 def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
-    """Load all settings and do what the App does.
+    """Do the work of a command that needs all settings of the App.
 
     :raises ConfigurationError: if a setting is wrong.
     """
     settings = load()
     configure(settings.log_format)
     asyncio.run(work(settings))
+
+
+@asynccontextmanager
+async def open_database(settings: Installation) -> AsyncGenerator[Database]:
+    """Open the database of these settings for one command.
+
+    :raises ForgeError: if its schema is not this version's; only `forge migrate`, `serve` and `worker` migrate.
+    """
+    engine = sync_engine(settings.database_url)
+    try:
+        if not await asyncio.to_thread(migrations.is_current, engine):
+            raise ForgeError("The database does not have this version's schema.", "Run `forge migrate` first.")
+    finally:
+        engine.dispose()
+    database = Database(settings.database_url)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def operator_name() -> str:
+    """The account on this machine that runs the command; empty where it has no name, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

@@ -5,8 +5,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from bot import app as process
-from bot.cli.database import UnknownName, open_database
 from bot.cli.output import output
+from bot.cli.run import UnknownName, open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
-from bot.cli.database import open_database
 from bot.cli.doctor.diagnosis import Diagnosis, ok, warn
+from bot.cli.run import open_database
 from bot.settings import Installation
 from domain.config.configuration import Linter
 from domain.errors import ForgeError
