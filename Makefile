@@ -1,6 +1,8 @@
 # Every command of the project. Each one installs first what it needs.
 .DEFAULT_GOAL := help
-.PHONY: test-both test-lagging help install lint test demo serve bench security chaos docs lock clean
+# What `make test` and `make test-all` do side by side, on two cores.
+.PHONY: .lint .pytest
+.PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos docs lock clean
 
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
@@ -13,20 +15,31 @@ install: ## make .venv with everything, and .venv/bin/forge; at once when nothin
 	@bin/install
 
 lint: install ## style, format, types, layers and structure
+	@$(MAKE) --no-print-directory .lint
+
+.lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tests.structure
+	$(BIN)/pyright
 
-test: lint ## lint and all tests: everything CI checks
-	$(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable
+PYTEST = $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable
+
+.pytest:
+	$(PYTEST)
+
+test: install ## lint, and beside it the tests that a change should pass: everything CI checks
+	@$(MAKE) --no-print-directory -j 2 -k .lint .pytest
+
+test-all: install ## every test on both databases, kills, floods and long searches by hypothesis among them
+	@FORGE_TEST_ALL=1 $(MAKE) --no-print-directory -j 2 -k .lint .pytest
 
 test-both: install ## every story and every attack on both databases
-	FORGE_TEST_BOTH=1 $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable tests/stories tests/threats
+	FORGE_TEST_BOTH=1 $(PYTEST) tests/stories tests/threats
 
 test-lagging: install ## every story while GitHub's API lags a second behind its webhooks
-	FORGE_TEST_LAG=1 $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable tests/stories
+	FORGE_TEST_LAG=1 $(PYTEST) tests/stories
 
 demo: install ## the main job against a local GitHub: no account, no key
 	$(BIN)/forge demo

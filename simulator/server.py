@@ -125,6 +125,7 @@ class Simulator:
         webhook_url: where deliveries go; may be set later.
         now: the clock of tokens, limits and timestamps.
         port: 0 takes a free one.
+        ids_from: added to every first id, for a client that knew another GitHub at this address before.
     """
 
     def __init__(
@@ -139,8 +140,9 @@ class Simulator:
         app_slug: str = "forge",
         private_key_pem: str | None = None,
         permissions: Mapping[str, str] | None = None,
+        ids_from: int = 0,
     ) -> None:
-        ids, small_ids = itertools.count(FIRST_ID), itertools.count(FIRST_SMALL_ID)
+        ids, small_ids = itertools.count(FIRST_ID + ids_from), itertools.count(FIRST_SMALL_ID + ids_from)
         self._scratch = tempfile.TemporaryDirectory(prefix="simulator-") if data_dir is None else None
         self.data_dir = Path(self._scratch.name) if self._scratch else Path(data_dir or ".").resolve()
         self.port = port

@@ -1,15 +1,21 @@
 """Settings of all tests, and which of them are played on both databases."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.world.shared_forge import LENDER
+
+ALL = bool(os.environ.get("FORGE_TEST_ALL"))  # `make test-all`
+BOTH = ALL or bool(os.environ.get("FORGE_TEST_BOTH"))  # databases
 # No test is timed: a loaded machine generates examples slowly, which says nothing about the code.
-settings.register_profile("forge", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("forge")
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", _UNTIMED, max_examples=25, derandomize=True)
+settings.register_profile("long", _UNTIMED, max_examples=200)
+settings.load_profile("long" if ALL else "quick")
 
 WHOLE = {"stories", "threats"}
 ON_BOTH = {
@@ -27,16 +33,33 @@ ON_BOTH = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what would say the same again on PostgreSQL; ``make test-both`` and ``make security`` play it."""
-    if os.environ.get("FORGE_TEST_BOTH"):
-        return
-    again = {
-        item
-        for item in items
-        if "postgresql" in item.name and item.path.parent.name in WHOLE and item.path.stem not in ON_BOTH
-    }
-    config.hook.pytest_deselected(items=list(again))
-    items[:] = [item for item in items if item not in again]
+    """Leave out what only ``make test-all`` plays, and order the rest."""
+    left_out = {item for item in items if _is_left_out(item)}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+    items.sort(key=_rank)
+
+
+def _is_left_out(item: pytest.Item) -> bool:
+    if item.get_closest_marker("deep") is not None and not ALL:
+        return True
+    is_again = "postgresql" in item.name and item.path.parent.name in WHOLE and item.path.stem not in ON_BOTH
+    return is_again and not BOTH
+
+
+def _rank(item: pytest.Item) -> Sequence[str]:
+    """Stories that can share a Forge follow each other, those of one kind first; before them everything else."""
+    if item.path.parent.name not in WHOLE or item.get_closest_marker("own_forge") is not None:
+        return ()
+    names: Sequence[str] = getattr(item, "fixturenames", ())
+    return (item.path.parent.name, *(name for name in ("told", "read", "hurried") if name in names))
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def shared_forge() -> AsyncGenerator[None]:
+    """The Forge that stories share ends with the tests of this process."""
+    yield
+    await LENDER.stop()
 
 
 @pytest.fixture(autouse=True)

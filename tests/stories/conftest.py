@@ -9,7 +9,8 @@ import pytest
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from tests.databases import Backend, create_database, drop_database
-from tests.stories.driver import NO_MODEL, Story, open_story
+from tests.stories.driver import NO_MODEL, Story, open_shared_story, open_story
+from tests.world.shared_forge import is_sharable
 
 
 @pytest.fixture
@@ -21,20 +22,26 @@ def model() -> ScriptedModel:
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def told(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Story]:
     """A story without a model."""
-    async with _story(request.param, tmp_path, NO_MODEL) as started:
+    async with _story(request, tmp_path, None) as started:
         yield started
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def read(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
     """A story in which ``model`` reads every change of source."""
-    async with _story(request.param, tmp_path, Models.only(model.language_model)) as started:
+    async with _story(request, tmp_path, model) as started:
         yield started
 
 
 @asynccontextmanager
-async def _story(backend: Backend, folder: Path, models: Models) -> AsyncGenerator[Story]:
+async def _story(request: pytest.FixtureRequest, folder: Path, model: ScriptedModel | None) -> AsyncGenerator[Story]:
+    backend: Backend = request.param
+    if is_sharable(request, backend):
+        async with open_shared_story(folder, model=model) as started:
+            yield started
+        return
     url = create_database(backend, folder)
+    models = NO_MODEL if model is None else Models.only(model.language_model)
     async with open_story(url, folder, models=models) as started:
         yield started
     drop_database(url)

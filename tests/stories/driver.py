@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from agents.llm.models import Models, ModelTier
+from agents.llm.scripted import ScriptedModel
 from bot.app import Forge, Patience, forge, serve
 from bot.settings import Settings
 from memory.db.tables.runs import RunRow
@@ -22,9 +23,10 @@ from simulator.gitstore import FileContent
 from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment
 from tests.clock import MovableClock
 from tests.contract import published_graphql
-from tests.databases import POLLING
+from tests.databases import POLLING, create_database
 from tests.resting import find_unfinished
 from tests.toolchain import toolchain
+from tests.world.shared_forge import LENDER, RelayModel, SharedForge
 
 SECRET = "a-webhook-secret"
 _FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
@@ -205,22 +207,63 @@ async def run_forge(
 
     :param durable: how a step is made durable, where this Forge's code differs from that of another chapter.
     """
+    await LENDER.stop()
     async with AsyncExitStack() as stack:
-        running = await stack.enter_async_context(
-            forge(
-                settings(url, folder, github, **more),
-                clock=clock,
-                pauses=(0.05, 0.1, 0.2),
-                patience=patience,
-                models=models,
-                durable=durable,
-            )
+        running, port = await _start(stack, settings(url, folder, github, **more), clock, patience, models, durable)
+        async with _tell(Story(github, running, clock), port) as told:
+            yield told
+
+
+@asynccontextmanager
+async def open_shared_story(
+    folder: Path, patience: Patience = PATIENT, model: ScriptedModel | None = None
+) -> AsyncGenerator[Story]:
+    """A story on an empty SQLite database, told by a Forge that runs since an earlier story of its kind.
+
+    :param folder: for its GitHub.
+    :param model: reads every change of source.
+    """
+    target = None if model is None else model.language_model
+
+    async def start(place: Path) -> SharedForge:
+        clock, stack = MovableClock(), AsyncExitStack()
+        async with Simulator(place / "github", webhook_secret=SECRET, now=clock.now) as github:
+            relay, models = (None, NO_MODEL) if target is None else RelayModel.build_models(target.model, target.price)
+            values = settings(create_database("sqlite", place), place, github)
+            running, door = await _start(stack, values, clock, patience, models, run_durable_step)
+            return SharedForge(kind, place, github.port, running, door, clock, relay, stack)
+
+    kind = (patience, None if target is None else target.price)
+    async with LENDER.lend(kind, start) as shared:
+        if shared.relay is not None and target is not None:
+            shared.relay.point_to(target.model)
+        github = Simulator(
+            folder / "github",
+            webhook_secret=SECRET,
+            now=shared.clock.now,
+            port=shared.port,
+            ids_from=LENDER.next_first_id(),
         )
-        port = await stack.enter_async_context(serve(running))
-        github.hooks.timeout = DELIVERY
-        github.webhook_url = f"http://127.0.0.1:{port}/webhook"
-        told = Story(github, running, clock)
-        github.lag(LAG)
-        yield told
-        await told.settle()
-        told.assert_all_seen()
+        async with github, _tell(Story(github, shared.forge, shared.clock), shared.door) as told:
+            yield told
+
+
+async def _start(
+    stack: AsyncExitStack, values: Settings, clock: MovableClock, patience: Patience, models: Models, durable: Durable
+) -> tuple[Forge, int]:
+    """A running Forge and the port of its door."""
+    running = await stack.enter_async_context(
+        forge(values, clock=clock, pauses=(0.05, 0.1, 0.2), patience=patience, models=models, durable=durable)
+    )
+    return running, await stack.enter_async_context(serve(running))
+
+
+@asynccontextmanager
+async def _tell(story: Story, door: int) -> AsyncGenerator[Story]:
+    """The story, whose GitHub delivers to this port; at its end everything was looked at."""
+    story.github.hooks.timeout = DELIVERY
+    story.github.webhook_url = f"http://127.0.0.1:{door}/webhook"
+    story.github.lag(LAG)
+    yield story
+    await story.settle()
+    story.assert_all_seen()

@@ -12,8 +12,9 @@ from agents.llm.scripted import ScriptedModel
 from bot.app import Patience
 from tests.databases import Backend, create_database, drop_database
 from tests.invariants import find_violations
-from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, open_story
+from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, open_shared_story, open_story
 from tests.unit.workspace.remotes import Author
+from tests.world.shared_forge import is_sharable
 
 SETTLING = max(0.9, 1.5 * LAG)  # seconds until GitHub shows what was written
 SWIFT = Patience(body=3.0, door=DELIVERY, heartbeat=0.3, stubborn=2, telling=0, lag=LOOKS, settling=SETTLING)
@@ -34,36 +35,52 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-async def read(backend: Backend, tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
+async def read(
+    request: pytest.FixtureRequest, backend: Backend, tmp_path: Path, model: ScriptedModel
+) -> AsyncGenerator[Story]:
     """A whole Forge in which ``model`` reads every change of source."""
-    async with _story(backend, tmp_path, SWIFT, Models.only(model.language_model)) as started:
+    async with _story(request, backend, tmp_path, SWIFT, model) as started:
         yield started
 
 
 @pytest.fixture
-async def told(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+async def told(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
     """A whole Forge."""
-    async with _story(backend, tmp_path, SWIFT) as started:
+    async with _story(request, backend, tmp_path, SWIFT) as started:
         yield started
 
 
 @pytest.fixture
-async def hurried(backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+async def hurried(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
     """A whole Forge whose database is away when it does not answer at once."""
-    async with _story(backend, tmp_path, HURRIED) as started:
+    async with _story(request, backend, tmp_path, HURRIED) as started:
         yield started
 
 
 @asynccontextmanager
 async def _story(
-    backend: Backend, folder: Path, patience: Patience, models: Models = NO_MODEL
+    request: pytest.FixtureRequest,
+    backend: Backend,
+    folder: Path,
+    patience: Patience,
+    model: ScriptedModel | None = None,
 ) -> AsyncGenerator[Story]:
+    if is_sharable(request, backend):
+        async with open_shared_story(folder, patience, model) as started:
+            yield started
+            await _require_invariants(started)
+        return
     url = create_database(backend, folder)
+    models = NO_MODEL if model is None else Models.only(model.language_model)
     async with open_story(url, folder, patience, models) as started:
         yield started
-        await started.settle()
-        assert not await find_violations(started.github, started.forge.services.database)
+        await _require_invariants(started)
     drop_database(url)
+
+
+async def _require_invariants(story: Story) -> None:
+    await story.settle()
+    assert not await find_violations(story.github, story.forge.services.database)
 
 
 @pytest.fixture

@@ -5,6 +5,9 @@ import json
 import random
 import string
 import time
+import timeit
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -358,17 +361,25 @@ HARD = [
 ]
 
 
+def _measure_growth(work: Callable[[str], object], piece: str, length: int) -> float:
+    """How many times as long ten times the text takes: 10 where time grows with length, 100 with its square.
+
+    :param length: characters of the shorter text.
+    """
+    times: list[float] = []
+    for size in (length, 10 * length):
+        timer = timeit.Timer(partial(work, piece * (size // len(piece) + 1)), timer=time.process_time)
+        times.append(min(timer.repeat(number=1, repeat=3)))
+    return times[1] / max(times[0], 0.001)
+
+
 @pytest.mark.parametrize("piece", HARD)
-def test_a_megabyte_takes_linear_time(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
-    started = time.process_time()
-    redact(text)
-    assert time.process_time() - started < 15  # quadratic time would be minutes or hours; this machine may be busy
+def test_time_grows_with_the_length(piece: str) -> None:
+    assert _measure_growth(redact, piece, 5_000) < 40
 
 
-@settings(deadline=None, max_examples=50)
+@pytest.mark.deep
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from(HARD), min_size=1, max_size=6))
-def test_a_mixed_megabyte_takes_linear_time(pieces: list[str]) -> None:
-    started = time.process_time()
-    redact_outgoing("".join(pieces) * (100_000 // len("".join(pieces))))
-    assert time.process_time() - started < 10
+def test_time_grows_with_the_length_of_a_mixture(pieces: list[str]) -> None:
+    assert _measure_growth(redact_outgoing, "".join(pieces), 20_000) < 40

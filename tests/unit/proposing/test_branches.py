@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.github.branches import add_suffix, make_branch_name
@@ -18,7 +18,6 @@ def are_valid_refs(names: list[str]) -> bool:
     return subprocess.run(["sh", "-c", script, "sh", *names], check=False, capture_output=True).returncode == 0
 
 
-@settings(max_examples=30)
 @given(st.lists(TITLES, min_size=1, max_size=40), st.integers(1, 2**31))
 def test_git_takes_every_name(titles: list[str], number: int) -> None:
     names = [make_branch_name(number, title) for title in titles]

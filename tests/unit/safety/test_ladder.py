@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.config.configuration import Ladder
@@ -289,7 +289,6 @@ _LIVES = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
 @given(_LIVES, st.integers(0, 4), st.integers(0, 4))
 def test_whatever_happens_it_moves_by_one_and_stays_within_its_bounds(
     life: list[tuple[int, int, int, bool | None]], level: int, highest: int

@@ -382,7 +382,7 @@ def _join(lines: list[str], end: str) -> str:
 CONTENT = st.builds(_join, LINES, st.sampled_from(["", "\n"]))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=CONTENT, after=CONTENT)
 async def test_hunks_and_line_numbers_agree_with_applying_the_diff(author: Author, before: str, after: str):
     change = await compare(author, {"a": before, "k": ""}, {"a": after})

@@ -1,0 +1,1 @@
+"""What stories and threat cases share: a world in which Forge runs."""
