@@ -1,4 +1,4 @@
-"""What the implementer is asked: one task of an approved plan, framed as data; and its loop on a draft."""
+"""The implementer: its task, framed as data, its tools, and its loop on a draft."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -6,13 +6,15 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from agents.loop.loop import Steps, Use
-from agents.loop.tools.apply_patch import APPLY_PATCH, parse_diff
-from agents.loop.turns import CompletedTurn, Result, Turn
+from agents.loop.loop import Agent, Steps, Use
+from agents.loop.tools.apply_patch import APPLY_PATCH, make_apply_patch, parse_diff
+from agents.loop.tools.files import make_file_tools
+from agents.loop.tools.run_tests import Test, make_run_tests
+from agents.loop.turns import Assignment, CompletedTurn, Result, Turn
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
 from domain.runs.plan import Plan, Task, TaskId, Words
-from domain.runs.task_result import RequiredFix
+from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import strip_invisible
 from workspace.draft import Draft
 from workspace.patches.errors import PatchRefused
@@ -25,9 +27,9 @@ _AREAS = 60
 
 
 class DoneTask(BaseModel):
-    """Another task of the plan that was carried out before.
+    """A task of the plan that is done.
 
-    :param summary: what who did it says is different now.
+    :param summary: what the agent says it changed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,13 +39,13 @@ class DoneTask(BaseModel):
 
 
 class ImplementationTask(BaseModel):
-    """One task of a plan, and what is known about it.
+    """One task of a plan, and its context.
 
-    :param task: the id of the task; None to mend what is to be fixed, whichever task it came from.
-    :param done: the tasks that were carried out before.
-    :param protected: globs of what the repository protects, beyond what always is.
-    :param granted: protected paths that a person let through.
-    :param to_fix: what came of an earlier attempt; then only that is done.
+    :param task: the id of the task; None to fix ``to_fix``, whichever task it came from.
+    :param done: the tasks that are done.
+    :param protected: globs that the repository protects, beyond those that always are.
+    :param granted: protected paths that a person let agents change.
+    :param to_fix: what is wrong with an earlier attempt; then only that is fixed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -64,6 +66,30 @@ class ImplementationTask(BaseModel):
     @property
     def mine(self) -> Task | None:
         return next((each for each in self.plan.tasks if each.id == self.task), None)
+
+
+def build_agent(draft: Draft, never_send: Sequence[str], redact: Redact, test: Test | None) -> Agent[Worked]:
+    """The implementer on a draft, which it can read, change and test.
+
+    :param never_send: globs of files that must not leave; if there are any, the output of tests does not leave either.
+    :param redact: takes credentials out of a text.
+    :param test: tests a commit; None where the repository's own workflows do that.
+    """
+    tools = [
+        *make_file_tools(draft.snapshot, never_send=never_send, redact=redact),
+        make_apply_patch(draft, redact=redact),
+    ]
+    if test is not None:
+        tools.append(make_run_tests(draft, test, redact=redact, says_words=not never_send))
+    return Agent(Worked, tuple(tools), find_mistakes)
+
+
+def build_assignment(key: str, task: ImplementationTask, redact: Redact) -> Assignment:
+    """What the implementer is asked.
+
+    :param key: names the piece of work in the journal.
+    """
+    return Assignment(key=key, instructions=load_instructions(), content=build_content(task, redact))
 
 
 def load_instructions() -> str:
@@ -87,15 +113,15 @@ def build_content(task: ImplementationTask, redact: Redact) -> str:
 
 
 def list_diffs(past: Sequence[CompletedTurn]) -> list[bytes]:
-    """The diffs that were applied, in order: what they make of the base is the draft."""
+    """The diffs that were applied, in order: applied to the base, they make the draft."""
     pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
     return [parse_diff(use.arguments) for use, result in pairs if use.tool == APPLY_PATCH and not result.is_error]
 
 
 class OnDraft:
-    """Takes the steps of a loop whose tools change a draft, so that the draft is always as the loop's past says.
+    """Takes the steps of a loop whose tools change a draft, so that the draft always matches the loop's past.
 
-    A step that was journaled and is not taken again is made up for, and one that got lost half-way is taken back.
+    A journaled step is applied again, and a step that got lost half-way is undone.
     """
 
     def __init__(self, steps: Steps, draft: Draft) -> None:
@@ -103,9 +129,9 @@ class OnDraft:
         self._draft = draft
 
     async def load_earlier(self) -> Sequence[CompletedTurn]:
-        """The turns that were taken before; none where what they applied may not be applied any more.
+        """The earlier turns; none if a diff of theirs may not be applied any more.
 
-        Then the agent is answered anew, by tools that say what is wrong.
+        Then the agent starts again, with tools that say what is wrong.
         """
         earlier = await self._steps.load_earlier()
         try:
@@ -119,9 +145,9 @@ class OnDraft:
         return await self._steps.reason(past)
 
     async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
-        """The turn with what its tools answered.
+        """The turn with the answers of its tools.
 
-        :raises PatchRefused: what was applied before may not be applied any more.
+        :raises PatchRefused: an earlier diff may not be applied any more.
         """
 
         async def on_draft() -> Sequence[Result]:
@@ -133,7 +159,7 @@ class OnDraft:
         return exchange
 
 
-# --- what it is told ---------------------------------------------------------------------------------------
+# --- the prompt --------------------------------------------------------------------------------------------
 
 
 def _render_plan(plan: Plan) -> Iterator[str]:
@@ -156,7 +182,7 @@ def _render_task(task: Task | None) -> Iterator[str]:
 
 
 def _render_other_tasks(task: ImplementationTask) -> Iterator[str]:
-    """The other tasks by their titles, and what was done in those that are finished."""
+    """The other tasks by their titles, with the summaries of those that are done."""
     others = [each for each in task.plan.tasks if each.id != task.task]
     if not others:
         return

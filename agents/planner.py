@@ -1,15 +1,19 @@
-"""What the planner is asked: the issue and what people wrote about it, framed as data."""
+"""The planner: its task, framed as data, and its tools."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.loop.loop import Agent
+from agents.loop.tools.files import make_file_tools
+from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain.runs.contracts import CONTRACTS
-from domain.runs.plan import Plan
+from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import strip_invisible
+from workspace.snapshot import Snapshot
 
 Redact = Callable[[str], str]
 
@@ -48,14 +52,14 @@ class AuthoredText(BaseModel):
 
 
 class PlanningTask(BaseModel):
-    """What is known about an issue that is to be planned.
+    """What the planner knows about an issue.
 
     :param issue: its body, by whoever opened it.
     :param comments: of people, the oldest first, without those of Forge.
     :param entries: paths at the top level of the repository; folders end with “/”.
     :param earlier: the plan that this one replaces.
     :param replies: what people wrote after it.
-    :param contracts: the names of those there are.
+    :param contracts: names of all contracts.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +73,20 @@ class PlanningTask(BaseModel):
     earlier: Plan | None = None
     replies: tuple[AuthoredText, ...] = ()
     contracts: tuple[str, ...] = tuple(CONTRACTS)
+
+
+def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -> Agent[Planned]:
+    """The planner on the code of a snapshot, which it can read.
+
+    :param never_send: globs of files that must not leave.
+    :param redact: takes credentials out of a text.
+    """
+    return Agent(Planned, make_file_tools(snapshot, never_send=never_send, redact=redact), find_mistakes)
+
+
+def build_assignment(task: PlanningTask, redact: Redact) -> Assignment:
+    """What the planner is asked. Its key never changes: it is in journals."""
+    return Assignment(key="plan", instructions=load_instructions(), content=build_content(task, redact))
 
 
 def load_instructions() -> str:
@@ -93,9 +111,9 @@ def build_content(task: PlanningTask, redact: Redact) -> str:
 
 
 def strip_hidden_markup(text: str) -> str:
-    """A person's Markdown without what its page would not show: comments, texts of images, attributes, titles of links.
+    """A person's Markdown without its invisible parts: comments, texts of images, attributes, titles of links.
 
-    What stands in code is treated alike, so that nothing hides behind a fence that GitHub reads differently.
+    Code is treated alike, so that nothing hides behind a fence that GitHub reads differently.
     """
     bare = _strip_comments(strip_invisible(text[:_LONGEST]))
     bare = _DECLARED.sub(" ", bare)

@@ -32,9 +32,9 @@ from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import BUSY_SECONDS, Database, Engine, sync_engine
 from memory.process import halts
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
+from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from pipeline.intake import PATIENCE, Intake
 from pipeline.maintenance.redelivery import Redelivery
-from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from pipeline.worker.engine import HEARTBEAT, EngineSettings, WorkflowEngine, build_client
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors

@@ -13,7 +13,7 @@ from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot, is_stale
 from domain.runs.run import RepositoryRef
 from pipeline.context import Services
-from pipeline.steps import call_dbos
+from pipeline.durable.steps import call_dbos
 
 Told = TypeVar("Told")
 Shown = TypeVar("Shown", Issue, PullRequest)

@@ -9,7 +9,7 @@ from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost
 from domain.text.markers import Markers
 from memory.db.engine import Database
-from pipeline.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
+from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from workspace.mirror import Mirrors
 
 SETTLING = 10.0

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Self, cast
 
 import structlog
-from dbos import DBOSClient, EnqueueOptions
+from dbos import DBOSClient
 
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Connection, Engine, begin
 from memory.deliveries import deliveries
 from memory.deliveries.deliveries import ReceivedDelivery
-from pipeline.durable.names import APP_VERSION, DELIVERIES, DELIVERY
+from pipeline.durable.workflows import DELIVERY
 
 log = structlog.get_logger(__name__)
 
@@ -116,7 +116,9 @@ class Intake:
             for delivery, was_new in zip(group, new, strict=True):
                 if was_new and delivery.command is not None:
                     self._client.enqueue_in_transaction(
-                        cast(Connection, gathering or connection), _build_options(delivery.guid), delivery.guid
+                        cast(Connection, gathering or connection),
+                        DELIVERY.build_options(guid=delivery.guid),
+                        delivery.guid,
                     )
             if gathering is not None:
                 gathering.insert()
@@ -147,12 +149,3 @@ class _BatchingConnection:
     def insert(self) -> None:
         for insert, rows in self._inserts.values():
             self._connection.execute(insert, rows).close()  # rows that nobody fetches would keep it from committing
-
-
-def _build_options(guid: str) -> EnqueueOptions:
-    return {
-        "workflow_name": DELIVERY,
-        "queue_name": DELIVERIES,
-        "workflow_id": guid,
-        "app_version": APP_VERSION,
-    }

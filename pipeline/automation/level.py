@@ -1,7 +1,6 @@
 """Weighs the automation level of a repository after each outcome, tells where it changes, and obeys people about it."""
 
 import structlog
-from pydantic import JsonValue
 
 from domain.commands import EndPullRequest, Sender
 from domain.config.configuration import Configuration
@@ -61,7 +60,7 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
     return automation_texts.explain_level_0(bounds.max_level, bounds.pinned)
 
 
-async def try_update_level(services: Services, repository: RepositoryRef, number: int) -> JsonValue:
+async def try_update_level(services: Services, repository: RepositoryRef, number: int) -> int | None:
     """Weigh the level because somebody decided something here. That it does not work out is made up for later."""
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     if not past:
@@ -143,7 +142,7 @@ async def stop_automation(services: Services, repository: RepositoryRef, why: st
         await scheduled_checks.run_now(services.database, [run.id], services.clock.now())
 
 
-async def learn_from_end(services: Services, command: EndPullRequest, live: PullRequest) -> JsonValue:
+async def learn_from_end(services: Services, command: EndPullRequest, live: PullRequest) -> int | None:
     """Take what became of a pull request for what people think of the verdict on it, and a revert for a missed bug.
 
     What an App merges decides nothing, least of all Forge's own merges.

@@ -6,13 +6,11 @@ sweep finds when its moment has come; everything is asked anew then. Whatever is
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import structlog
-from dbos import DBOS, EnqueueOptions
 from dbos._error import DBOSUnexpectedStepError  # not exported
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from domain.errors import ForgeError, Superseded, Unprocessable
 from domain.github.merging import Merged, MergeObstacle
@@ -26,8 +24,8 @@ from pipeline.automation.preconditions import TAKEN_OVER, Preconditions
 from pipeline.automation.writes import AutomaticWrites
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.names import ACTING, APP_VERSION, DELIVERIES
-from pipeline.steps import call_dbos
+from pipeline.durable.queues import enqueue
+from pipeline.durable.workflows import AUTOMATE
 from safety.automatic_actions import Action, ActionDecision, allows
 from safety.required_checks import ChecksState, RequiredChecks
 
@@ -50,13 +48,7 @@ async def schedule_first_check(services: Services, run: Run) -> None:
 
 async def enqueue_check(run_id: str, count: int = 0) -> None:
     """Queue a look; a repeated call changes nothing."""
-    options: EnqueueOptions = {
-        "workflow_name": ACTING,
-        "queue_name": DELIVERIES,
-        "workflow_id": f"{run_id}/act {count}",
-        "app_version": APP_VERSION,
-    }
-    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, run_id, count))
+    await enqueue(AUTOMATE, run_id, count, run=run_id, occasion=count)
 
 
 async def enqueue_due_checks(services: Services) -> None:
@@ -104,21 +96,17 @@ class AutomationRun:
     async def _execute(self) -> str:
         if not await self._journal.step("begin", self._begin):
             return "the run goes on"
-        level = int(cast(int, await self._journal.step("weigh the level", self._update_level)))
+        level = await self._journal.step("weigh the level", self._update_level)
         if level < _LOWEST_ACTIVE_LEVEL and not await self._journal.step("was it announced", self._was_announced):
             return f"nothing at level {level}"
         if self._count == 0:
-            made = await self._journal.step("make the fix", lambda: self._prepare(level))
-            if made is not None:
-                correction = Correction.model_validate(made)
-                if await self._journal.step("push the fix", lambda: self._push(correction)):
-                    return f"corrected: {correction.commit}"
-        answer = _CheckOutcome.model_validate(
-            await self._journal.step("approve and merge", lambda: self._approve_and_merge(level))
-        )
+            correction = await self._journal.step("make the fix", self._prepare, level)
+            if correction is not None and await self._journal.step("push the fix", self._push, correction):
+                return f"corrected: {correction.commit}"
+        answer = await self._journal.step("approve and merge", self._approve_and_merge, level)
         return "again later" if answer.again is not None else answer.why
 
-    async def _begin(self) -> JsonValue:
+    async def _begin(self) -> bool:
         """Whether the run is over; a run that is not is looked at again soon."""
         await scheduled_checks.remove(self._services.database, self._run.id, self._count)
         run = await runs.get(self._services.database, self._run.id)
@@ -127,23 +115,22 @@ class AutomationRun:
             return False
         return run is not None and run.state is RunState.completed
 
-    async def _update_level(self) -> JsonValue:
+    async def _update_level(self) -> int:
         return await level.update_level(self._services, self._run)
 
-    async def _was_announced(self) -> JsonValue:
+    async def _was_announced(self) -> bool:
         return await automation_level.find_announcement(self._services.database, self._run.id) is not None
 
-    async def _prepare(self, level: int) -> JsonValue:
+    async def _prepare(self, level: int) -> Correction | None:
         found = await preconditions.load_preconditions(self._services, self._run)
-        made = None if isinstance(found, str) else await autofix.prepare(self._services, found, level)
-        return None if made is None else made.model_dump(mode="json")
+        return None if isinstance(found, str) else await autofix.prepare(self._services, found, level)
 
-    async def _push(self, made: Correction) -> JsonValue:
+    async def _push(self, made: Correction) -> bool:
         return await autofix.push(self._services, self._run, made)
 
     # --- approving and merging ------------------------------------------------------------------------------------
 
-    async def _approve_and_merge(self, level: int) -> JsonValue:
+    async def _approve_and_merge(self, level: int) -> _CheckOutcome:
         answer = await self._try_actions(level)
         if answer.again is not None and self._count >= _MAX_CHECKS:
             answer = _CheckOutcome(why="it took too long.")
@@ -151,7 +138,7 @@ class AutomationRun:
             await self._schedule_next(answer.again)
         elif answer.why:
             await self._withdraw_announcement(answer.why)
-        return answer.model_dump(mode="json")
+        return answer
 
     async def _try_actions(self, level: int) -> _CheckOutcome:
         if await self._was_merged_before():
@@ -266,12 +253,8 @@ class AutomationRun:
         )
 
     async def _give_up(self, why: str) -> str:
-        async def withdraw() -> JsonValue:
-            await self._withdraw_announcement(why)
-            return None
-
         try:
-            await self._journal.step("withdraw", withdraw)
+            await self._journal.step("withdraw", self._withdraw_announcement, why)
         except ForgeError as error:
             log.warning("acting.not_withdrawn", run=self._run.id, error=str(error))
         except DBOSUnexpectedStepError:

@@ -71,9 +71,9 @@ from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.commands.executor import CommandExecutor, is_read_only
 from pipeline.deliveries.retry import resume, retry
-from pipeline.durable.anew import is_restart
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume, enqueue_run
+from pipeline.durable.restart import is_restart
 from pipeline.feedback.replies import handle_reply
 from pipeline.gates.actor import PermissionCheck, give_ok, load_actor, record_refusal, skip_check
 from pipeline.gates.ask import refresh_gate

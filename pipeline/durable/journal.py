@@ -5,15 +5,16 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
-from typing import Any, TypeVar, TypeVarTuple, cast
+from typing import Any, Protocol, TypeVar, TypeVarTuple, cast
 
 from dbos import DBOS
 from pydantic import JsonValue, TypeAdapter
 
 from domain.errors import Behind, DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
+from domain.ports import Clock
+from memory.db.engine import Database
 from memory.runs import waits
-from pipeline.context import Services
-from pipeline.steps import call_dbos, make_interruption
+from pipeline.durable.steps import Durable, call_dbos, make_interruption
 
 WAKE = "wake"  # topic of the message that ends a wait
 _LEAVES = "leaves while it waits"  # marks waits that keep no place; never renamed
@@ -37,6 +38,25 @@ async def _ignore(_why: str | None) -> None:
     return None
 
 
+class JournalServices(Protocol):
+    """The parts of a process that a journal needs."""
+
+    @property
+    def database(self) -> Database: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def pauses(self) -> Sequence[float]: ...
+
+    @property
+    def lag(self) -> Sequence[float]: ...
+
+    @property
+    def durable(self) -> Durable: ...
+
+
 class WorkflowJournal:
     """The journal of the workflow it is used in.
 
@@ -49,7 +69,7 @@ class WorkflowJournal:
 
     def __init__(
         self,
-        services: Services,
+        services: JournalServices,
         workflow_id: str,
         waiting: Callable[[str | None], Awaitable[None]] = _ignore,
         *,
@@ -67,14 +87,16 @@ class WorkflowJournal:
         :param call: says in its annotation what it answers: the journal keeps that as JSON and reads it back.
         :raises ForgeError: the step's own error, once repeating it makes no sense (any more).
         """
-        return await self.step_as(_kind_of(call), key, partial(call, *arguments))
+        return await self.step_as(_kind_of(call), key, call, *arguments)
 
-    async def step_as(self, kind: type[T], key: str, call: Callable[[], Awaitable[T]]) -> T:
+    async def step_as(
+        self, kind: type[T], key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments
+    ) -> T:
         """A step whose type of answer only its caller knows; see :meth:`step`."""
         pauses, looks = iter(self._pauses), iter(self._services.lag)
         while True:
             try:
-                return await self._once(kind, key, call)
+                return await self._once(kind, key, partial(call, *arguments))
             except RateLimited as limit:
                 await self._wait(limit.until, limit.message)
             except Halted as halt:

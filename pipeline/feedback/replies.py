@@ -4,15 +4,13 @@ A reply is read by a model, in a workflow of its own, as far as somebody says it
 dismiss a finding by command dismisses it by words; everybody else's words are hints.
 """
 
-from collections.abc import Awaitable
 from functools import partial
 from typing import TypeVar
 
 import structlog
-from dbos import DBOS, EnqueueOptions
 from pydantic import BaseModel, JsonValue
 
-from agents.llm.ask import ModelAnswer, Question, ask
+from agents.llm.ask import Question
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.reply_reader import (
     KEY,
@@ -30,7 +28,6 @@ from domain.events import EventType
 from domain.gates import digest
 from domain.globs import matches
 from domain.memories.memory import Use
-from domain.ports import ModelBudget
 from domain.review.findings import Finding, Severity
 from domain.runs.run import Phase, Run
 from domain.slash.commands import LONGEST_TEXT, Dismiss
@@ -45,11 +42,12 @@ from pipeline.automation.level import try_update_level
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.names import APP_VERSION, HEAR, HEARINGS
+from pipeline.durable.queues import enqueue
+from pipeline.durable.workflows import READ_REPLY
 from pipeline.gates.actor import load_actor
-from pipeline.model_calls.budgeted import BudgetedCalls, Keep
+from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.publishing import comments
-from pipeline.steps import call_dbos
+from pipeline.run_context import RunContext
 from pipeline.verdicts import threads
 from pipeline.verdicts.dismissal import dismiss
 from pipeline.verdicts.resume import resume_judged_run
@@ -75,15 +73,9 @@ async def handle_reply(services: Services, journal: WorkflowJournal, command: Re
     found = str(await journal.step("what it is about", find_run))
     if not found.startswith(_RUN_PREFIX):
         return found
-    options: EnqueueOptions = {
-        "workflow_name": HEAR,
-        "queue_name": HEARINGS,  # of its own: a model takes its time, and must keep nothing else waiting
-        "workflow_id": f"{found.removeprefix(_RUN_PREFIX)}/hear {guid}",
-        "app_version": APP_VERSION,
-        "queue_partition_key": f"{command.repository.id}#{command.number}",
-    }
     run_id = found.removeprefix(_RUN_PREFIX)
-    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, run_id, guid, command.model_dump_json()))
+    where = {"repository": command.repository.id, "number": command.number}
+    await enqueue(READ_REPLY, run_id, guid, command.model_dump_json(), run=run_id, occasion=guid, **where)
     return "it is being read"
 
 
@@ -208,13 +200,10 @@ class ReplyHandler:
     async def _ask_model(self, known: _ReplyContext, asked: Question, kind: type[S], model: LanguageModel) -> S | None:
         """What the model hands in; the money is that for what happens beside a run."""
 
-        def call(money: ModelBudget, _told: object, keep: Keep[ModelAnswer]) -> Awaitable[ModelAnswer]:
-            return ask(asked, kind, model, money, keep=keep)
-
-        paying = BudgetedCalls(self._services, self._journal, self._run, Phase.reflection, known.configuration)
-        found = await paying.ask_outside_run(
-            asked.key, digest("hear", asked.model_dump_json(), model.name), ModelAnswer, call
-        )
+        context = RunContext(self._services, self._run, self._journal)
+        calls = BudgetedCalls(context, Phase.reflection, known.configuration)
+        name = digest("hear", asked.model_dump_json(), model.name)
+        found = await calls.ask_outside_run(name, asked, kind, model)
         return None if found.value is None else kind.model_validate(found.value)
 
     async def _read_lines(self, known: _ReplyContext, finding: Finding) -> list[str]:

@@ -1,86 +1,77 @@
-"""Asks in the run of an issue what the repository itself wants people to be asked in its phases."""
+"""Asks the gates that a repository configured for the phases of an issue's run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from domain.config.conditions.evaluation import Value
-from domain.config.configuration import Configuration
 from domain.gates import Gate
-from domain.runs.plan import RatedPlan
-from domain.runs.run import Phase, Run, RunState
+from domain.runs.run import Phase, RunState
 from memory.gates import gates
-from memory.reservations import reservations
 from memory.runs import phases
 from messages import plan as plan_texts
-from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
 from pipeline.gates.ask import WaitingForGate, open_gate
-from pipeline.issue.planning import REFUSAL_REASONS, RunEnd
+from pipeline.issue.issue_input import PlannedIssue
+from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
+from pipeline.run_context import RunContext
 from safety.gates import has_custom, list_custom
 
 
+@dataclass(frozen=True)
 class ConfiguredGates:
-    """The repository's own gates at the end of each phase of one run.
+    """The repository's gates at the end of each phase of one run. Their conditions may use the plan."""
 
-    :param plan: what conditions may speak of in every phase.
-    """
-
-    def __init__(
-        self, services: Services, journal: WorkflowJournal, run: Run, configuration: Configuration, plan: RatedPlan
-    ) -> None:
-        self._services = services
-        self._journal = journal
-        self._run = run
-        self._configuration = configuration
-        self._plan = plan
+    context: RunContext
+    planned: PlannedIssue
 
     async def ask_at_phase_end(
         self, phase: Phase, turn: int, about: str, known: Mapping[str, Value] | None = None
     ) -> RunEnd | None:
-        """Ask whether the run may leave a phase; how it ends if people do not let it.
+        """Ask whether the run may leave a phase; how it ends if people refuse.
 
-        :param turn: which time it is in that phase; what it left once is not asked about again.
-        :param about: what they approve: the plan, or the commit the phase came to.
-        :param known: what conditions may speak of beside the plan and the run.
-        :raises AtGate: nobody answered yet.
+        :param turn: counts the times it is in that phase; it is asked once for each.
+        :param about: what people approve: the plan, or the commit that the phase made.
+        :param known: values for conditions, beside the plan's and the run's.
+        :raises WaitingForGate: nobody answered yet.
         """
-        if not has_custom(phase, self._configuration) or not await self._journal.has_patch(
+        journal = self.context.journal
+        if not has_custom(phase, self.planned.configuration) or not await journal.has_patch(
             "phases have gates of their own"
         ):
             return None
-        asked = await self._journal.step(
-            f"ask what {phase.value} asks", self._open_gates, phase, turn, about, known or {}
-        )
+        asked = await journal.step(f"ask what {phase.value} asks", self._open_gates, phase, turn, about, known or {})
+        return await self._judge(asked)
+
+    async def _judge(self, asked: Sequence[Gate]) -> RunEnd | None:
         refused = next((gate for gate in asked if gate.state in REFUSAL_REASONS), None)
         if refused is not None:
-            spent = (await reservations.sum_run(self._services.database, self._run.id)).amount
-            return RunEnd(
-                RunState.failed, REFUSAL_REASONS[refused.state], plan_texts.report_rejection(refused, spent=spent)
-            )
+            text = plan_texts.report_rejection(refused, spent=await self.context.load_cost())
+            return RunEnd(RunState.failed, REFUSAL_REASONS[refused.state], text)
         waiting = next((gate for gate in asked if gate.is_waiting), None)
         if waiting is not None:
             raise WaitingForGate(waiting)
         return None
 
     async def _open_gates(self, phase: Phase, turn: int, about: str, known: Mapping[str, Value]) -> list[Gate]:
-        if await phases.is_left(self._services.database, self._run, phase, turn):
+        database, run = self.context.database, self.context.run
+        if await phases.is_left(database, run, phase, turn):
             return []
-        before = await gates.list_for_run(self._services.database, self._run.id)
+        before = await gates.list_for_run(database, run.id)
         facts = {**await self._load_facts(), **known}
-        wanted = list_custom(phase, self._configuration, facts, phase.value, about, known=before)
-        return [await open_gate(self._services, self._run, each) for each in wanted]
+        requests = list_custom(phase, self.planned.configuration, facts, phase.value, about, known=before)
+        return [await open_gate(self.context.services, run, each) for each in requests]
 
     async def _load_facts(self) -> Mapping[str, Value]:
         return {
-            "plan.risk_level": self._plan.level.value,
-            "plan.tasks": len(self._plan.plan.tasks),
-            "run.cost": (await reservations.sum_run(self._services.database, self._run.id)).amount / 1_000_000,
-            "run.trigger": self._run.trigger.value,
+            "plan.risk_level": self.planned.plan.level.value,
+            "plan.tasks": len(self.planned.plan.plan.tasks),
+            "run.cost": await self.context.load_cost() / 1_000_000,
+            "run.trigger": self.context.run.trigger.value,
         }
 
 
 def build_test_facts(failed: int | None) -> Mapping[str, Value]:
-    """What conditions may speak of once the tests have run.
+    """The values for conditions once the tests ran.
 
-    :param failed: how many tests failed; None where they could not be run, so that nobody knows.
+    :param failed: how many tests failed; None if they could not run.
     """
     return {} if failed is None else {"testing.failed": failed}

@@ -1,21 +1,17 @@
 """Asks people whether an agent may change the protected files that a plan names (``protected_paths``)."""
 
 from dataclasses import dataclass
-from functools import partial
-
-from pydantic import JsonValue
 
 from domain.config.configuration import Configuration
-from domain.gates import Gate, GateRequest, GateState, Option, digest
+from domain.gates import GateRequest, GateState, Option, digest
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Phase, Run, RunState
 from domain.verdicts import Reason
 from messages import plan as plan_texts
-from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
 from pipeline.gates.ask import WaitingForGate, open_gate
-from pipeline.issue.planning import REFUSAL_REASONS, IssueRunInput, RunEnd
-from pipeline.publishing.issue_comment import IssueStatus
+from pipeline.issue.issue_input import PlannedIssue
+from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
+from pipeline.run_context import RunContext
 from safety.gates import build_request, default_options
 from safety.plan_risk import list_grantable
 
@@ -24,10 +20,10 @@ _NAME = "protected_paths"
 
 @dataclass(frozen=True)
 class GrantedPaths:
-    """What people said about the protected files of a plan.
+    """What people decided about the protected files of a plan.
 
-    :param paths: those an agent may change, and no others.
-    :param refused: those it has to leave alone, although the plan names them.
+    :param paths: agents may change these, and no other protected ones.
+    :param refused: the plan names these, and agents must leave them alone.
     """
 
     paths: tuple[str, ...] = ()
@@ -37,38 +33,25 @@ class GrantedPaths:
 NOTHING_GRANTED = GrantedPaths()
 
 
-class ProtectedPathsGate:
-    """Which protected files the agents of one run may change."""
+async def ask_for_paths(context: RunContext, planned: PlannedIssue) -> GrantedPaths | RunEnd:
+    """Which protected files the agents of a run may change; how the run ends if people leave it no file.
 
-    def __init__(self, services: Services, journal: WorkflowJournal, run: Run) -> None:
-        self._services = services
-        self._journal = journal
-        self._run = run
-        self._status = IssueStatus(services, run)
-
-    async def ask_for_paths(self, begun: IssueRunInput, plan: RatedPlan) -> GrantedPaths | RunEnd:
-        """What people let the run's agents change of what is protected; how the run ends if they leave it no file.
-
-        :raises AtGate: nobody answered yet.
-        """
-        paths = list_grantable(plan.plan, begun.configuration)
-        if not paths:
-            return NOTHING_GRANTED
-        wanted = _build_request(self._run, plan, paths, begun.configuration)
-        gate = Gate.model_validate(
-            await self._journal.step("ask for protected files", partial(self._open_gate, wanted))
-        )
-        if gate.is_waiting:
-            raise WaitingForGate(gate)
-        if gate.state is GateState.approved:
-            return GrantedPaths(paths)
-        if set(plan.plan.files) <= set(paths):
-            text = plan_texts.nothing_granted(paths, spent=await self._status.load_cost())
-            return RunEnd(RunState.failed, REFUSAL_REASONS[gate.state], text)
-        return GrantedPaths(refused=paths)
-
-    async def _open_gate(self, wanted: GateRequest) -> JsonValue:
-        return (await open_gate(self._services, self._run, wanted)).model_dump(mode="json")
+    :raises WaitingForGate: nobody answered yet.
+    """
+    plan = planned.plan.plan
+    paths = list_grantable(plan, planned.configuration)
+    if not paths:
+        return NOTHING_GRANTED
+    request = _build_request(context.run, planned.plan, paths, planned.configuration)
+    gate = await context.journal.step("ask for protected files", open_gate, context.services, context.run, request)
+    if gate.is_waiting:
+        raise WaitingForGate(gate)
+    if gate.state is GateState.approved:
+        return GrantedPaths(paths)
+    if set(plan.files) <= set(paths):
+        text = plan_texts.nothing_granted(paths, spent=await context.load_cost())
+        return RunEnd(RunState.failed, REFUSAL_REASONS[gate.state], text)
+    return GrantedPaths(refused=paths)
 
 
 def _build_request(run: Run, plan: RatedPlan, paths: tuple[str, ...], configuration: Configuration) -> GateRequest:

@@ -2,11 +2,9 @@
 
 import asyncio
 from datetime import date, datetime
-from functools import partial
 
 import structlog
-from dbos import DBOS, EnqueueOptions
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from domain.config.configuration import Memory
 from domain.errors import ForgeError
@@ -14,8 +12,8 @@ from memory.learned import consolidation
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.names import APP_VERSION, CONSOLIDATE, LEARNING
-from pipeline.steps import call_dbos
+from pipeline.durable.queues import enqueue
+from pipeline.durable.workflows import CONSOLIDATE
 from safety import memory_consolidation as deciding
 from safety.memory_consolidation import ConsolidationPlan
 
@@ -46,14 +44,7 @@ class ConsolidationSweep:
 
 async def enqueue_consolidation(repository_id: int, day: date) -> None:
     """Queue a night's work in a repository; a repeated call changes nothing."""
-    options: EnqueueOptions = {
-        "workflow_name": CONSOLIDATE,
-        "queue_name": LEARNING,  # one thing at a time in a repository: nothing is learned meanwhile
-        "workflow_id": f"consolidate:{day.isoformat()}:{repository_id}",
-        "app_version": APP_VERSION,
-        "queue_partition_key": str(repository_id),
-    }
-    await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, repository_id))
+    await enqueue(CONSOLIDATE, repository_id, repository=repository_id, occasion=day.isoformat())
 
 
 class _StoredPlan(BaseModel):
@@ -74,43 +65,41 @@ class ConsolidationRun:
 
     async def execute(self) -> str:
         """Put the memories in order; what that came to, in a few words."""
-        settings = Memory.model_validate(await self._journal.step("what may live", self._load_settings))
+        settings = await self._journal.step("what may live", self._load_settings)
         if not settings.enabled:
             return "not here"
-        planned = _StoredPlan.model_validate(await self._journal.step("plan", lambda: self._plan(settings.max)))
+        planned = await self._journal.step("plan", self._plan, settings.max)
         changes = planned.plan.changes
         for start in range(0, len(changes), BATCH):
-            await self._journal.step("carry out", partial(self._carry_out, planned, start))
-        await self._journal.step("report", lambda: self._report(planned))
+            await self._journal.step("carry out", self._carry_out, planned, start)
+        await self._journal.step("report", self._report, planned)
         return f"{len(changes)} archived, {planned.plan.live} live"
 
-    async def _load_settings(self) -> JsonValue:
+    async def _load_settings(self) -> Memory:
         """What the repository says, or what is usual where it is out of reach."""
         services = self._services
         where = await consolidation.find_address(services.database, self._repository_id)
         if where is None:
-            return Memory().model_dump(mode="json")
+            return Memory()
         try:
             ceilings = services.ceilings.of_configuration
             loaded = await loading.load(services.host, services.database, where, ceilings)
         except ForgeError as error:
             log.warning("consolidation.usual", repository=self._repository_id, error=str(error))
-            return Memory().model_dump(mode="json")
-        return loaded.configuration.memory.model_dump(mode="json")
+            return Memory()
+        return loaded.configuration.memory
 
-    async def _plan(self, most: int) -> JsonValue:
+    async def _plan(self, most: int) -> _StoredPlan:
         database, now = self._services.database, self._services.clock.now()
         known = await consolidation.load_memories(database, self._repository_id)
         held = await consolidation.list_protected(database, self._repository_id)
         plan = await asyncio.to_thread(deciding.plan_consolidation, known, now, most, held)
-        return _StoredPlan(plan=plan, at=now).model_dump(mode="json")
+        return _StoredPlan(plan=plan, at=now)
 
-    async def _carry_out(self, planned: _StoredPlan, start: int) -> JsonValue:
+    async def _carry_out(self, planned: _StoredPlan, start: int) -> None:
         changes = planned.plan.changes[start : start + BATCH]
         await consolidation.apply_changes(self._services.database, changes, planned.at)
-        return None
 
-    async def _report(self, planned: _StoredPlan) -> JsonValue:
+    async def _report(self, planned: _StoredPlan) -> None:
         database = self._services.database
         await consolidation.report(database, self._repository_id, self._workflow_id, planned.plan, planned.at)
-        return None

@@ -1,143 +1,163 @@
-"""Asks a model in a phase of a run: its limits first, each answer kept, and people where only they can help."""
+"""Calls models within a phase of a run: checks limits first, keeps each answer, and asks people where they can help."""
 
 import json
-from collections.abc import Awaitable, Callable
-from datetime import datetime
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
-from agents.llm.ask import ModelResult
+from pydantic import BaseModel
+
+from agents.llm.ask import ModelAnswer, ModelResult, Question, ask
 from agents.llm.context import PromptContext
+from agents.llm.models import LanguageModel
+from agents.loop.tools.tool import Tool
+from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
 from domain.config.configuration import Configuration
 from domain.gates import GateState
-from domain.money import Refusal
 from domain.ports import ModelBudget
-from domain.runs.run import Phase, Run
-from domain.text.redaction import PROCESS_REDACTOR
+from domain.runs.run import Phase
+from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.budgets import model_answers
-from memory.db.engine import Connection
-from memory.repositories import permits
-from memory.reservations.call_facts import RunCallFacts
-from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
+from memory.gates import gates
 from pipeline.gates.ask import WaitingForGate
-from pipeline.model_calls.guards import WHOLE_PHASE, CallGuards, GuardedTask, build_budget
+from pipeline.model_calls.budget import build_budget, build_side_budget
+from pipeline.model_calls.budget_gate import BudgetGate
+from pipeline.model_calls.guards import WHOLE_PHASE, CallGuards, GuardedTask
 from pipeline.model_calls.recall import MemoryRecall, RecallTopic
+from pipeline.run_context import RunContext
 
 P = TypeVar("P", bound=ModelResult)
-
-Keep = Callable[[P], Awaitable[None]]
-Call = Callable[[ModelBudget, PromptContext, Keep[P]], Awaitable[P]]
-"""Calls the model with this money, told this beside its task, and has its answer kept before it is paid for."""
+_Keep = Callable[[P], Awaitable[None]]
+_Call = Callable[[PromptContext, _Keep[P]], Awaitable[P]]
 
 
-def _redact(answer: P) -> P:
-    """The answer without what a provider repeats of our own, which is not even kept."""
-    return type(answer).model_validate(PROCESS_REDACTOR.redact_values(answer.model_dump(mode="json")))
-
-
+@dataclass(frozen=True)
 class BudgetedCalls:
-    """What one phase of one run asks of models; no answer is paid for twice.
+    """The calls of one phase of one run; no answer is paid for twice.
 
-    :param about: what to bring up from memory before it; None for nothing.
+    :param topic: what to recall from memory before a call; None for nothing.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        journal: WorkflowJournal,
-        run: Run,
-        phase: Phase,
-        configuration: Configuration,
-        about: RecallTopic | None = None,
-        task: GuardedTask = WHOLE_PHASE,
-    ) -> None:
-        self._services = services
-        self._journal = journal
-        self._run = run
-        self._phase = phase
-        self._configuration = configuration
-        self._watch = CallGuards(services, run, phase, configuration, task)
-        self._memory = None if about is None else MemoryRecall(services, run, phase, configuration, task.key, about)
+    context: RunContext
+    phase: Phase
+    configuration: Configuration
+    topic: RecallTopic | None = None
+    task: GuardedTask = WHOLE_PHASE
+
+    @cached_property
+    def _guards(self) -> CallGuards:
+        return CallGuards(self.context.run, self.phase, self.configuration, self.task)
+
+    @cached_property
+    def _memory(self) -> MemoryRecall | None:
+        if self.topic is None:
+            return None
+        return MemoryRecall(self.context, self.phase, self.configuration, self.task.key, self.topic)
 
     @property
     def budget(self) -> ModelBudget:
-        """The money of the phase, behind everything that is asked before a call."""
-        return build_budget(self._services, self._run, self._phase, self._configuration, self._find_refusal)
+        """The money of the phase, behind its guards."""
+        check = self._guards.find_refusal
+        return build_budget(self.context.services, self.context.run, self.phase, self.configuration, check)
 
     @property
     def _side_budget(self) -> ModelBudget:
-        """The money for what is learned and recalled, which takes none of the phase's calls."""
+        return build_side_budget(self.context.services, self.context.run, self.configuration)
 
-        def require_permit(_connection: Connection, known: RunCallFacts, _now: datetime) -> Refusal | None:
-            return permits.require(known.sums.permit, self._run)
+    async def ask(self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel) -> ModelAnswer:
+        """What a model answers; where a limit stops it, people are asked if they can help.
 
-        return build_budget(self._services, self._run, Phase.reflection, self._configuration, require_permit)
-
-    async def ask(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
-        """An answer; one that is refused asks a person where a person can help.
-
-        :param key: names the step; unique in its phase.
-        :param name: of everything the model is shown: what was answered under it in this run is the answer.
-        :raises AtGate: if it waits for that person.
+        :param name: digest of everything the model is shown: an answer this run has under it is not asked for again.
+        :raises WaitingForGate: if a person has to decide first.
         """
+
+        async def call(told: PromptContext, keep: _Keep[ModelAnswer]) -> ModelAnswer:
+            return await ask(told.prepend_to(question, redact_outgoing), schema, model, self.budget, keep=keep)
+
+        return await self._ask_or_wait(question.key, name, ModelAnswer, call)
+
+    async def ask_outside_run(
+        self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel
+    ) -> ModelAnswer:
+        """What a model answers to a question beside the run: with other money, without context, asking nobody."""
+
+        async def call(_told: PromptContext, keep: _Keep[ModelAnswer]) -> ModelAnswer:
+            return await ask(question, schema, model, self._side_budget, keep=keep)
+
+        key = f"ask: {question.key}"
+        return await self.context.journal.step_as(
+            ModelAnswer, key, self._load_or_call, name, ModelAnswer, call, Phase.reflection
+        )
+
+    async def take_turn(
+        self,
+        name: str,
+        assignment: Assignment,
+        past: Sequence[CompletedTurn],
+        schema: type[BaseModel],
+        tools: Sequence[Tool],
+        model: LanguageModel,
+    ) -> Turn:
+        """An agent's next turn; as :meth:`ask`."""
+
+        async def call(told: PromptContext, keep: _Keep[Turn]) -> Turn:
+            shown = told.prepend_to(assignment, redact_outgoing)
+            return await take_turn(shown, past, schema, tools, model, self.budget, keep=keep)
+
+        return await self._ask_or_wait(f"{assignment.key} {len(past) + 1}", name, Turn, call)
+
+    async def _ask_or_wait(self, key: str, name: str, kind: type[P], call: _Call[P]) -> P:
+        journal, gate_of_phase = self.context.journal, BudgetGate(self.context, self._guards)
         while True:
-            answer = await self._journal.step_as(
-                kind, f"ask: {key}", partial(self._load_or_ask, name, kind, call, self.budget, self._phase)
-            )
+            answer = await journal.step_as(kind, f"ask: {key}", self._load_or_call, name, kind, call, self.phase)
             if answer.refusal is None or answer.refusal.gate is None:
                 return answer
-            gate = await self._journal.step("ask a person", self._watch.ask_person, answer.refusal)
+            gate = await journal.step("ask a person", gate_of_phase.ask_person, answer.refusal)
             if gate is not None and gate.is_waiting:
                 raise WaitingForGate(gate)
             if gate is None or gate.state is not GateState.approved:
                 return answer
 
-    async def ask_outside_run(self, key: str, name: str, kind: type[P], call: Call[P]) -> P:
-        """An answer to what is asked beside the run: with the money for that, told nothing, and refused it stays so."""
-        return await self._journal.step_as(
-            kind, f"ask: {key}", partial(self._load_or_ask, name, kind, call, self._side_budget, Phase.reflection)
-        )
-
-    async def _load_or_ask(self, name: str, kind: type[P], call: Call[P], money: ModelBudget, phase: Phase) -> P:
-        """What the model says, or what it said in this run before; or what stopped it from being asked."""
-        database, now = self._services.database, self._services.clock.now
-        stored = await model_answers.find(database, self._run, name)
+    async def _load_or_call(self, name: str, kind: type[P], call: _Call[P], phase: Phase) -> P:
+        """The answer this run has already; else the model's, or what stopped the call."""
+        stored = await model_answers.find(self.context.database, self.context.run, name)
         if stored is not None and stored.get("problem") is None:
-            if self._memory is not None:
-                await self._memory.record_named(json.dumps(stored))
+            await self._record_named(json.dumps(stored))
             known = kind.model_validate(stored)
             await self._record_iteration(name, known, phase)
             return known
 
         async def keep(answer: P) -> None:
-            await model_answers.keep(database, self._run, name, _redact(answer).model_dump(mode="json"), now())
+            value, now = _redact(answer).model_dump(mode="json"), self.context.now()
+            await model_answers.keep(self.context.database, self.context.run, name, value, now)
 
-        told = await self._load_context()
-        answer = await call(money, told, keep)
+        told = await self._load_prompt_context()
+        answer = await call(told, keep)
         if answer.refusal is None:
-            await keep(answer)  # once more, with what it cost
+            await keep(answer)  # again, with what it cost
             await self._record_iteration(name, answer, phase)
-        if self._memory is not None and told.lessons:
-            await self._memory.record_named(answer.model_dump_json())
+        if told.lessons:
+            await self._record_named(answer.model_dump_json())
         return _redact(answer)
 
+    async def _record_named(self, answer: str) -> None:
+        if self._memory is not None:
+            await self._memory.record_named(answer)
+
     async def _record_iteration(self, name: str, answer: ModelResult, phase: Phase) -> None:
-        """Tell of one iteration: what it cost is told where it was paid."""
-        services, now = self._services, self._services.clock.now()
+        """Record one iteration; the reservation records what it cost."""
+        run, tokens, now = self.context.run, answer.usage.tokens, self.context.now()
         await model_answers.note_iteration(
-            services.database, self._run, phase, name, answer.key, answer.usage.tokens, answer.seconds, now
+            self.context.database, run, phase, name, answer.key, tokens, answer.seconds, now
         )
 
-    async def _load_context(self) -> PromptContext:
+    async def _load_prompt_context(self) -> PromptContext:
         lessons = () if self._memory is None else tuple(await self._memory.load_lessons(self._side_budget))
-        return PromptContext(conditions=await self._watch.load_conditions(), lessons=lessons)
+        known = await gates.list_for_run(self.context.database, self.context.run.id)
+        return PromptContext(conditions=tuple(gate.conditions for gate in known if gate.conditions), lessons=lessons)
 
-    def _find_refusal(self, connection: Connection, known: RunCallFacts, now: datetime) -> Refusal | None:
-        """Asked before every call: who is halted, paused or lost the pull request spends nothing.
 
-        :raises Halted: if the operator told Forge to stop.
-        :raises Superseded: if the run may not ask any more.
-        """
-        permits.require(known.sums.permit, self._run)
-        return self._watch.find_refusal(connection, known, now)
+def _redact(answer: P) -> P:
+    """The answer without secrets of this process, which a provider may repeat; they are not even stored."""
+    return type(answer).model_validate(PROCESS_REDACTOR.redact_values(answer.model_dump(mode="json")))

@@ -1,4 +1,4 @@
-"""Brings up what Forge learned where an agent begins something, and notes what became of it."""
+"""Recalls memories when an agent begins a task, and records which of them helped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +15,12 @@ from memory.learned import memories, recall, vectors
 from memory.learned.recall import RecallQuery
 from memory.learned.vectors import Vector
 from pipeline.context import Services
+from pipeline.run_context import RunContext
 
 
 @dataclass(frozen=True)
 class RecallTopic:
-    """What an agent is going to work on, for looking up what is known about it; nothing of it is trusted.
+    """What an agent is going to work on: the query for memories. Nothing of it is trusted.
 
     :param tags: paths and rules.
     """
@@ -29,59 +30,60 @@ class RecallTopic:
 
 
 class MemoryRecall:
-    """The memory of one task of a run: what it was told once is what it is told, whenever it is asked again.
+    """The memories of one task of a run. The first recall holds for the whole run.
 
     :param task: names the task within its run.
     """
 
     def __init__(
-        self, services: Services, run: Run, phase: Phase, configuration: Configuration, task: str, about: RecallTopic
+        self, context: RunContext, phase: Phase, configuration: Configuration, task: str, topic: RecallTopic
     ) -> None:
-        self._services = services
-        self._run = run
+        self._context = context
         self._phase = phase
         self._memory = configuration.memory
         self._task = f"{phase.value} {task}".strip()
-        self._about = about
+        self._topic = topic
 
-    async def load_lessons(self, purse: ModelBudget) -> Sequence[Memory]:
-        """What is known, the most fitting first; nothing where the repository keeps no memory."""
+    async def load_lessons(self, budget: ModelBudget) -> Sequence[Memory]:
+        """The memories, the most fitting first; none where the repository keeps no memory.
+
+        :param budget: pays for vectors.
+        """
         if not self._memory.enabled:
             return ()
-        database = self._services.database
-        told = await recall.list_recalled(database, self._run.id, self._task)
-        if told:
-            return told
-        asked = RecallQuery(
-            self._run.repository, self._about.text, self._about.tags, organisation=self._memory.organisation
-        )
-        now = self._services.clock.now()
-        found = await recall.recall(database, asked, now, await self._embed_query(purse))
-        await recall.note(database, self._run.id, self._phase, self._task, found, now)
+        database, run = self._context.database, self._context.run
+        recalled = await recall.list_recalled(database, run.id, self._task)
+        if recalled:
+            return recalled
+        query = RecallQuery(run.repository, self._topic.text, self._topic.tags, organisation=self._memory.organisation)
+        now = self._context.now()
+        found = await recall.recall(database, query, now, await self._embed_query(budget))
+        await recall.note(database, run.id, self._phase, self._task, found, now)
         return tuple(each.memory for each in found)
 
-    async def _embed_query(self, purse: ModelBudget) -> Vector | None:
-        """What is asked as a vector, once memories without one have theirs; None where no model makes any."""
-        embedding = self._services.models.embedding
+    async def _embed_query(self, budget: ModelBudget) -> Vector | None:
+        """The query as a vector, once all memories have theirs; None where no model makes vectors."""
+        embedding = self._context.services.models.embedding
         if not isinstance(embedding, Embedding):
             return None
-        database, step = self._services.database, f"vectors for {self._task}"
-        new = await vectors.list_missing(database, self._run.repository.id, embedding.name)
+        database, step = self._context.database, f"vectors for {self._task}"
+        new = await vectors.list_missing(database, self._context.run.repository.id, embedding.name)
         if new:
-            made = await embed([_format_memory(each) for each in new], "document", embedding, purse, step)
+            made = await embed([_format_memory(each) for each in new], "document", embedding, budget, step)
             if made is None:
                 return None
             await vectors.keep(database, new, [Vector(embedding.name, each) for each in made])
-        words = redact_outgoing("\n".join([self._about.text, *self._about.tags]))
-        asked = await embed([words], "query", embedding, purse, step)
-        return None if asked is None else Vector(embedding.name, asked[0])
+        words = redact_outgoing("\n".join([self._topic.text, *self._topic.tags]))
+        query = await embed([words], "query", embedding, budget, step)
+        return None if query is None else Vector(embedding.name, query[0])
 
     async def record_named(self, answer: str) -> None:
-        """Note which of the memories that were told an answer names."""
-        told = await recall.list_recalled(self._services.database, self._run.id, self._task)
-        ids = [each.id for each in PromptContext(lessons=tuple(told)).find_named(answer)]
+        """Record which recalled memories an answer names."""
+        database, run_id = self._context.database, self._context.run.id
+        recalled = await recall.list_recalled(database, run_id, self._task)
+        ids = [each.id for each in PromptContext(lessons=tuple(recalled)).find_named(answer)]
         if ids:
-            await recall.mark_helped(self._services.database, self._run.id, self._task, ids, self._services.clock.now())
+            await recall.mark_helped(database, run_id, self._task, ids, self._context.now())
 
 
 def _format_memory(memory: Memory) -> str:
@@ -89,7 +91,7 @@ def _format_memory(memory: Memory) -> str:
 
 
 async def settle_memories(services: Services, run: Run, *, succeeded: bool) -> None:
-    """Once a run is over: what helped one that came through is surer from now on. May be repeated."""
+    """When a run ends: memories that helped a successful run count for more. May be repeated."""
     now = services.clock.now()
     helped = await recall.settle(services.database, run.id, now)
     if succeeded:

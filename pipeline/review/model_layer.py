@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pydantic import BaseModel, JsonValue
 
-from agents.llm.ask import ModelAnswer, Question, ask
+from agents.llm.ask import ModelAnswer, Question
 from agents.llm.context import PromptContext
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.checks.fingerprints import add_fingerprints
@@ -30,7 +30,6 @@ from domain.errors import CodeAccessError
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.memories.memory import Memory
-from domain.ports import ModelBudget
 from domain.review.changes import Change, FileChange, FileVersions, SkippedFile
 from domain.review.findings import Finding, Layer, place_on_diff
 from domain.review.review import LayerReport, Review, ToolRun
@@ -41,8 +40,9 @@ from memory.repositories import permits
 from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.model_calls.budgeted import BudgetedCalls, Keep
+from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.recall import RecallTopic
+from pipeline.run_context import RunContext
 from safety.eligibility import needs_ok
 from safety.unread_files import list_read_before
 from workspace.mirror import Mirror
@@ -203,15 +203,14 @@ class ModelLayer:
     def _build_calls(self, checked: CheckedChange) -> BudgetedCalls:
         rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
         about = RecallTopic(self._pull_request.title, (*rules, *checked.paths))
-        return BudgetedCalls(self._services, self._journal, self._run, Phase.review, self._configuration, about)
+        return BudgetedCalls(
+            RunContext(self._services, self._run, self._journal), Phase.review, self._configuration, about
+        )
 
     async def _ask(
         self, paying: BudgetedCalls, question: Question, schema: type[BaseModel], model: LanguageModel
     ) -> ModelAnswer:
-        def call(money: ModelBudget, told: PromptContext, keep: Keep[ModelAnswer]) -> Awaitable[ModelAnswer]:
-            return ask(told.prepend_to(question, redact_outgoing), schema, model, money, keep=keep)
-
-        return await paying.ask(question.key, _compute_digest(question, schema, model), ModelAnswer, call)
+        return await paying.ask(_compute_digest(question, schema, model), question, schema, model)
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await self._mirror()

@@ -29,6 +29,7 @@ from pipeline.automation.level import cap_level
 from pipeline.checkout import fetch_mirror
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services
+from pipeline.durable.steps import call_dbos
 from pipeline.feedback import reactions
 from pipeline.gates.ask import show_gates
 from pipeline.publishing import reviews, run_check
@@ -38,7 +39,6 @@ from pipeline.review.model_layer import ModelLayer
 from pipeline.runs.lifecycle import RunWorkflow, run_while_current
 from pipeline.runs.owner import wake_owner
 from pipeline.runs.status import open_status
-from pipeline.steps import call_dbos
 from pipeline.verdicts import threads, update
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
@@ -131,7 +131,7 @@ class ReviewRun(RunWorkflow):
     async def _end(self, outcome: GatesOutcome) -> str:
         """Let the run end, or wait for a person, as its gates say."""
         if outcome is GatesOutcome.waiting:
-            return await self._wait_for_a_person()
+            return await self._wait(ReasonCode.gate)
         state, reason = _ENDS[outcome]
         if outcome is GatesOutcome.passed:
             await self._leave_phase(Phase.review)

@@ -1,13 +1,12 @@
-"""The life of a run around its work: it begins, waits, fails and ends the same way, whatever it is about."""
+"""Starts, waits, fails and ends every run in the same way, whatever it is about."""
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import structlog
 from dbos._error import DBOSUnexpectedStepError  # not exported
-from pydantic import JsonValue
 from structlog.contextvars import bound_contextvars
 
 from domain.errors import (
@@ -24,36 +23,38 @@ from domain.errors import (
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.reservations import reservations
-from memory.runs import checkpoints, phases, runs
+from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates
 from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.recall import settle_memories
-from pipeline.publishing.progress import ProgressUpdates
+from pipeline.run_context import RunContext
 from pipeline.runs.closing import close_later
-from pipeline.steps import run_outside_journal
+from pipeline.runs.phases import enter_phase, leave_phase
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
-_POLL_SECONDS = 1.0  # seconds between two looks whether a run that works still owns its issue or pull request
+_POLL_SECONDS = 1.0  # between two checks whether a run still owns its issue or pull request
 
 
 class RunWorkflow(ABC):
     """One execution of a run as a durable workflow.
 
-    Every step may be repeated after a crash: what it did before is found in the journal, the checkpoint or
-    the outbox, so that nothing is done, paid or posted twice.
+    Every step may be repeated after a crash: the journal, the checkpoint or the outbox know what it did before, so
+    nothing is done, paid or posted twice.
     """
 
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         self._services = services
         self._run = run
         self._journal = WorkflowJournal(services, workflow_id or run.id, self._record_wait)
-        self._telling = ProgressUpdates(services.database, run, services.progress_delay)
-        self._is_over = False  # in the ledger; what may still wait is the last word on GitHub
+        self._context = RunContext(services, run, self._journal)
+        self._telling = self._context.progress
+        self._is_over = False  # in the ledger; GitHub may not show it yet
 
     @abstractmethod
     async def _work(self) -> str:
@@ -61,7 +62,7 @@ class RunWorkflow(ABC):
 
     @abstractmethod
     async def _show_waiting(self, gate: Gate) -> None:
-        """Show that the run stopped in the middle, at a gate."""
+        """Show that the run waits at a gate."""
 
     @abstractmethod
     async def _show_failure(self, error: ForgeError) -> None:
@@ -69,12 +70,12 @@ class RunWorkflow(ABC):
 
     @abstractmethod
     async def _close(self) -> None:
-        """Show that the run was put an end to."""
+        """Show that the run was stopped."""
 
     async def execute(self) -> str:
-        """Bring the run to its end, or to a question only a person can answer; how it ended, in one word.
+        """Bring the run to its end, or to a question that only a person can answer; how it ended, in one word.
 
-        An answer begins this anew: what was done before is found again, and the run goes on behind the gate.
+        The answer starts another execution, which finds what was done and continues behind the gate.
         """
         with bound_contextvars(trace=self._run.id):
             try:
@@ -82,15 +83,13 @@ class RunWorkflow(ABC):
             except Superseded:
                 return await self._end_superseded()
             finally:
-                await self._telling.quiet()
+                await self._context.progress.quiet()
 
     async def _work_or_fail(self) -> str:
         try:
             return await self._work()
         except WaitingForGate as stopped:
-            gate = stopped.gate
-            await self._journal.step("say what it waits for", lambda: answer_nothing(self._show_waiting(gate)))
-            return await self._wait_for_a_person()
+            return await self._wait_at_gate(stopped.gate)
         except (Superseded, DBOSUnexpectedStepError):
             raise
         except ForgeError as error:
@@ -99,28 +98,29 @@ class RunWorkflow(ABC):
             log.exception("run.unexpected", run=self._run.id)
             return await self._fail(ForgeError("Forge made a mistake of its own; its log has the details."))
 
-    async def _wait_for_a_person(self) -> str:
-        """Free this run's place until somebody answers; the answer queues the run again."""
+    async def _wait_at_gate(self, gate: Gate) -> str:
+        """Show the gate and free this run's place; the answer queues the run again."""
+        await self._journal.step("say what it waits for", self._show_waiting, gate)
         return await self._wait(ReasonCode.gate)
 
     async def _wait(self, reason: ReasonCode) -> str:
-        """Free this run's place until something happens that queues the run again."""
-        await self._journal.step(f"wait: {reason.value}", lambda: self._move(RunState.waiting, reason))
+        """Free this run's place until something queues the run again."""
+        await self._journal.step(f"wait: {reason.value}", self._move, RunState.waiting, reason)
         self._is_over = True
         return RunState.waiting.value
 
     async def _fail(self, error: ForgeError) -> str:
-        """End the run with its reason, and say what happened."""
+        """End the run with its reason, and show what happened."""
         log.warning("run.failed", run=self._run.id, error=str(error))
         reason = _choose_reason(error)
-        is_said = await self._try_step("say what went wrong", lambda: answer_nothing(self._show_failure(error)))
-        is_closed = await self._journal.step("end", lambda: self._end_failed(reason, error.message))
-        if not is_said or is_closed is False:
+        is_shown = await self._try_step("say what went wrong", self._show_failure, error)
+        are_gates_closed = await self._journal.step("end", self._end_failed, reason, error.message)
+        if not is_shown or are_gates_closed is False:
             await close_later(self._run)
         return reason.value
 
-    async def _end_failed(self, reason: ReasonCode, detail: str) -> JsonValue:
-        """End the run; whether GitHub shows that what it asked is void now. That it does not holds nothing up."""
+    async def _end_failed(self, reason: ReasonCode, detail: str) -> bool | None:
+        """End the run; whether GitHub shows that its gates are void. Earlier versions answered None."""
         await self._move(RunState.failed, reason, detail)
         try:
             await show_closed_gates(self._services, self._run)
@@ -130,23 +130,21 @@ class RunWorkflow(ABC):
         return True
 
     async def _end_superseded(self) -> str:
-        """The run lost its place and was ended by who took it: close what it shows after its own last write."""
-
-        async def close() -> JsonValue:
-            await self._telling.quiet()
-            await self._close_reservations()
-            await self._purge_if_access_lost()
-            await self._close()
-            await show_closed_gates(self._services, self._run)
-            return None
-
+        """Something else ended the run: close what GitHub shows of it after its own last write."""
         self._is_over = True
-        if not await self._try_step("close the check", close):
+        if not await self._try_step("close the check", self._close_superseded):
             await close_later(self._run)
         return RunState.cancelled.value
 
+    async def _close_superseded(self) -> None:
+        await self._context.progress.quiet()
+        await self._close_reservations()
+        await self._purge_if_access_lost()
+        await self._close()
+        await show_closed_gates(self._services, self._run)
+
     async def _purge_if_access_lost(self) -> None:
-        """Where access was lost, what this run read and kept after the purge goes, too."""
+        """Remove what this run read and kept after the purge of its repository."""
         run = self._run
         ended = await runs.get(self._services.database, run.id)
         if ended is not None and ended.reason is ReasonCode.access_lost:
@@ -154,22 +152,15 @@ class RunWorkflow(ABC):
             await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
 
     async def _enter_phase(self, phase: Phase, turn: int = 1) -> None:
-        """The run comes into a phase. No step: what was told is not told again.
-
-        :param turn: which time it does.
-        """
-        now = self._services.clock.now()
-        await run_outside_journal(lambda: phases.enter(self._services.database, self._run, phase, turn, now))
+        await enter_phase(self._context, phase, turn)
 
     async def _leave_phase(self, phase: Phase, turn: int = 1) -> None:
-        """The run is through with a phase; see :meth:`_enter_phase`."""
-        now = self._services.clock.now()
-        await run_outside_journal(lambda: phases.leave(self._services.database, self._run, phase, turn, now))
+        await leave_phase(self._context, phase, turn)
 
-    async def _try_step(self, key: str, call: Callable[[], Awaitable[JsonValue]]) -> bool:
-        """A last word on GitHub; whether it was said. The run ends all the same, so that it is in nobody's way."""
+    async def _try_step(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> bool:
+        """Make the last write of a run; whether that worked. The run ends either way."""
         try:
-            await self._journal.step_once(key, call)
+            await self._journal.step_once(key, call, *arguments)
         except Superseded:
             raise
         except ForgeError as error:
@@ -180,19 +171,17 @@ class RunWorkflow(ABC):
             return False
         return True
 
-    async def _move(self, target: RunState, reason: ReasonCode = ReasonCode.none, detail: str = "") -> JsonValue:
-        """:raises Superseded: the run was put an end to."""
-        now = self._services.clock.now()
-        if not await runs.move(self._services.database, self._run.id, target, now, reason, detail):
+    async def _move(self, target: RunState, reason: ReasonCode = ReasonCode.none, detail: str = "") -> None:
+        """:raises Superseded: something else ended the run."""
+        if not await runs.move(self._services.database, self._run.id, target, self._context.now(), reason, detail):
             raise make_superseded(self._run)
         if target.is_final:
             await self._close_reservations()
             await settle_memories(self._services, self._run, succeeded=reason in _SUCCESSES)
-        return None
 
     async def _close_reservations(self) -> None:
-        """What is still reserved when a run ends was lost: nobody knows what the provider did."""
-        await reservations.close(self._services.database, self._run.id, self._services.clock.now())
+        """Count what is still reserved as spent: nobody knows what the provider did."""
+        await reservations.close(self._services.database, self._run.id, self._context.now())
 
     async def _record_wait(self, why: str | None) -> None:
         if self._is_over:
@@ -205,7 +194,7 @@ class RunWorkflow(ABC):
 
 
 async def run_while_current(services: Services, run: Run, work: Awaitable[T]) -> T:
-    """The answer of ``work``, which is stopped soon after the run lost its place.
+    """The answer of ``work``, which is stopped soon after the run is superseded.
 
     :raises Superseded: if it was.
     """
@@ -221,18 +210,16 @@ async def run_while_current(services: Services, run: Run, work: Awaitable[T]) ->
 
 
 def make_superseded(run: Run) -> Superseded:
-    """What ends a run that something else put an end to."""
     return Superseded(f"Run {run.id} was put an end to.")
 
 
-async def answer_nothing(saying: Awaitable[None]) -> JsonValue:
+async def answer_nothing(saying: Awaitable[None]) -> None:
     """A step that answers nothing."""
     await saying
-    return None
 
 
 _SUCCESSES = frozenset({ReasonCode.proposed, ReasonCode.planned})
-"""A review is none: whether what led it to a finding was right, people say."""
+"""A review is no success by itself: people decide whether its findings were right."""
 
 
 def _choose_reason(error: ForgeError) -> ReasonCode:

@@ -1,6 +1,4 @@
-"""Knows the run of an issue by the pull request it proposed, and tells it what happened there: events are messages."""
-
-from pydantic import JsonValue
+"""Finds the issue run that opened a pull request, and wakes it when something happened there."""
 
 from domain.runs.run import RepositoryRef, Run
 from memory.runs import outbox, runs, waits
@@ -10,7 +8,7 @@ from pipeline.durable.queues import enqueue_resume
 
 
 async def find_owner(services: Services, repository: RepositoryRef, number: int) -> Run | None:
-    """The run that proposed a pull request and is not over."""
+    """The run that opened a pull request, unless it is over."""
     owner = await outbox.find_proposing_run(services.database, repository.id, number)
     run = None if owner is None else await runs.get(services.database, owner)
     return None if run is None or run.state.is_final else run
@@ -19,18 +17,17 @@ async def find_owner(services: Services, repository: RepositoryRef, number: int)
 async def wake_owner(
     services: Services, journal: WorkflowJournal, repository: RepositoryRef, number: int, cause: str
 ) -> None:
-    """Let the run that proposed a pull request look at it anew, if there is one and it is not over.
+    """Queue the run that opened a pull request, unless it is over.
 
-    :param cause: what happened; the same makes it look once.
+    :param cause: what happened; the same cause queues it once.
     """
+    run = await journal.step("whose pull request it is", _find_and_end_wait, services, repository, number)
+    if run is not None:
+        await enqueue_resume(run, cause)
 
-    async def find() -> JsonValue:
-        run = await find_owner(services, repository, number)
-        if run is None:
-            return None
-        await waits.end(services.database, run.id, services.clock.now())  # it would keep this look waiting, too
-        return run.model_dump(mode="json")
 
-    found = await journal.step("whose pull request it is", find)
-    if found is not None:
-        await enqueue_resume(Run.model_validate(found), cause)
+async def _find_and_end_wait(services: Services, repository: RepositoryRef, number: int) -> Run | None:
+    run = await find_owner(services, repository, number)
+    if run is not None:
+        await waits.end(services.database, run.id, services.clock.now())  # a longer wait would delay this
+    return run

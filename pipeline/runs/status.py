@@ -1,4 +1,4 @@
-"""Opens and closes what shows people a run: the check of a pull request's, the comment and tests of an issue's."""
+"""Opens and closes what shows a run: the check of a review, or the comment and test checks of an issue's run."""
 
 from domain.runs.run import Run, Trigger
 from memory.runs import runs
@@ -10,7 +10,7 @@ from pipeline.runs.owner import find_owner
 
 
 async def open_status(services: Services, run: Run) -> None:
-    """The first sign people see; may be repeated.
+    """Show that the run was admitted; may be repeated.
 
     :raises Superseded: if another run took over.
     """
@@ -22,7 +22,7 @@ async def open_status(services: Services, run: Run) -> None:
 
 
 async def close_status(services: Services, run: Run) -> None:
-    """Say how a run ended that something else put an end to; may be repeated."""
+    """Show how a run ended that something else ended; may be repeated."""
     if run.is_of_issue:
         await IssueStatus(services, run).close()
         await test_check.close_checks(services, run)
@@ -33,8 +33,7 @@ async def close_status(services: Services, run: Run) -> None:
 async def _starts_silently(services: Services, run: Run) -> bool:
     """Whether a review shows nothing before its verdict, unless that takes long.
 
-    Nobody asked for it, the run that proposed the change says on its issue how far things are, and its head was never
-    looked at, so that no verdict of before stands there meanwhile.
+    So is the first review of a head that an issue run pushed: that run shows its progress on the issue.
     """
     if run.trigger is not Trigger.pull_request or await find_owner(services, run.repository, run.number) is None:
         return False

@@ -24,23 +24,24 @@ from memory.process.executors import LEASE, Holder
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
-from pipeline.durable.anew import restart_workflow
 from pipeline.durable.journal import WAKE, Parked
-from pipeline.durable.names import (
+from pipeline.durable.queues import enqueue_resume
+from pipeline.durable.restart import restart_workflow
+from pipeline.durable.steps import make_interruption
+from pipeline.durable.workflows import (
     APP_VERSION,
     DELIVERIES,
     HEARINGS,
     LEARNING,
     RUNS,
     TESTS,
+    Workflow,
 )
-from pipeline.durable.queues import enqueue_resume
 from pipeline.learning.consolidation import ConsolidationSweep
-from pipeline.learning.reflection import ReflectionSweep
+from pipeline.learning.reflection_queue import ReflectionSweep
 from pipeline.maintenance.retention import Retention
-from pipeline.steps import make_interruption
 from pipeline.worker import recovery
-from pipeline.worker.workflows import WORKFLOWS, Workflow
+from pipeline.worker.workflows import WORK, Work
 
 log = structlog.get_logger(__name__)
 
@@ -135,8 +136,8 @@ class WorkflowEngine:
         await self._take_lease()
         await asyncio.to_thread(prepare_queues, self._engine, self._settings)
         DBOS(config=self._config())
-        for workflow in WORKFLOWS:
-            self._register(workflow)
+        for workflow, work in WORK.items():
+            self._register(workflow, work)
         DBOS.launch()
         self._tasks = [asyncio.create_task(self._repeat(each)) for each in self._sweeps]
 
@@ -201,18 +202,16 @@ class WorkflowEngine:
             "log_level": "ERROR",
         }
 
-    def _register(self, workflow: Workflow) -> None:
-        @wraps(workflow.run)
+    def _register(self, workflow: Workflow, work: Work) -> None:
+        @wraps(work)
         async def execute(*arguments: Any) -> str:
             with self._track_execution():
                 try:
-                    return await workflow.run(self._services, *arguments)
+                    return await work(self._services, *arguments)
                 except DBOSUnexpectedStepError as error:
-                    if workflow.queue is None:
+                    if not workflow.restarts:
                         raise
-                    return await restart_workflow(
-                        error, DBOS.workflow_id or "", workflow.name, workflow.queue, *arguments
-                    )
+                    return await restart_workflow(error, DBOS.workflow_id or "", workflow, *arguments)
 
         DBOS.workflow(name=workflow.name, max_recovery_attempts=_RECOVERIES)(execute)
 

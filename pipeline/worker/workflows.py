@@ -1,7 +1,6 @@
-"""The durable workflows: what each is called in the database, and what does its work."""
+"""The functions that do the work of each durable workflow."""
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from dbos import DBOS
@@ -14,26 +13,25 @@ from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.names import (
-    ACTING,
+from pipeline.durable.queues import enqueue_resume
+from pipeline.durable.workflows import (
+    AUTOMATE,
+    CLOSE_RUN,
     CONSOLIDATE,
-    DELIVERIES,
     DELIVERY,
-    HEAR,
-    HEARINGS,
-    LAST_WORD,
+    READ_REPLY,
     REFLECT,
     RUN,
-    RUNS,
     TEST,
-    TESTS,
+    Workflow,
 )
-from pipeline.durable.queues import enqueue_resume
 from pipeline.feedback.replies import ReplyHandler
+from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.test_command import HeadTest
-from pipeline.issue.workflow import IssueRun, has_ended
+from pipeline.issue.workflow import IssueRun
 from pipeline.learning.consolidation import ConsolidationRun
-from pipeline.learning.reflection import ReflectionRun, reflect_if_ended
+from pipeline.learning.reflection import ReflectionRun
+from pipeline.learning.reflection_queue import reflect_if_ended
 from pipeline.review.workflow import ReviewRun
 from pipeline.runs.closing import close_run, end_derailed
 from safety.reflection_triggers import Moment
@@ -41,18 +39,8 @@ from safety.reflection_triggers import Moment
 _UNKNOWN = "unknown run"
 
 
-@dataclass(frozen=True)
-class Workflow:
-    """One kind of durable work.
-
-    :param name: in the database; it outlives any version of the code.
-    :param run: does the work, and answers how it went; called with the services and what was queued with it.
-    :param queue: where it is begun anew if its journal does not fit its code; None: nobody waits for it.
-    """
-
-    name: str
-    run: Callable[..., Coroutine[Any, Any, str]]
-    queue: str | None = None
+Work = Callable[..., Coroutine[Any, Any, str]]
+"""Does the work of a workflow, called with the services and what was queued with it; answers how it went."""
 
 
 async def _deliver(services: Services, guid: str, repeats: str | None = None) -> str:
@@ -108,16 +96,16 @@ async def _consolidate(services: Services, repository_id: int) -> str:
     return await ConsolidationRun(services, repository_id, _own_id()).execute()
 
 
-WORKFLOWS = (
-    Workflow(DELIVERY, _deliver, DELIVERIES),
-    Workflow(RUN, _work, RUNS),
-    Workflow(LAST_WORD, _close, DELIVERIES),
-    Workflow(TEST, _test, TESTS),
-    Workflow(HEAR, _read_reply, HEARINGS),
-    Workflow(ACTING, _automate, DELIVERIES),
-    Workflow(REFLECT, _reflect),
-    Workflow(CONSOLIDATE, _consolidate),
-)
+WORK: Mapping[Workflow, Work] = {
+    DELIVERY: _deliver,
+    RUN: _work,
+    CLOSE_RUN: _close,
+    TEST: _test,
+    READ_REPLY: _read_reply,
+    AUTOMATE: _automate,
+    REFLECT: _reflect,
+    CONSOLIDATE: _consolidate,
+}
 
 
 def _own_id() -> str:
@@ -131,7 +119,7 @@ async def _is_over(services: Services, run: Run, *, asks_again: bool) -> bool:
         is_ended = run.state is RunState.failed or (
             run.state is RunState.completed and not (asks_again and await _has_verdict_to_redraw(services, run))
         )
-        return is_ended or await has_ended(services, run)
+        return is_ended or await is_end_shown(services, run)
 
     return await WorkflowJournal(services, _own_id()).step("is it over", look)
 

@@ -29,7 +29,7 @@ from agents.llm.scripted import ScriptedModel
 from agents.llm.tokens import estimate
 from memory.db.tables.runs import RunRow
 from pipeline.context import PROGRESS_DELAY
-from pipeline.steps import Call, run_durable_step
+from pipeline.durable.steps import Call, run_durable_step
 from simulator import RequestInfo, Simulator
 from simulator.state import Issue, PullRequest, Repository
 from tests.bench.test_tokens import FRAME

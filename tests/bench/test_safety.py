@@ -29,6 +29,7 @@ from memory.reservations.reservations import PhaseBudget
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.run_context import RunContext
 from tests.databases import Backend, create_database, drop_database
 from tests.rows import active_run, run_row
 from tests.stories.driver import open_story
@@ -53,7 +54,7 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
     run = await _fill(database)
     services = _Only(database)
     journal = cast(WorkflowJournal, None)  # nothing is asked but the limits
-    guarded = BudgetedCalls(services, journal, run, Phase.review, Configuration()).budget
+    guarded = BudgetedCalls(RunContext(services, run, journal), Phase.review, Configuration()).budget
     money = PhaseBudget(database, run, Phase.review, PLENTY, SystemClock())
     reserved: list[Reservation] = []
 

@@ -19,7 +19,7 @@ from typing import Any
 from bot.app import Patience
 from bot.github.pacing import Write
 from messages import review as review_texts
-from pipeline.steps import Call, run_durable_step
+from pipeline.durable.steps import Call, run_durable_step
 from safety.write_rates import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User
 from simulator.state import CheckRun, PullRequest, Repository

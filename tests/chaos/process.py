@@ -14,7 +14,7 @@ from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from bot.app import Patience, forge, serve
 from bot.settings import Settings
-from pipeline.steps import Call, run_durable_step
+from pipeline.durable.steps import Call, run_durable_step
 from tests.chaos.model import Watched, build_planner
 from tests.clock import MovableClock
 

@@ -10,7 +10,7 @@ import pytest
 from memory.learned import memories
 from memory.repositories import automation_level, permits
 from messages import review as review_texts
-from pipeline.steps import Call, run_durable_step
+from pipeline.durable.steps import Call, run_durable_step
 from simulator import User
 from simulator.errors import Refusal
 from simulator.state import PullRequest, Repository

@@ -13,7 +13,7 @@ from agents.llm.scripted import ScriptedModel
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
 from memory.repositories import permits
-from pipeline.steps import Call, Durable, run_durable_step
+from pipeline.durable.steps import Call, Durable, run_durable_step
 from simulator import Simulator
 from simulator.check_runs import update
 from simulator.events import Actor

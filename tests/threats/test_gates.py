@@ -15,7 +15,7 @@ from domain.events import EventType
 from domain.gates import GateDecision, GateState
 from memory.db.engine import Database
 from memory.gates import gates
-from pipeline.steps import Call, run_durable_step
+from pipeline.durable.steps import Call, run_durable_step
 from simulator import Simulator, User, check_runs, conversation
 from simulator.events import Actor
 from tests.clock import MovableClock

@@ -1,7 +1,6 @@
 """When the turns of a phase are said to bring it no further."""
 
 from datetime import UTC, datetime, timedelta
-from typing import cast
 
 import pytest
 
@@ -13,7 +12,6 @@ from memory.budgets.model_answers import RecordedToolUse
 from memory.db.engine import Connection, Database
 from memory.ledger import ledger
 from memory.reservations import call_facts
-from pipeline.context import Services
 from pipeline.model_calls.guards import CallGuards
 from tests.rows import active_run
 
@@ -46,7 +44,7 @@ async def test_turns_that_do_and_see_nothing_new(database: Database, turns: list
         await model_answers.record_outcome(
             database, RUN, Phase.review, f"digest {number}", [RecordedToolUse("edit", f"{result}%")], at
         )
-    watch, now = CallGuards(cast(Services, None), RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
+    watch, now = CallGuards(RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
 
     def find_guard(connection: Connection) -> str | None:
         asked = totals.bind_values(RUN, Phase.review, now, "s", "anthropic") | totals.bind_recent(NOW, "anthropic")

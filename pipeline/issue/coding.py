@@ -1,0 +1,78 @@
+"""Runs the implementer on one piece of a plan, in a draft."""
+
+from dataclasses import dataclass, replace
+
+from agents.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
+from agents.llm.models import LanguageModel
+from agents.loop.loop import Done, Stopped, Stuck, run_agent
+from agents.testing.tester import Tester
+from domain.config.configuration import Configuration
+from domain.review.review import RiskLevel
+from domain.runs.run import Phase
+from domain.runs.task_result import RequiredFix, Worked
+from domain.runs.testing import TestRun
+from domain.text.redaction import redact_outgoing
+from pipeline.model_calls.agent_journal import AgentSteps
+from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.guards import GuardedTask
+from pipeline.model_calls.recall import RecallTopic
+from pipeline.run_context import RunContext
+from pipeline.runs.lifecycle import run_while_current
+from safety.guards import TaskKind
+from workspace.draft import Draft
+
+
+@dataclass(frozen=True)
+class WorkItem:
+    """A piece of work that becomes one commit.
+
+    :param key: names it in the journal.
+    :param message: of the commit.
+    """
+
+    key: str
+    task: ImplementationTask
+    message: str
+    kind: TaskKind = TaskKind.implementation
+
+    def with_retry(self, attempts: int, why: str) -> "WorkItem":
+        """The same piece after failed attempts.
+
+        :param why: the last one failed.
+        """
+        failed = RequiredFix(path="", rule=f"attempt {attempts}", message=f"It came to nothing: {why}")
+        task = self.task.model_copy(update={"to_fix": (*self.task.to_fix, failed)})
+        return replace(self, key=f"again {attempts} {self.key}", task=task)
+
+
+@dataclass(frozen=True)
+class CodingAgent:
+    """The implementer within one run."""
+
+    context: RunContext
+    configuration: Configuration
+
+    async def work(self, item: WorkItem, draft: Draft, model: LanguageModel) -> Done[Worked] | Stuck | Stopped:
+        """Work on one piece; what changes is in the draft afterwards."""
+        topic, task = _build_topic(item.task), GuardedTask(f"{item.key} ", item.kind)
+        calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, topic, task)
+        has_own_workflows = self.configuration.testing.runner == "actions"
+        test = None if has_own_workflows else self._test
+        agent = build_agent(draft, self.configuration.review.never_send, redact_outgoing, test)
+        assignment = build_assignment(item.key, item.task, redact_outgoing)
+        return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft))
+
+    async def _test(self, commit: str) -> TestRun:
+        services, run = self.context.services, self.context.run
+        mirror = await self.context.fetch_mirror()
+        change = await mirror.change(run.base_sha, commit)
+        tester = Tester(mirror, services.toolbox, self.configuration.commands)
+        return await run_while_current(services, run, tester.test(change, RiskLevel.low))
+
+
+def _build_topic(task: ImplementationTask) -> RecallTopic:
+    """The task and its files, and what is to be fixed."""
+    words = [] if task.mine is None else [task.mine.title, task.mine.description]
+    files = () if task.mine is None else task.mine.files
+    wrong = [f"{each.rule} {each.message}" for each in task.to_fix]
+    return RecallTopic("\n".join([*words, *wrong]), (*files, *(each.path for each in task.to_fix if each.path)))

@@ -1,0 +1,180 @@
+"""The cycle of an issue's run: build, open the pull request, have it reviewed, test, fix, until it is ready.
+
+What comes next is decided by :func:`domain.runs.next_step.next_step`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from domain.runs.next_step import NextStep, PullRequestState, SendBack, VerificationState, next_step
+from domain.runs.run import Phase, ReasonCode
+from messages import pull_request as pull_request_texts
+from messages.plan import StepState
+from messages.pull_request import Progress
+from pipeline.issue.built_change import BuiltChange
+from pipeline.issue.configured_gates import ConfiguredGates, build_test_facts
+from pipeline.issue.cycle_end import END_STEPS, CycleEnd
+from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.help_needed import HelpGate
+from pipeline.issue.implementation import Implementation
+from pipeline.issue.pull_request import OpenedPullRequest, PullRequestPublisher
+from pipeline.issue.run_end import RunEnd
+from pipeline.issue.send_backs import SendBacks
+from pipeline.issue.status_comment import StatusComment
+from pipeline.issue.verification import Verification
+from pipeline.run_context import RunContext
+from pipeline.runs.phases import enter_phase, leave_phase
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The cycle of one execution of a run."""
+
+    context: RunContext
+    comment: StatusComment
+    commits: DraftCommits
+
+    @cached_property
+    def implementation(self) -> Implementation:
+        return Implementation(self.context, self.commits)
+
+    @cached_property
+    def publisher(self) -> PullRequestPublisher:
+        return PullRequestPublisher(self.context, self.commits.planned, self.commits.locks)
+
+    async def run(self) -> RunEnd | ReasonCode:
+        """How the run ends, or why it has to wait."""
+        await enter_phase(self.context, Phase.implementation)
+        built = await self.implementation.build()
+        send_backs = await SendBacks(self.context).load()
+        for turn, sent_back in enumerate(send_backs, 2):
+            await enter_phase(self.context, Phase.implementation, turn)
+            built = await self.implementation.fix(built, sent_back)
+        while True:
+            opened = await self.publisher.publish(built)
+            if isinstance(opened, RunEnd):
+                return opened
+            self.comment.progress = _mark_opened(self.comment.progress, built, opened, len(send_backs))
+            if built.ended is not None:
+                return await self.comment.add_progress(built.ended)
+            outcome = await _Round(self, built, opened, send_backs).run()
+            if not isinstance(outcome, SendBack):
+                return outcome
+            send_backs = [*send_backs, outcome]
+            built = await self._fix(built, send_backs)
+
+    async def _fix(self, built: BuiltChange, send_backs: Sequence[SendBack]) -> BuiltChange:
+        count = len(send_backs)
+        await SendBacks(self.context).add(send_backs[-1], count - 1)
+        await self.comment.show_progress(f"mends {count}", _mark_fixing(self.comment.progress, count))
+        await enter_phase(self.context, Phase.implementation, count + 1)
+        return await self.implementation.fix(built, send_backs[-1])
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The verification of one head, until it is clear what comes next."""
+
+    cycle: Cycle
+    built: BuiltChange
+    opened: OpenedPullRequest
+    send_backs: Sequence[SendBack]
+
+    @cached_property
+    def _verification(self) -> Verification:
+        return Verification(self.cycle.context, self.cycle.commits.planned, self.opened.number)
+
+    @cached_property
+    def _end(self) -> CycleEnd:
+        cycle = self.cycle
+        return CycleEnd(cycle.context, cycle.comment, cycle.publisher, self._verification, self.built, self.opened)
+
+    @property
+    def _number(self) -> int:
+        return len(self.send_backs) + 1
+
+    async def run(self) -> SendBack | RunEnd | ReasonCode:
+        """What is sent back, how the run ends, or why it has to wait."""
+        while True:
+            state = await self._verification.load_state(self.built, self.send_backs)
+            step, phase = next_step(state, self.built.head, self.send_backs)
+            refused = None if step in END_STEPS else await self._leave_phases(state)
+            if refused is not None:
+                return await self.cycle.comment.add_progress(refused)
+            outcome = await self._take(step, phase, state)
+            if outcome is not None:
+                return outcome
+
+    async def _take(
+        self, step: NextStep, phase: Phase, state: PullRequestState
+    ) -> SendBack | RunEnd | ReasonCode | None:
+        """Take a step; None if the state is to be loaded again."""
+        match step:
+            case NextStep.test:
+                return None if await self._test() else await self._end.wait_for_workflows()
+            case NextStep.ready:
+                return await self._end.finish_ready() if await self._end.try_mark_ready() else None
+            case NextStep.wait:
+                return await self._wait_for_review(state)
+            case NextStep.fix:
+                return self._send_back(phase, state)
+            case NextStep.help:
+                may_fix = await self._help.may_fix(phase, self.built.head, self.send_backs)
+                return self._send_back(phase, state) if may_fix else await self._end.finish(NextStep.given_up)
+            case _:
+                return await self._end.finish(step)
+
+    @property
+    def _help(self) -> HelpGate:
+        return HelpGate(self.cycle.context, self.cycle.commits.planned.configuration)
+
+    def _send_back(self, phase: Phase, state: PullRequestState) -> SendBack:
+        return SendBack(phase=phase, head=self.built.head, to_fix=state.to_fix)
+
+    async def _leave_phases(self, state: PullRequestState) -> RunEnd | None:
+        """Leave the phases that are over, where people let the run; how it ends if they refuse.
+
+        :raises WaitingForGate: nobody answered yet.
+        """
+        gates = ConfiguredGates(self.cycle.context, self.cycle.commits.planned)
+        is_tested = state.tested is not VerificationState.pending
+        for phase in (Phase.implementation, Phase.testing) if is_tested else (Phase.implementation,):
+            known = build_test_facts(state.failing if phase is Phase.testing else None)
+            refused = await gates.ask_at_phase_end(phase, self._number, self.built.head, known)
+            if refused is not None:
+                return refused
+            await leave_phase(self.cycle.context, phase, self._number)
+        return None
+
+    async def _test(self) -> bool:
+        """Test the head once; False while the repository's own workflows run."""
+        context, comment = self.cycle.context, self.cycle.comment
+        await enter_phase(context, Phase.testing, self._number)
+        progress = replace(comment.progress, review=StepState.done, testing=StepState.now)
+        await comment.show_progress(f"tests {self.built.head}", progress)
+        has_ended = await self._verification.test(self.built)
+        await context.progress.quiet()
+        return has_ended
+
+    async def _wait_for_review(self, state: PullRequestState) -> ReasonCode:
+        waiting = pull_request_texts.waits_for_review(self.opened.number, state.reviewed)
+        await self.cycle.comment.show_review(f"in review {self.built.head} {state.reviewed}", waiting)
+        return ReasonCode.in_review
+
+
+def _mark_opened(progress: Progress, built: BuiltChange, opened: OpenedPullRequest, send_backs: int) -> Progress:
+    return replace(
+        progress,
+        implementation=StepState.done,
+        done=len(built.finished),
+        pull_request=StepState.done,
+        number=opened.number,
+        review=StepState.now if built.ended is None else StepState.next,
+        bounces=send_backs,
+    )
+
+
+def _mark_fixing(progress: Progress, send_backs: int) -> Progress:
+    ahead = StepState.next
+    return replace(progress, implementation=StepState.now, review=ahead, testing=ahead, bounces=send_backs)

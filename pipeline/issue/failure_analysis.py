@@ -1,0 +1,60 @@
+"""Analyses the failures of a test run, with a model where one can be asked."""
+
+from dataclasses import dataclass
+
+from agents.llm.models import ModelTier, Unusable
+from agents.testing import analysis
+from domain.config.configuration import Configuration
+from domain.gates import digest
+from domain.review.changes import Change
+from domain.runs.run import Phase, Run
+from domain.runs.testing import Analysis, Verdict
+from domain.text.redaction import redact_outgoing
+from pipeline.durable.steps import run_outside_journal
+from pipeline.issue.test_result import HeadTestResult
+from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.guards import GuardedTask
+from pipeline.model_calls.recall import RecallTopic
+from pipeline.run_context import RunContext
+from workspace.mirror import Mirror
+
+
+async def load_change(mirror: Mirror, run: Run, head: str) -> Change:
+    """The change from the run's base to a head."""
+    return await mirror.change(await mirror.merge_base(run.base_sha, head), head)
+
+
+@dataclass(frozen=True)
+class FailureAnalysis:
+    """The analysis of the failures of one test run.
+
+    :param attempt: counts the tests of the run's change: guards limit each analysis by itself.
+    """
+
+    context: RunContext
+    configuration: Configuration
+    attempt: int
+
+    async def analyse(self, tested: HeadTestResult, *, asks: bool) -> tuple[Analysis, ...]:
+        """:param asks: whether a model may be asked."""
+        model = self.context.services.models.choose(ModelTier.fast)
+        if not asks or tested.verdict is not Verdict.failed or isinstance(model, Unusable):
+            return analysis.merge_analyses(tested.run, tested.analyses, None, None)
+        question = await self._build_question(tested)
+        if question is None:
+            return analysis.merge_analyses(tested.run, tested.analyses, None, None)
+        topic = RecallTopic("\n".join(question.tests), question.paths)
+        calls = BudgetedCalls(self.context, Phase.testing, self.configuration, topic, GuardedTask(question.key))
+        name = digest("analyse", question.model_dump_json(), model.name)
+        answer = await calls.ask(name, question, analysis.FailureJudgements, model)
+        judged = None if answer.value is None else analysis.FailureJudgements.model_validate(answer.value)
+        return analysis.merge_analyses(tested.run, tested.analyses, judged, question)
+
+    async def _build_question(self, tested: HeadTestResult) -> analysis.AnalysisQuestion | None:
+        mirror = await run_outside_journal(self.context.fetch_mirror)
+        change = await load_change(mirror, self.context.run, tested.head)
+        never = self.configuration.review.never_send
+        question = analysis.build_question(tested.run, tested.analyses, change, redact_outgoing, never)
+        if question is None:
+            return None
+        return question.model_copy(update={"key": f"{question.key} {self.attempt}"})

@@ -1,0 +1,173 @@
+"""Loads the state of a run's pull request: whose head it has, and how its review and tests ended."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.testing import missing_tests
+from domain.github.pull_requests import ChangeRequest, PullRequest
+from domain.review.findings import Finding, Severity
+from domain.review.review import Conclusion, Review
+from domain.runs.next_step import MAX_SEND_BACKS, HeadOwner, PullRequestState, ReviewState, SendBack, VerificationState
+from domain.runs.run import Phase, ReasonCode, Run, RunState
+from domain.runs.task_result import RequiredFix
+from domain.runs.testing import Verdict
+from memory.runs import checkpoints, runs
+from pipeline.issue.built_change import BuiltChange
+from pipeline.issue.test_result import HeadTestResult
+from pipeline.run_context import RunContext
+from safety.authorization import refuse_role
+
+_POLL_SECONDS = 0.1  # between two checks whether a review is over
+_FIXED_FROM = Severity.warning.rank  # on; people decide about the rest
+
+
+@dataclass(frozen=True)
+class PullRequestStateLoader:
+    """The state of one pull request.
+
+    :param number: of the pull request.
+    """
+
+    context: RunContext
+    number: int
+
+    async def load(self, built: BuiltChange, send_backs: Sequence[SendBack]) -> PullRequestState:
+        """The state now. A review that is about to end is waited for."""
+        state = await self._load_live_state(built)
+        if state.is_open and state.head is HeadOwner.run:
+            reviewed = await self._wait_for_review(built.head)
+            state = (await self._load_live_state(built)).model_copy(update=reviewed)  # the wait took a moment
+        if state.reviewed in {ReviewState.approved, ReviewState.changes}:
+            state = await self._add_change_requests(state, built.head)
+        if state.reviewed is ReviewState.approved:
+            tested = await self.load_tests(built.head)
+            judged = {**_judge_tests(tested, send_backs), "failing": _count_failures(tested)}
+            state = state.model_copy(update=judged)
+        return state
+
+    async def load_tests(self, head: str) -> HeadTestResult | None:
+        """The test result of a head."""
+        kept = await checkpoints.load_tests(self.context.database, self.context.run)
+        tested = None if kept is None else HeadTestResult.model_validate(kept)
+        return tested if tested is not None and tested.head == head else None
+
+    async def find_review_run(self, head: str) -> Run | None:
+        """The newest run of the review on a head."""
+        past = await runs.list_for_pull_request(self.context.database, self.context.run.repository.id, self.number)
+        return next((each.run for each in past if each.run.head_sha == head), None)
+
+    async def _load_live_state(self, built: BuiltChange) -> PullRequestState:
+        live = await self.context.services.host.pull_request(self.context.run.repository, self.number)
+        return PullRequestState(is_open=live.is_open, is_merged=live.is_merged, head=_find_owner(live, built))
+
+    async def _add_change_requests(self, state: PullRequestState, head: str) -> PullRequestState:
+        """The state with the changes that people with write access request, first."""
+        host, repository = self.context.services.host, self.context.run.repository
+        asked: list[RequiredFix] = []
+        for request in await host.change_requests(repository, self.number, head):
+            if refuse_role(await host.permission(repository, request.login, request.account_id), "write") is None:
+                asked += _list_requested_changes(request)
+        if not asked:
+            return state
+        return state.model_copy(update={"reviewed": ReviewState.changes, "to_fix": (*asked, *state.to_fix)})
+
+    async def _wait_for_review(self, head: str) -> dict[str, object]:
+        """The result of the review, after waiting as long as is too short to show.
+
+        If the run has to wait longer, it loads everything again afterwards.
+        """
+        now = asyncio.get_running_loop().time
+        until = now() + self.context.services.progress_delay
+        reviewed = await self._load_review_state(head)
+        while reviewed.get("reviewed", ReviewState.pending) is ReviewState.pending and now() < until:
+            await asyncio.sleep(_POLL_SECONDS)
+            reviewed = await self._load_review_state(head)
+        return reviewed
+
+    async def _load_review_state(self, head: str) -> dict[str, object]:
+        last = await self.find_review_run(head)
+        if last is None or last.reason is ReasonCode.superseded:
+            return {}
+        review = await checkpoints.load_review(self.context.database, last)
+        reviewed = _judge_review(last, review)
+        to_fix = _list_to_fix(review.findings) if review is not None and reviewed is ReviewState.changes else ()
+        return {"reviewed": reviewed, "to_fix": to_fix}
+
+
+def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) -> dict[str, object]:
+    """The result of the tests. Weakened tests are always sent back, missing tests once."""
+    if tested is None:
+        return {}
+    if tested.verdict is Verdict.failed:
+        is_fixable = bool(tested.to_fix)
+        to_fix = tested.to_fix if is_fixable else tested.failures
+        return {
+            "tested": VerificationState.failed if is_fixable else VerificationState.unfixable,
+            "to_fix": (*to_fix, *tested.weakened),
+        }
+    if tested.weakened:
+        return {"tested": VerificationState.failed, "to_fix": tested.weakened}
+    asked_before = any(each.rule == missing_tests.MISSING for sent_back in send_backs for each in sent_back.to_fix)
+    is_exhausted = sum(each.phase is Phase.testing for each in send_backs) >= MAX_SEND_BACKS[Phase.testing]
+    if tested.missing and not asked_before and not is_exhausted:
+        return {"tested": VerificationState.failed, "to_fix": tested.missing}
+    return {"tested": _TEST_VERDICTS[tested.verdict]}
+
+
+def _count_failures(tested: HeadTestResult | None) -> int | None:
+    ran = tested is not None and tested.verdict is not Verdict.not_run
+    return len(tested.run.failures) if tested is not None and ran else None
+
+
+_TEST_VERDICTS = {
+    Verdict.passed: VerificationState.passed,
+    Verdict.no_tests: VerificationState.missing,
+    Verdict.not_run: VerificationState.unable,
+}
+
+
+def _list_requested_changes(request: ChangeRequest) -> list[RequiredFix]:
+    """A person's review: its body, and its comments on lines."""
+    rule = f"review by {request.login}"
+    body = [RequiredFix(path="", rule=rule, message=request.body)] if request.body.strip() else []
+    return [
+        *body,
+        *(RequiredFix(path=path, line=line, rule=rule, message=text) for path, line, text in request.comments),
+    ]
+
+
+def _find_owner(live: PullRequest, built: BuiltChange) -> HeadOwner:
+    if live.head_sha == built.head:
+        return HeadOwner.run
+    return HeadOwner.earlier if live.head_sha in built.earlier else HeadOwner.others
+
+
+def _judge_review(run: Run, review: Review | None) -> ReviewState:
+    if run.reason is ReasonCode.excluded:
+        return ReviewState.approved
+    if run.state in {RunState.pending, RunState.running}:
+        return ReviewState.pending
+    if run.state is RunState.waiting:
+        return ReviewState.person
+    if run.state is not RunState.completed or review is None:
+        return ReviewState.broken
+    return _REVIEW_OUTCOMES[review.conclusion]
+
+
+_REVIEW_OUTCOMES = {
+    Conclusion.success: ReviewState.approved,
+    Conclusion.neutral: ReviewState.person,  # not all of it was read: no approval
+    Conclusion.failure: ReviewState.changes,
+    Conclusion.action_required: ReviewState.person,
+    Conclusion.cancelled: ReviewState.pending,
+}
+
+
+def _list_to_fix(findings: Sequence[Finding]) -> tuple[RequiredFix, ...]:
+    """The findings to fix, the gravest first."""
+    grave = [finding for finding in findings if finding.severity.rank >= _FIXED_FROM]
+    return tuple(
+        RequiredFix(path=each.path, line=each.line, rule=each.rule, message=each.message)
+        for each in sorted(grave, key=lambda finding: finding.sort_key)
+    )

@@ -1,0 +1,95 @@
+"""Shows in the comment of an issue's run how far it is, what it waits for and how it ended."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from domain.gates import Gate, digest
+from domain.runs.contracts import HeldContract
+from domain.runs.run import ReasonCode, Run
+from memory.runs import outbox
+from messages import plan as plan_texts
+from messages.plan import StepState
+from messages.pull_request import Progress
+from pipeline.context import Services
+from pipeline.issue.issue_input import PlannedIssue
+from pipeline.issue.run_end import RunEnd
+from pipeline.publishing.issue_comment import IssueStatus
+from pipeline.run_context import RunContext
+from safety.plan_risk import needs_approval
+
+
+class StatusComment:
+    """The comment of one execution of a run.
+
+    :ivar progress: what it shows.
+    """
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self.progress = Progress()
+
+    async def show_progress(self, step: str, progress: Progress) -> None:
+        """:param step: names this state of the comment."""
+        self.progress = progress
+        later = self._context.progress.post_later
+        await self._context.journal.step("say how far it is", self._context.status.show_progress, step, progress, later)
+
+    async def show_waiting(self, gate: Gate) -> None:
+        """Show which decision the run waits for. To be used within a step."""
+        await self._context.progress.quiet()
+        await self._context.status.show_waiting(gate, self.progress)
+
+    def mark_planned(self, planned: PlannedIssue) -> None:
+        """The plan is approved, if it needs to be, and its implementation starts."""
+        approved = StepState.done if needs_approval(planned.plan.level) else None
+        self.progress = Progress(StepState.done, approved, StepState.now, tasks=len(planned.plan.plan.tasks))
+
+    async def show_contract_holders(self, held: Sequence[HeldContract]) -> None:
+        """Show which runs hold the contracts that this one waits for."""
+        text = await self._render(implementation=StepState.next)
+        text = f"{text}\n\n{plan_texts.waits_for_contracts(held)}"
+        step = f"waits for contracts {digest(*held)}"
+        await self._context.journal.step("say what it waits for", self._context.status.show, step, text)
+
+    async def show_review(self, step: str, waiting: str) -> None:
+        """Show that the pull request is in review.
+
+        :param waiting: for whom the run waits, if for people.
+        """
+        text = await self._render(review=StepState.now, testing=StepState.next)
+        text = f"{text}\n\n{waiting}" if waiting else text
+        await self._context.journal.step("say that it is reviewed", self.show, step, text)
+
+    async def show_end(self, ended: RunEnd) -> None:
+        """Show how the run ended."""
+        spent = await self._context.load_cost()
+        text = ended.text or plan_texts.render_progress([("Planning", StepState.done)], spent)
+        await self._context.journal.step("say how it ended", self.show, name_final_step(ended.reason), text)
+
+    async def show(self, step: str, text: str) -> None:
+        """Show a text. To be used within a step."""
+        await self._context.progress.quiet()
+        await self._context.status.show(step, text)
+
+    async def add_progress(self, ended: RunEnd) -> RunEnd:
+        """The end of a run that did only a part, with its progress above."""
+        return replace(ended, text=f"{await self._render()}\n\n{ended.text}")
+
+    async def render_ready(self) -> str:
+        return await self._render(review=StepState.done, testing=StepState.done)
+
+    async def _render(self, **steps: StepState) -> str:
+        return await self._context.status.render_progress(replace(self.progress, **steps))
+
+
+async def is_end_shown(services: Services, run: Run) -> bool:
+    """Whether a run of an issue is over and its comment shows that: then nothing is left to close."""
+    if not (run.is_of_issue and run.state.is_final):
+        return False
+    step = IssueStatus(services, run).step_name(name_final_step(run.reason))
+    return await outbox.is_claimed(services.database, run.id, step, "comment")
+
+
+def name_final_step(reason: ReasonCode) -> str:
+    """The name of the comment's last state; stored."""
+    return f"ended {reason}"

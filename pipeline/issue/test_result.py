@@ -1,0 +1,44 @@
+"""The result of testing a head."""
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.testing import analysis
+from domain.runs.task_result import RequiredFix
+from domain.runs.testing import Analysis, FailureClass, TestRun, Verdict, decide_verdict
+
+
+class HeadTestResult(BaseModel):
+    """The result of testing one head; in journals and checkpoints.
+
+    :param to_fix: failures that the implementer can fix.
+    :param missing: tests that the change lacks.
+    :param weakened: tests that the change removes or weakens.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    head: str
+    run: TestRun
+    analyses: tuple[Analysis, ...] = ()
+    to_fix: tuple[RequiredFix, ...] = ()
+    missing: tuple[RequiredFix, ...] = ()
+    weakened: tuple[RequiredFix, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        return decide_verdict(self.run)
+
+    @property
+    def failures(self) -> tuple[RequiredFix, ...]:
+        """Every failure, also those that nobody knows how to fix."""
+        cases = {case.id: case for case in analysis.list_failures(self.run)}
+        return tuple(
+            RequiredFix(
+                path=(case.path or "") if (case := cases.get(each.test_id)) else "",
+                line=case.line if case else None,
+                rule=each.test_id,
+                message=each.root_cause,
+            )
+            for each in self.analyses
+            if each.failure_class is not FailureClass.flaky
+        )

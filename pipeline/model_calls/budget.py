@@ -1,0 +1,34 @@
+"""Builds the money of a phase, behind the breakers that the repository configured."""
+
+from datetime import datetime
+
+from domain.config.configuration import Configuration
+from domain.money import Refusal
+from domain.runs.run import Phase, Run
+from memory.db.engine import Connection
+from memory.repositories import permits
+from memory.reservations.call_facts import RunCallFacts
+from memory.reservations.reservations import PhaseBudget, ReservationCheck
+from pipeline.context import Services
+from safety.budgets import limits_of
+
+
+def build_budget(
+    services: Services, run: Run, phase: Phase, configuration: Configuration, check: ReservationCheck
+) -> PhaseBudget:
+    """The money of a phase.
+
+    :param check: runs before each reservation, in its transaction.
+    """
+    limits, ceilings = limits_of(configuration.budgets), services.ceilings
+    return PhaseBudget(services.database, run, phase, limits, services.clock, ceilings, check, configuration.breakers)
+
+
+def build_side_budget(services: Services, run: Run, configuration: Configuration) -> PhaseBudget:
+    """The money for what is learned and recalled beside a run; it takes none of the phase's calls."""
+
+    def require_permit(_connection: Connection, known: RunCallFacts, _now: datetime) -> Refusal | None:
+        permits.require(known.sums.permit, run)
+        return None
+
+    return build_budget(services, run, Phase.reflection, configuration, require_permit)

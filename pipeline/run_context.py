@@ -1,0 +1,56 @@
+"""What every part of a run works with, made once for each execution of the run."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from domain.runs.run import Run
+from memory.db.engine import Database
+from memory.reservations import reservations
+from pipeline.checkout import fetch_mirror
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.publishing.issue_comment import IssueStatus
+from pipeline.publishing.progress import ProgressUpdates
+from workspace.mirror import Mirror
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """One execution of one run.
+
+    :param journal: of the workflow that works on the run.
+    """
+
+    services: Services
+    run: Run
+    journal: WorkflowJournal
+
+    @property
+    def database(self) -> Database:
+        return self.services.database
+
+    def now(self) -> datetime:
+        return self.services.clock.now()
+
+    @cached_property
+    def status(self) -> IssueStatus:
+        """The comment of an issue's run."""
+        return IssueStatus(self.services, self.run)
+
+    @cached_property
+    def progress(self) -> ProgressUpdates:
+        """Debounced updates of the check or comment that shows the run."""
+        return ProgressUpdates(self.database, self.run, self.services.progress_delay)
+
+    async def load_cost(self) -> int:
+        """What the run cost so far, in micro-USD."""
+        return (await reservations.sum_run(self.database, self.run.id)).amount
+
+    async def fetch_mirror(self) -> Mirror:
+        """The mirror of the repository with the run's head and base in it.
+
+        :raises NotFound: the name belongs to another repository now.
+        :raises CommitGone: the head or the base is gone.
+        """
+        return await fetch_mirror(self.services, self.run)
