@@ -15,6 +15,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from bot import app as process
+from bot import server
 from bot.cli import audit as auditing
 from bot.cli import config_check, memory
 from bot.cli import costs as spending
@@ -274,7 +275,7 @@ def demo(
 
 async def _serve(settings: Settings) -> None:
     stopped = _stop_signal()
-    async with process.forge(settings) as running, process.serve(running) as port:
+    async with process.forge(settings) as running, server.serve(running) as port:
         _warn_unusable(running)
         log.info("serving", version=VERSION, host=settings.host, port=port, pid=os.getpid())
         await _wait_for_end(stopped, running.workflows)
@@ -282,7 +283,7 @@ async def _serve(settings: Settings) -> None:
 
 async def _work(settings: Settings) -> None:
     stopped = _stop_signal()
-    async with process.forge(settings, door=False) as running, process.serve(running) as port:
+    async with process.forge(settings, door=False) as running, server.serve(running) as port:
         _warn_unusable(running)
         log.info("working", version=VERSION, executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
         await _wait_for_end(stopped, running.workflows)

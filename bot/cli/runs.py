@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from bot import app as process
+from bot import migration
 from bot.cli.output import output
 from bot.cli.run import UnknownName, open_database
 from bot.clock import SystemClock
@@ -26,7 +26,7 @@ async def migrate(settings: Installation) -> None:
     """Bring our tables up to date."""
     engine = sync_engine(settings.database_url)
     try:
-        await process.migrate(engine)
+        await migration.migrate(engine)
     finally:
         engine.dispose()
     Console().print("The database has this version's schema.")

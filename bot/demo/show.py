@@ -13,10 +13,11 @@ from rich.markup import escape
 from rich.rule import Rule
 
 from agents.llm.models import Models, ModelTier, Unusable
-from bot.app import forge, serve
+from bot.app import forge
 from bot.demo import project, scenes
 from bot.demo.driver import DemoDriver, report_promises
 from bot.demo.script import build_model
+from bot.server import serve
 from bot.settings import Settings
 from simulator import Simulator
 from simulator.gitstore import FileContent

@@ -58,7 +58,7 @@ class BudgetedCalls:
     @property
     def budget(self) -> ModelBudget:
         """The money of the phase, behind its guards."""
-        check = self._guards.find_refusal
+        check = self._guards.check
         return build_budget(self.context.services, self.context.run, self.phase, self.configuration, check)
 
     @property

@@ -47,13 +47,17 @@ class CallGuards:
     configuration: Configuration
     task: GuardedTask = WHOLE_PHASE
 
-    def find_refusal(self, connection: Connection, known: RunCallFacts, now: datetime) -> Refusal | None:
-        """What stops the phase before its next turn: a guard, or that it makes no progress.
+    def check(self, connection: Connection, known: RunCallFacts, now: datetime) -> Refusal | None:
+        """What stops the next call.
 
         :raises Halted: if the operator halted Forge.
         :raises Superseded: if the repository is paused, or another run owns the pull request or issue.
         """
         permits.require(known.sums.permit, self.run)
+        return self.find_refusal(connection, known, now)
+
+    def find_refusal(self, connection: Connection, known: RunCallFacts, now: datetime) -> Refusal | None:
+        """What stops the phase before its next turn: a guard, or that it makes no progress."""
         return self._find_rejection(known.gates) or self._find_stop(connection, known, now)
 
     def filter_turns(self, turns: Sequence[ModelTurn]) -> Sequence[ModelTurn]:

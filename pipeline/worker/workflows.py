@@ -4,15 +4,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from dbos import DBOS
-from dbos._error import DBOSUnexpectedStepError  # not exported
 
 from domain.commands import ReadReply
-from domain.runs.run import Run, RunState
-from memory.runs import checkpoints, runs
+from memory.runs import runs
 from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
-from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume
 from pipeline.durable.workflows import (
     AUTOMATE,
@@ -26,14 +23,11 @@ from pipeline.durable.workflows import (
     Workflow,
 )
 from pipeline.feedback.replies import ReplyHandler
-from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.test_command import HeadTest
-from pipeline.issue.workflow import IssueRun
 from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
-from pipeline.learning.reflection_queue import reflect_if_ended
-from pipeline.review.workflow import ReviewRun
-from pipeline.runs.closing import close_run, end_derailed
+from pipeline.runs.closing import close_run
+from pipeline.worker.run_work import work_on_run
 from safety.reflection_triggers import Moment
 
 _UNKNOWN = "unknown run"
@@ -49,15 +43,7 @@ async def _deliver(services: Services, guid: str, repeats: str | None = None) ->
 
 async def _work(services: Services, run_id: str, asks_again: bool = False) -> str:
     run = await runs.get(services.database, run_id)
-    if run is None:
-        return _UNKNOWN
-    kind = IssueRun if run.is_of_issue else ReviewRun
-    try:
-        if await _is_over(services, run, asks_again=asks_again):
-            return "over"
-        return await reflect_if_ended(services, run, await kind(services, run, _own_id()).execute())
-    except DBOSUnexpectedStepError as error:
-        return await end_derailed(services, run, error)
+    return _UNKNOWN if run is None else await work_on_run(services, run, _own_id(), asks_again=asks_again)
 
 
 async def _close(services: Services, run_id: str) -> str:
@@ -110,20 +96,3 @@ WORK: Mapping[Workflow, Work] = {
 
 def _own_id() -> str:
     return DBOS.workflow_id or ""
-
-
-async def _is_over(services: Services, run: Run, *, asks_again: bool) -> bool:
-    """Whether nothing is left to do for a run. The answer lasts: who ended it has more to do, also after a crash."""
-
-    async def look() -> bool:
-        is_ended = run.state is RunState.failed or (
-            run.state is RunState.completed and not (asks_again and await _has_verdict_to_redraw(services, run))
-        )
-        return is_ended or await is_end_shown(services, run)
-
-    return await WorkflowJournal(services, _own_id()).step("is it over", look)
-
-
-async def _has_verdict_to_redraw(services: Services, run: Run) -> bool:
-    """Whether there is a verdict to be drawn once more."""
-    return run.is_of_issue or await checkpoints.load_review(services.database, run) is not None

@@ -13,8 +13,9 @@ import aiohttp
 import orjson
 from aiohttp import web
 
-from bot.app import forge, serve
+from bot.app import forge
 from bot.clock import SystemClock
+from bot.server import serve
 from bot.webhook import Door
 from memory.db.engine import sync_engine
 from pipeline.intake import Intake

@@ -12,7 +12,8 @@ from dbos import DBOS
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.app import Patience, forge, serve
+from bot.app import Patience, forge
+from bot.server import serve
 from bot.settings import Settings
 from pipeline.durable.steps import Call, run_durable_step
 from tests.chaos.model import Watched, build_planner

@@ -7,9 +7,9 @@ import pytest
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.app import serve
 from bot.cli import halt
 from bot.cli.doctor import doctor
+from bot.server import serve
 from memory.process import halts
 from simulator import Simulator
 from simulator.state import PullRequest, Repository

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from bot.app import serve
+from bot.server import serve
 from tests.stories.driver import Story
 
 _ASKED = b"GET /healthz HTTP/1.1\r\nHost: forge\r\n\r\n"

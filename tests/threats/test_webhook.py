@@ -14,7 +14,8 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.app import Patience, forge, serve
+from bot.app import Patience, forge
+from bot.server import serve
 from memory.db.tables.deliveries import DeliveryLogRow
 from memory.deliveries import deliveries
 from messages import review as review_texts

@@ -1,0 +1,33 @@
+"""Migrates the database at the start of a process, and explains why it cannot be used."""
+
+import asyncio
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+import migrations
+from domain.errors import ConfigurationError, DatabaseUnavailable
+from memory.db.engine import Engine
+
+
+async def migrate(engine: Engine) -> None:
+    """Bring our tables up to date.
+
+    :raises ConfigurationError: if the database is another version's, or none.
+    :raises DatabaseUnavailable: if it cannot be reached or written.
+    """
+    where = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
+    try:
+        await asyncio.to_thread(migrations.upgrade, engine)
+    except DatabaseUnavailable as error:
+        why = error.message.splitlines()[0].rstrip(".")
+        raise DatabaseUnavailable(
+            f"FORGE_DATABASE_URL {where} cannot be used: {why}.",
+            "Check that it is right, that the database is there, and that Forge may write it.",
+        ) from None
+    except DBAPIError as error:
+        if not isinstance(error.orig, sqlite3.DatabaseError) or isinstance(error, OperationalError):
+            raise
+        raise ConfigurationError(
+            f"FORGE_DATABASE_URL {where} cannot be used: {error.orig}.", "Name another file, or restore this one."
+        ) from None

@@ -1,0 +1,82 @@
+"""Builds the parts that workflows are given, from the settings."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from urllib.parse import unquote, urlsplit
+
+from agents.toolbox import Toolbox
+from bot.github.host import GitHubHost
+from bot.github.limit_store import StoredBudget, StoredLimits
+from bot.settings import Settings, provider_secrets
+from domain.ports import Clock
+from domain.text.markers import Markers
+from domain.text.redaction import PROCESS_REDACTOR
+from memory.db.engine import Database
+from memory.process import halts
+from pipeline.context import Services
+from workspace.dependency_cache import DependencyCache
+from workspace.mirror import Mirrors
+from workspace.temporary import remove_tree
+
+
+def build_host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
+    return GitHubHost(
+        settings.github,
+        clock,
+        StoredLimits(database),
+        stop=partial(halts.require_none, database),
+        budget=StoredBudget(database, clock),
+    )
+
+
+async def build_services(
+    settings: Settings, database: Database, host: GitHubHost, clock: Clock, stack: AsyncExitStack
+) -> Services:
+    return Services(
+        database=database,
+        host=host,
+        clock=clock,
+        mirrors=Mirrors(settings.data_dir / "mirrors"),
+        toolbox=await stack.enter_async_context(
+            Toolbox.start(
+                workers=settings.tool_workers,
+                user=settings.sandbox_user,
+                sandbox=settings.sandbox,
+                reads=settings.sandbox_tools,
+                proxy=settings.sandbox_proxy,
+                cache=await asyncio.to_thread(_cache, settings),
+            )
+        ),
+        markers=Markers(settings.private_key_pem().encode()),
+        models=settings.models,
+        ceilings=settings.ceilings,
+        reflects=settings.reflection,
+    )
+
+
+def _cache(settings: Settings) -> DependencyCache | None:
+    """The cache of downloads of set-up commands; None, and the old one is removed, if the operator wants none."""
+    folder, most = settings.data_dir / "dependencies", settings.dependency_cache
+    if most:
+        return DependencyCache(folder, most_bytes=most)
+    if folder.exists():
+        remove_tree(folder)
+    return None
+
+
+def hide_own_secrets(settings: Settings) -> None:
+    """Redact the secrets of this process wherever it writes."""
+    PROCESS_REDACTOR.learn(
+        settings.private_key_pem(),
+        *(secret.get_secret_value() for secret in settings.webhook_secret),
+        *provider_secrets(),
+        *_passwords(settings.database_url),
+    )
+
+
+def _passwords(url: str) -> Sequence[str]:
+    """The password in an address, percent-encoded and decoded."""
+    password = urlsplit(url).password
+    return (password, unquote(password)) if password else ()

@@ -1,0 +1,41 @@
+"""Works on a run: the review of a pull request, or the work on an issue."""
+
+from dbos._error import DBOSUnexpectedStepError  # not exported
+
+from domain.runs.run import Run, RunState
+from memory.runs import checkpoints
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.issue.status_comment import is_end_shown
+from pipeline.issue.workflow import IssueRun
+from pipeline.learning.reflection_queue import reflect_if_ended
+from pipeline.review.workflow import ReviewRun
+from pipeline.runs.closing import end_derailed
+
+
+async def work_on_run(services: Services, run: Run, workflow_id: str, *, asks_again: bool) -> str:
+    """Bring a run to its end or to its next wait; how that went.
+
+    :param asks_again: a completed run may have something left to ask people.
+    """
+    journal, kind = WorkflowJournal(services, workflow_id), IssueRun if run.is_of_issue else ReviewRun
+    try:
+        if await journal.step("is it over", _is_over, services, run, asks_again):
+            return "over"
+        return await reflect_if_ended(services, run, await kind(services, run, workflow_id).execute())
+    except DBOSUnexpectedStepError as error:
+        return await end_derailed(services, run, error)
+
+
+async def _is_over(services: Services, run: Run, asks_again: bool) -> bool:
+    """Whether nothing is left to do for a run. Journaled: the execution that ends a run has more to do, also after a
+    crash.
+    """
+    is_ended = run.state is RunState.failed or (
+        run.state is RunState.completed and not (asks_again and await _has_verdict_to_conclude(services, run))
+    )
+    return is_ended or await is_end_shown(services, run)
+
+
+async def _has_verdict_to_conclude(services: Services, run: Run) -> bool:
+    return run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
