@@ -17,7 +17,9 @@ from pipeline.context import PROGRESS_DELAY, SETTLING, Services
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from pipeline.intake import PATIENCE, Intake
 from pipeline.maintenance.redelivery import Redelivery
-from pipeline.worker.engine import HEARTBEAT, EngineSettings, WorkflowEngine, build_client
+from pipeline.worker.engine import WorkflowEngine
+from pipeline.worker.queues import build_client
+from pipeline.worker.settings import HEARTBEAT, EngineSettings
 
 
 @dataclass(frozen=True)

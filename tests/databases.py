@@ -14,7 +14,8 @@ from psycopg import sql
 
 import migrations
 from memory.db.engine import sync_engine
-from pipeline.worker.engine import EngineSettings, prepare_queues
+from pipeline.worker.queues import prepare_queues
+from pipeline.worker.settings import EngineSettings
 
 Backend = Literal["sqlite", "postgresql"]
 POLLING = 0.1  # seconds between two looks into a queue, in tests

@@ -19,7 +19,7 @@ from memory.deliveries.deliveries import ReceivedDelivery
 from memory.ledger import ledger
 from memory.runs import runs as known
 from pipeline.intake import Intake
-from pipeline.worker.engine import build_client
+from pipeline.worker.queues import build_client
 
 
 async def migrate(settings: Installation) -> None:

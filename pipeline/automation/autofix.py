@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class Correction(BaseModel):
-    """A commit that was made in the mirror and is to be pushed.
+    """A commit in the mirror that is not pushed yet.
 
     :param branch: of the pull request.
     """
@@ -38,35 +38,35 @@ class Correction(BaseModel):
     findings: tuple[str, ...]
 
 
-async def prepare(services: Services, scene: Preconditions, level: int) -> Correction | None:
-    """Make one commit on top of the reviewed head that corrects what is simple; None if there is or may be none.
+async def prepare(services: Services, known: Preconditions, level: int) -> Correction | None:
+    """Make one commit with the simple fixes on top of the reviewed head; None if there are none, or it is not allowed.
 
-    A head that Forge itself made is never corrected, so its pushes cannot follow one another.
+    A head that Forge pushed is never fixed, so one fix cannot follow another.
 
-    :raises CodeHostError: if GitHub does not say what has to be known; then nothing is pushed.
+    :raises CodeHostError: GitHub does not answer; then nothing is pushed.
     """
-    found = select_fixable(scene.review.findings)
-    allowed = allows(level, Action.auto_fix, replace(scene.facts, is_simple=bool(found)))
-    if not found or not allowed.allowed or not await _is_fixable(services, scene):
+    found = select_fixable(known.review.findings)
+    allowed = allows(level, Action.auto_fix, replace(known.facts, is_simple=bool(found)))
+    if not found or not allowed.allowed or not await _is_fixable(services, known):
         return None
     try:
-        mirror = await fetch_mirror(services, scene.run)
+        mirror = await fetch_mirror(services, known.run)
         return (
-            None if await _is_own(services, scene, mirror) else await _commit(services, scene, allowed, mirror, found)
+            None if await _is_own(services, known, mirror) else await _commit(services, known, allowed, mirror, found)
         )
     except CannotCommit as error:
-        log.warning("auto_fix.not_made", run=scene.run.id, error=str(error))
+        log.warning("auto_fix.not_made", run=known.run.id, error=str(error))
         return None
 
 
 async def push(services: Services, run: Run, made: Correction) -> bool:
-    """Push the commit, once, and record that; whether it is on the branch. May be repeated after a crash.
+    """Push the commit once, and record that; whether it is on the branch. May be repeated.
 
     :raises Superseded: if another run took over before it was pushed.
     """
     if not await outbox.is_claimed(services.database, run.id, "auto_fix", "push"):
-        scene = await load_preconditions(services, run)
-        if isinstance(scene, str) or scene.live.head_ref != made.branch:
+        known = await load_preconditions(services, run)
+        if isinstance(known, str) or known.live.head_ref != made.branch:
             return False
     try:
         await AutomaticWrites(services, run).push(await fetch_mirror(services, run), made.commit, made.branch)
@@ -78,26 +78,26 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
     return True
 
 
-async def _is_fixable(services: Services, scene: Preconditions) -> bool:
-    """Whether the branch was made by a person for this change: not the default one, and nothing is required of it."""
-    live = scene.live
+async def _is_fixable(services: Services, known: Preconditions) -> bool:
+    """Whether a person made the branch for this change: it is not the default branch, and it requires no checks."""
+    live = known.live
     if live.author_is_bot or live.default_branch in {"", live.head_ref} or live.head_ref == live.base_ref:
         return False
-    required = await services.host.required_checks(scene.run.repository, live.head_ref)
+    required = await services.host.required_checks(known.run.repository, live.head_ref)
     return required is not None and not required
 
 
-async def _is_own(services: Services, scene: Preconditions, mirror: Mirror) -> bool:
-    """Whether the head is a commit of Forge's; a person's that only looks like one is left alone, too."""
-    head = await mirror.describe(scene.run.head_sha)
-    signature = await services.host.signature(scene.run.repository)
+async def _is_own(services: Services, known: Preconditions, mirror: Mirror) -> bool:
+    """Whether the head is a commit by Forge, or looks like one."""
+    head = await mirror.describe(known.run.head_sha)
+    signature = await services.host.signature(known.run.repository)
     return head.email == signature.email or f"{automation_texts.RUN_TRAILER}: " in head.message
 
 
 async def _commit(
-    services: Services, scene: Preconditions, allowed: ActionDecision, mirror: Mirror, found: list[Finding]
+    services: Services, known: Preconditions, allowed: ActionDecision, mirror: Mirror, found: list[Finding]
 ) -> Correction | None:
-    run = scene.run
+    run = known.run
     contents = await mirror.read(run.head_sha, list(dict.fromkeys(finding.path for finding in found)))
     files, done = apply_fixes(contents, found)
     if not files:
@@ -105,8 +105,8 @@ async def _commit(
     message = redact_outgoing(automation_texts.render_commit_message(done, allowed.reason.text, allowed.rule, run.id))
     signature = await services.host.signature(run.repository)
     return Correction(
-        commit=await mirror.commit(run.head_sha, files, message, signature, await _choose_commit_date(services, scene)),
-        branch=scene.live.head_ref,
+        commit=await mirror.commit(run.head_sha, files, message, signature, await _choose_commit_date(services, known)),
+        branch=known.live.head_ref,
         level=allowed.level,
         rule=allowed.rule,
         text=allowed.reason.text,
@@ -114,6 +114,6 @@ async def _commit(
     )
 
 
-async def _choose_commit_date(services: Services, scene: Preconditions) -> datetime:
-    """The time the commit gets: that of the run's beginning, which is the same whenever it is asked."""
-    return await runs.get_started_at(services.database, scene.run.id) or services.clock.now()
+async def _choose_commit_date(services: Services, known: Preconditions) -> datetime:
+    """The start of the run: the same for every repetition."""
+    return await runs.get_started_at(services.database, known.run.id) or services.clock.now()

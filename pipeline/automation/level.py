@@ -1,4 +1,4 @@
-"""Weighs the automation level of a repository after each outcome, tells where it changes, and obeys people about it."""
+"""Updates the automation level of a repository after each outcome, and answers commands about it."""
 
 import structlog
 
@@ -24,13 +24,13 @@ log = structlog.get_logger(__name__)
 
 
 async def update_level(services: Services, run: Run, known: Configuration | None = None) -> int:
-    """Move the level where what happened says so, tell people in the check of ``run``, and answer what holds now.
+    """Update the level, show a change in the check of ``run``, and answer the effective level.
 
-    May be repeated: what is told comes from the ledger, so that a change that was not told yet is told then.
+    May be repeated: the ledger knows which changes were not shown yet.
 
-    :param run: the one that ended, or the newest on the pull request something was decided on.
-    :param known: the configuration, if it was read just now.
-    :raises CodeHostError: if the configuration cannot be read.
+    :param run: the run that ended, or the newest one on a pull request where people decided something.
+    :param known: the configuration, if the caller has just loaded it.
+    :raises CodeHostError: the configuration cannot be read.
     """
     bounds = (known or await _load_configuration(services, run.repository)).ladder
     facts = await automation_level.load_facts(services.database, run.repository.id)
@@ -42,14 +42,14 @@ async def update_level(services: Services, run: Run, known: Configuration | None
 
 
 def cap_level(level: int, bounds: Bounds) -> int:
-    """The level that may be acted on: what was reached or set, within what the configuration allows at this moment."""
+    """The effective level: the level reached or set, within the limits of the configuration."""
     return min(level if bounds.pinned is None else bounds.pinned, bounds.max_level)
 
 
 async def find_opening_obstacle(services: Services, repository: RepositoryRef) -> str | None:
-    """Why no pull request may be opened here, although a person asks for it; None if it may.
+    """Why Forge may open no pull request here even if a person asks; None if it may.
 
-    :raises CodeHostError: if GitHub does not say what is configured.
+    :raises CodeHostError: the configuration cannot be read.
     """
     ceilings = services.ceilings.of_configuration
     loaded = await loading.load(services.host, services.database, repository, ceilings)
@@ -61,7 +61,7 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
 
 
 async def try_update_level(services: Services, repository: RepositoryRef, number: int) -> int | None:
-    """Weigh the level because somebody decided something here. That it does not work out is made up for later."""
+    """Update the level after a decision of a person. If that fails, the next update makes up for it."""
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     if not past:
         return None
@@ -75,7 +75,7 @@ async def try_update_level(services: Services, repository: RepositoryRef, number
 
 
 async def describe_level(services: Services, repository: RepositoryRef) -> str:
-    """What ``/forge level`` answers."""
+    """The answer to ``/forge level``."""
     bounds = (await _load_configuration(services, repository)).ladder
     facts = await automation_level.load_facts(services.database, repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
@@ -86,7 +86,7 @@ async def describe_level(services: Services, repository: RepositoryRef) -> str:
 
 
 async def set_level(services: Services, repository: RepositoryRef, wanted: int, sender: Sender, guid: str) -> str:
-    """What ``/forge level N`` answers to somebody who may ask for it."""
+    """Set the level for ``/forge level N``; the answer. The caller has checked the role."""
     bounds = (await _load_configuration(services, repository)).ladder
     if bounds.pinned is not None:
         return automation_texts.refuse_pinned_level(bounds.pinned)
@@ -100,7 +100,7 @@ async def set_level(services: Services, repository: RepositoryRef, wanted: int, 
 async def record_miss(
     services: Services, repository: RepositoryRef, number: int, sender: Sender, text: str, guid: str
 ) -> str:
-    """What ``/forge missed`` answers to somebody who may report: it counts against the newest finished run here."""
+    """Record ``/forge missed`` against the newest completed run here; the answer. The caller has checked the role."""
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     run_id = next((each.run.id for each in past if each.run.state is RunState.completed), None)
     cause = f"{guid}/{digest(text)}"
@@ -112,7 +112,7 @@ async def record_miss(
 
 
 async def find_announced_merge(services: Services, repository: RepositoryRef, number: int) -> Run | None:
-    """The newest run here, if people were told that its head is going to be merged and nothing came of that yet."""
+    """The newest run here, if the merge of its head is announced and still pending."""
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     run = past[0].run if past else None
     if run is None or await automation_level.find_announcement(services.database, run.id) is None:
@@ -126,7 +126,7 @@ async def find_announced_merge(services: Services, repository: RepositoryRef, nu
 
 
 async def stop_merge(services: Services, repository: RepositoryRef, number: int, why: str) -> bool:
-    """Stop an announced merge because a person wants that; whether there was one. May be repeated."""
+    """Stop an announced merge for a person; whether there was one. May be repeated."""
     run = await find_announced_merge(services, repository, number)
     if run is None:
         return False
@@ -136,16 +136,16 @@ async def stop_merge(services: Services, repository: RepositoryRef, number: int,
 
 
 async def stop_automation(services: Services, repository: RepositoryRef, why: str) -> None:
-    """Stop everything that Forge would still do unasked in a repository. May be repeated."""
+    """Stop all pending automatic actions in a repository. May be repeated."""
     for run in await scheduled_checks.list_for_repository(services.database, repository.id):
         await automation_level.record_stop(services.database, run, why, services.clock.now())
         await scheduled_checks.run_now(services.database, [run.id], services.clock.now())
 
 
 async def learn_from_end(services: Services, command: EndPullRequest, live: PullRequest) -> int | None:
-    """Take what became of a pull request for what people think of the verdict on it, and a revert for a missed bug.
+    """Count a merge as people's opinion on the verdict, and a revert as a missed bug.
 
-    What an App merges decides nothing, least of all Forge's own merges.
+    Merges by Apps do not count, least of all Forge's.
     """
     if not live.is_merged or command.sender.is_app:
         return None
@@ -169,7 +169,7 @@ async def _learn_from_merge(services: Services, command: EndPullRequest, live: P
 
 
 async def _learn_from_revert(services: Services, command: EndPullRequest, number: int, live: PullRequest) -> None:
-    """A pull request that Forge had approved without a critical finding, and that was taken back."""
+    """Count a reverted pull request that Forge had approved without a critical finding."""
     run = await _find_verdict_run(services, command.repository, number, None)
     if run is None or not await _was_approved(services, run):
         return
@@ -183,7 +183,7 @@ async def _learn_from_revert(services: Services, command: EndPullRequest, number
 
 
 async def _was_approved(services: Services, run: Run) -> bool:
-    """Whether a run approved its head without a critical finding. Reviews are not kept for long; merges are."""
+    """Whether a run approved its head without a critical finding. Merges are kept longer than reviews."""
     review = await checkpoints.load_review(services.database, run)
     if review is None:
         return await automation_level.was_approved(services.database, run.id)
@@ -195,7 +195,10 @@ async def _was_approved(services: Services, run: Run) -> bool:
 async def _find_verdict_run(
     services: Services, repository: RepositoryRef, number: int, head_sha: str | None
 ) -> Run | None:
-    """The newest run of a pull request that was completed with a verdict, on a head or any."""
+    """The newest run of a pull request that completed with a verdict.
+
+    :param head_sha: None for any head.
+    """
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     return next(
         (
@@ -210,7 +213,7 @@ async def _find_verdict_run(
 
 
 async def _show_level_changes(services: Services, run: Run) -> None:
-    """Say in the run's check how the level changed, once per change."""
+    """Show changes of the level in the run's check, each once."""
     changes = await automation_level.list_changes(services.database, run.id)
     if not changes:
         return

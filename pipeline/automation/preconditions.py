@@ -1,4 +1,4 @@
-"""Finds out, at one moment, all that speaks for or against acting unasked on a head that was reviewed."""
+"""Loads what speaks for or against automatic actions on a reviewed head."""
 
 from dataclasses import dataclass, replace
 
@@ -21,10 +21,7 @@ TAKEN_OVER = "another review or a person's command took over."
 
 @dataclass(frozen=True)
 class Preconditions:
-    """A reviewed head as it is now.
-
-    :param live: the pull request a moment ago.
-    """
+    """A reviewed head, and its pull request as GitHub shows it now."""
 
     run: Run
     review: Review
@@ -33,9 +30,9 @@ class Preconditions:
 
     @property
     def facts(self) -> ActionFacts:
-        """What the rules of the ladder ask for; the checks were not asked yet."""
+        """The facts for the rules of the ladder, without required checks."""
         protected = (*ALWAYS_PROTECTED, *self.configuration.paths.protected)
-        # A review of another version did not keep which paths were changed.
+        # Reviews of earlier versions do not name the changed paths.
         touches = not self.review.changed or any(matches(path, protected) for path in self.review.changed)
         return ActionFacts(
             risk=self.review.risk.level,
@@ -45,14 +42,14 @@ class Preconditions:
         )
 
     def with_checks(self, checks: RequiredChecks) -> ActionFacts:
-        """The facts where the required checks were asked."""
+        """The facts with the required checks."""
         return replace(self.facts, checks_green=checks.light is ChecksState.green)
 
 
 async def load_preconditions(services: Services, run: Run) -> Preconditions | str:
-    """The scene, or why nothing may be done here, as a sentence.
+    """The preconditions, or why nothing may be done, as a sentence.
 
-    :raises CodeHostError: if GitHub does not say; then nothing is done.
+    :raises CodeHostError: GitHub does not answer; then nothing is done.
     """
     database = services.database
     ended = await runs.get(database, run.id)
@@ -62,9 +59,9 @@ async def load_preconditions(services: Services, run: Run) -> Preconditions | st
     if review is None:
         return "the review is gone."
     live = await services.host.pull_request(run.repository, run.number)
-    against = await _find_obstacle(services, run, live)
-    if against is not None:
-        return against
+    obstacle = await _find_obstacle(services, run, live)
+    if obstacle is not None:
+        return obstacle
     configuration = (await load_configuration(services, run)).configuration
     if configuration.review.dry_run:
         return "`review.dry_run` is set."
@@ -72,15 +69,15 @@ async def load_preconditions(services: Services, run: Run) -> Preconditions | st
 
 
 async def find_merge_obstacle(services: Services, run: Run) -> str | None:
-    """Why a reviewed head may not be merged (any more), asked right before it would be; None if nothing does.
+    """Why a reviewed head may not be merged now; None if it may. To be asked right before the merge.
 
-    :raises CodeHostError: if GitHub does not say.
+    :raises CodeHostError: GitHub does not answer.
     """
     return await _find_obstacle(services, run, await services.host.pull_request(run.repository, run.number))
 
 
 async def _find_obstacle(services: Services, run: Run, live: PullRequest) -> str | None:
-    """What people and pushes did since the review that speaks against acting on its head, as a sentence."""
+    """What happened since the review that forbids actions on its head, as a sentence."""
     database = services.database
     paused_by = await permits.find_pauser(database, run.repository)
     if paused_by is not None:
@@ -92,7 +89,7 @@ async def _find_obstacle(services: Services, run: Run, live: PullRequest) -> str
         return "it is merged already." if live.is_merged else "the pull request is closed."
     if live.head_sha != run.head_sha:
         return f"the head is {live.head_sha[:7]} now."
-    if not run.base_ref:  # of a version before
+    if not run.base_ref:  # admitted by an earlier version
         return "its review does not say which branch it was about."
     if live.base_ref != run.base_ref:
         return f"it goes into {inline_code(live.base_ref)} now, and the review was not about that."
@@ -101,21 +98,21 @@ async def _find_obstacle(services: Services, run: Run, live: PullRequest) -> str
     return "the pull request is a draft." if live.is_draft else None
 
 
-async def find_blocking_reason(services: Services, scene: Preconditions) -> str | None:
-    """Why the change may not be approved or merged unasked, whatever the level; None if nothing speaks against it.
+async def find_blocking_reason(services: Services, known: Preconditions) -> str | None:
+    """Why the change may not be approved or merged at any level; None if it may.
 
-    :raises CodeHostError: if GitHub does not say.
+    :raises CodeHostError: GitHub does not answer.
     """
-    if scene.review.decision is not Decision.approve:
+    if known.review.decision is not Decision.approve:
         return "the verdict is not to approve."
-    against = await services.host.objections(scene.run.repository, scene.run.number)
-    return f"{', '.join(sorted(against))} requested changes." if against else None
+    obstacle = await services.host.objections(known.run.repository, known.run.number)
+    return f"{', '.join(sorted(obstacle))} requested changes." if obstacle else None
 
 
-async def load_required_checks(services: Services, scene: Preconditions) -> RequiredChecks:
-    """How the checks stand that the base branch requires.
+async def load_required_checks(services: Services, known: Preconditions) -> RequiredChecks:
+    """The state of the checks that the base branch requires.
 
-    :raises CodeHostError: if GitHub does not say.
+    :raises CodeHostError: GitHub does not answer.
     """
-    required = await services.host.required_checks(scene.run.repository, scene.live.base_ref)
-    return evaluate_checks(required, await services.host.check_results(scene.run.repository, scene.run.head_sha))
+    required = await services.host.required_checks(known.run.repository, known.live.base_ref)
+    return evaluate_checks(required, await services.host.check_results(known.run.repository, known.run.head_sha))

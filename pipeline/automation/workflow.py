@@ -1,7 +1,7 @@
-"""Acts unasked on a head that was reviewed, as far as the repository's level allows: corrects, approves, merges.
+"""Acts automatically on a reviewed head, as far as the repository's level allows: fixes, approves, merges.
 
-Each look is a short workflow of its own. What has to wait, for checks or for people's time to object, is a row that a
-sweep finds when its moment has come; everything is asked anew then. Whatever is not known for certain is a no.
+Each check is a short workflow. If it has to wait, for required checks or for people to object, it schedules the next
+check, which loads everything again. What GitHub does not say for certain counts as a no.
 """
 
 from collections.abc import Mapping
@@ -33,53 +33,51 @@ log = structlog.get_logger(__name__)
 
 WINDOW = timedelta(minutes=automation_texts.WINDOW_MINUTES)
 _PAUSES = (1, 2, 4, 8, 15, 30, 60, 120, 240)
-"""Minutes from one look to the next while required checks have not ended; eight hours in all, then it is given up."""
-_MAX_CHECKS = 30  # people's time to object and their commands bring about more of them
-_LOWEST_ACTIVE_LEVEL = 2  # below this level nothing is done unasked
-_FIRST_DELAY = timedelta(
-    seconds=30
-)  # the first look begins when the run ends; the row is for the case that nobody began it
+"""Minutes between two checks while required checks run; eight hours in all."""
+_MAX_CHECKS = 30  # of one run; people's commands cause some of them
+_LOWEST_ACTIVE_LEVEL = 2  # nothing is automatic below
+_FIRST_DELAY = timedelta(seconds=30)  # usually the end of the run queues the first check earlier
 
 
 async def schedule_first_check(services: Services, run: Run) -> None:
-    """Have a run looked at that is about to end, also if this process dies before it says so."""
+    """Schedule the check of a run that is about to end, in case this process dies before it queues one."""
     await scheduled_checks.schedule(services.database, run.id, 0, services.clock.now() + _FIRST_DELAY)
 
 
 async def enqueue_check(run_id: str, count: int = 0) -> None:
-    """Queue a look; a repeated call changes nothing."""
+    """Queue a check; a repeated call changes nothing."""
     await enqueue(AUTOMATE, run_id, count, run=run_id, occasion=count)
 
 
 async def enqueue_due_checks(services: Services) -> None:
-    """Queue the looks whose moment has come."""
+    """Queue the scheduled checks that are due."""
     for run_id, count in await scheduled_checks.list_due(services.database, services.clock.now()):
         await enqueue_check(run_id, count)
         await scheduled_checks.remove(services.database, run_id, count)
 
 
 class _CheckOutcome(BaseModel):
-    """What a look came to: the moment of the next one, or why there is none."""
+    """The outcome of a check: when the next one is due, or why there is none."""
 
     again: datetime | None = None
     why: str = ""
 
 
 class AutomationRun:
-    """One look at one run.
+    """One check of one run.
 
-    :param count: how many looks there were before.
+    :param count: of the checks before.
     """
 
     def __init__(self, services: Services, run: Run, count: int, workflow_id: str | None = None) -> None:
         self._services = services
         self._run = run
         self._count = count
-        self._unasked = AutomaticWrites(services, run)
+        self._writes = AutomaticWrites(services, run)
         self._journal = WorkflowJournal(services, workflow_id or f"{run.id}/act {count}")
 
     async def execute(self) -> str:
-        """Do what is allowed now; what that came to, in a few words."""
+        """Do what is allowed now; the outcome in a few words."""
         try:
             return await self._execute()
         except Superseded:
@@ -107,7 +105,7 @@ class AutomationRun:
         return "again later" if answer.again is not None else answer.why
 
     async def _begin(self) -> bool:
-        """Whether the run is over; a run that is not is looked at again soon."""
+        """Whether the run is over; if not, the next check is scheduled."""
         await scheduled_checks.remove(self._services.database, self._run.id, self._count)
         run = await runs.get(self._services.database, self._run.id)
         if run is not None and run.state is RunState.running and self._count < _MAX_CHECKS:
@@ -149,37 +147,37 @@ class AutomationRun:
         against = await preconditions.find_blocking_reason(self._services, found)
         if against is not None:
             return _CheckOutcome(why=against)
-        lights = await preconditions.load_required_checks(self._services, found)
-        facts = found.with_checks(lights)
+        checks = await preconditions.load_required_checks(self._services, found)
+        facts = found.with_checks(checks)
         approve, merge = allows(level, Action.auto_approve, facts), allows(level, Action.auto_merge, facts)
         if approve.allowed:
-            await self._approve(approve, lights)
+            await self._approve(approve, checks)
         if merge.allowed:
-            return await self._merge(merge, found, lights)
-        waits = lights.light is ChecksState.pending and "ladder.checks" in {approve.rule, merge.rule}
-        return self._retry_later(lights) if waits else _CheckOutcome(why=_explain_refusal(merge, lights))
+            return await self._merge(merge, found, checks)
+        waits = checks.light is ChecksState.pending and "ladder.checks" in {approve.rule, merge.rule}
+        return self._retry_later(checks) if waits else _CheckOutcome(why=_explain_refusal(merge, checks))
 
-    async def _approve(self, allowed: ActionDecision, lights: RequiredChecks) -> None:
-        marker = self._unasked.approval_marker
+    async def _approve(self, allowed: ActionDecision, checks: RequiredChecks) -> None:
+        marker = self._writes.approval_marker
         body = automation_texts.render_approval(
-            allowed.reason.text, allowed.rule, self._run.head_sha, lights.checks, marker
+            allowed.reason.text, allowed.rule, self._run.head_sha, checks.checks, marker
         )
         try:
-            is_there = await self._unasked.approve(body)
+            is_there = await self._writes.approve(body)
         except Unprocessable as error:  # Forge's own pull request
             log.info("auto_approve.refused", run=self._run.id, error=str(error))
             return
         if is_there:
-            await self._record(allowed.act, _dump_reason(allowed), checks=list(lights.checks))
+            await self._record(allowed.act, _dump_reason(allowed), checks=list(checks.checks))
 
-    async def _merge(self, allowed: ActionDecision, found: Preconditions, lights: RequiredChecks) -> _CheckOutcome:
-        """Merge once people's time to object is over; at the highest level at once, if checks are required at all."""
+    async def _merge(self, allowed: ActionDecision, found: Preconditions, checks: RequiredChecks) -> _CheckOutcome:
+        """Merge once people had time to object; at the highest level at once, if the branch requires checks."""
         database, now = self._services.database, self._services.clock.now()
-        window = WINDOW if allowed.override_window or not lights.are_required else timedelta(0)
+        window = WINDOW if allowed.override_window or not checks.are_required else timedelta(0)
         if await automation_level.find_announcement(database, self._run.id) is None:
-            marker, until = self._unasked.merge_marker, now + window if window else None
+            marker, until = self._writes.merge_marker, now + window if window else None
             reason = (allowed.reason.text, allowed.rule)
-            await self._unasked.announce(automation_texts.announce_merge(*reason, self._run.head_sha, until, marker))
+            await self._writes.announce(automation_texts.announce_merge(*reason, self._run.head_sha, until, marker))
             now = self._services.clock.now()
         until = await automation_level.record_announcement(
             database, self._run, now + window, now, _dump_reason(allowed)
@@ -189,9 +187,9 @@ class AutomationRun:
         return await self._merge_now(allowed, found)
 
     async def _merge_now(self, allowed: ActionDecision, found: Preconditions) -> _CheckOutcome:
-        if await preconditions.find_blocking_reason(self._services, found) is not None:  # a moment ago there was none
+        if await preconditions.find_blocking_reason(self._services, found) is not None:  # somebody was faster
             return _CheckOutcome(why="somebody requested changes.")
-        result = await self._unasked.merge(self._count)
+        result = await self._writes.merge(self._count)
         if isinstance(result, Merged):
             await self._record_and_announce(result.sha, _dump_reason(allowed))
             return _CheckOutcome()
@@ -200,14 +198,14 @@ class AutomationRun:
         return _CheckOutcome(why=result.said)
 
     async def _was_merged_before(self) -> bool:
-        """Whether this very look merged it before its process died."""
+        """Whether this check merged it before its process died."""
         claimed = await outbox.is_claimed(
             self._services.database, self._run.id, AutomaticWrites.step_name(self._count), "merge"
         )
-        return claimed and await self._unasked.is_merged()
+        return claimed and await self._writes.is_merged()
 
     async def _finish_merge(self) -> _CheckOutcome:
-        result = await self._unasked.merge(self._count)
+        result = await self._writes.merge(self._count)
         announced = await automation_level.find_announcement(self._services.database, self._run.id)
         if isinstance(result, Merged) and announced is not None:
             await self._record_and_announce(result.sha, {name: announced[name] for name in ("level", "rule", "text")})
@@ -215,8 +213,8 @@ class AutomationRun:
 
     async def _record_and_announce(self, sha: str, told: Mapping[str, Any]) -> None:
         await self._record(Action.auto_merge, told, commit=sha)
-        head, marker = self._run.head_sha, self._unasked.merge_marker
-        await self._unasked.update_announcement(
+        head, marker = self._run.head_sha, self._writes.merge_marker
+        await self._writes.update_announcement(
             automation_texts.report_merge(str(told["text"]), str(told["rule"]), head, sha, marker)
         )
 
@@ -226,11 +224,11 @@ class AutomationRun:
             self._services.database, self._run, act.value, now, {**told, "head": self._run.head_sha, **more}
         )
 
-    def _retry_later(self, lights: RequiredChecks | None) -> _CheckOutcome:
-        """Look again after a pause that grows; after the last one it is given up."""
+    def _retry_later(self, checks: RequiredChecks | None) -> _CheckOutcome:
+        """Schedule the next check after a growing pause, or give up after the last one."""
         if self._count >= len(_PAUSES):
             return _CheckOutcome(
-                why=f"checks are {lights.text}." if lights is not None else "the base branch keeps moving."
+                why=f"checks are {checks.text}." if checks is not None else "the base branch keeps moving."
             )
         return _CheckOutcome(again=self._services.clock.now() + timedelta(minutes=_PAUSES[self._count]))
 
@@ -238,7 +236,7 @@ class AutomationRun:
         await scheduled_checks.schedule(self._services.database, self._run.id, self._count + 1, at)
 
     async def _withdraw_announcement(self, why: str) -> None:
-        """Say in the announcement, if there is one, that it does not hold any more."""
+        """Show in the announcement, if there is one, that the merge is off."""
         database = self._services.database
         if await automation_level.find_announcement(database, self._run.id) is None:
             return
@@ -248,8 +246,8 @@ class AutomationRun:
         ):
             return
         await automation_level.record_stop(database, self._run, why.rstrip("."), self._services.clock.now())
-        await self._unasked.update_announcement(
-            automation_texts.report_no_merge(self._run.head_sha, why, self._unasked.merge_marker)
+        await self._writes.update_announcement(
+            automation_texts.report_no_merge(self._run.head_sha, why, self._writes.merge_marker)
         )
 
     async def _give_up(self, why: str) -> str:
@@ -264,8 +262,8 @@ class AutomationRun:
         return why
 
 
-def _explain_refusal(refused: ActionDecision, lights: RequiredChecks) -> str:
-    return f"checks are {lights.text}." if refused.rule == "ladder.checks" else f"{refused.reason.text}."
+def _explain_refusal(refused: ActionDecision, checks: RequiredChecks) -> str:
+    return f"checks are {checks.text}." if refused.rule == "ladder.checks" else f"{refused.reason.text}."
 
 
 def _dump_reason(allowed: ActionDecision) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writes to GitHub what Forge does unasked: each once, under the fencing token, found again after a crash."""
+"""Makes the automatic writes to GitHub: fix, approval, merge, and its announcement, each once."""
 
 from dataclasses import dataclass
 
@@ -25,12 +25,12 @@ _WITHOUT_NUMBER = 1  # what the outbox keeps of a write that has no number on Gi
 
 
 class NotDone(ForgeError):
-    """GitHub did not take a write. Nothing happened."""
+    """GitHub refused a write. Nothing happened."""
 
 
 @dataclass(frozen=True)
 class AutomaticWrites:
-    """The unasked writes of one run. Every method may be repeated after a crash and then changes nothing."""
+    """The automatic writes of one run. Every method may be repeated and then changes nothing."""
 
     services: Services
     run: Run
@@ -42,14 +42,14 @@ class AutomaticWrites:
 
     @property
     def merge_marker(self) -> str:
-        """The marker of the announcement of a merge: one per run, so that people are told anew."""
+        """The marker of the announcement of a merge: one per run, so each run announces again."""
         return self.services.markers.make("merge", self.run.id)
 
     async def push(self, mirror: Mirror, sha: str, branch: str) -> None:
-        """Move the pull request's branch on from the reviewed head to a commit on top of it.
+        """Push a commit on top of the reviewed head to the pull request's branch.
 
-        :raises NotDone: the branch moved, or GitHub does not take the push.
-        :raises Superseded: if another run owns the pull request and this was not pushed before.
+        :raises NotDone: the branch moved, or GitHub refused the push.
+        :raises Superseded: another run owns the pull request.
         """
 
         async def find() -> int | None:
@@ -66,9 +66,9 @@ class AutomaticWrites:
         await write_once(self.services, self.run, "auto_fix", "push", push, find=find)
 
     async def approve(self, body: str) -> bool:
-        """Approve exactly this head, unless that was done before; whether this or an earlier look did it.
+        """Approve exactly this head once; whether Forge's approval is there.
 
-        An approval of this head that a person dismissed, into whatever base, is not given again.
+        If a person dismissed an approval of this head, for any base, it is not given again.
         """
         host, repository, number = self.services.host, self.run.repository, self.run.number
 
@@ -86,10 +86,10 @@ class AutomaticWrites:
         given = await write_once(self.services, self.run, step, "review", approve, find=find)
         await withdraw_if_lost(self.services, self.run)
         shown = {each.id: each for each in await host.approvals(repository, number)}.get(given)
-        return shown is None or not shown.is_dismissed  # GitHub may not show yet what was written a moment ago
+        return shown is None or not shown.is_dismissed  # GitHub may not show it yet
 
     async def _list_approvals(self) -> list[Approval]:
-        """Those of this head, but not what Forge took back itself, which it may give again."""
+        """The approvals of this head, without those that Forge withdrew: it may give them again."""
         repository, number = self.run.repository, self.run.number
         taken_back = await outbox.list_withdrawn(self.services.database, repository.id, number)
         given = await self.services.host.approvals(repository, number)
@@ -99,12 +99,15 @@ class AutomaticWrites:
         return is_approval_of(given, self.services, self.run)
 
     async def announce(self, body: str) -> int:
-        """Tell people of a merge; the comment's id."""
+        """Announce a merge; the id of the comment."""
         comment_id, _ = await ensure_comment(self.services, self.run, _ANNOUNCEMENT, self.merge_marker, body)
         return comment_id
 
     async def merge(self, look: int) -> Merged | NotMerged:
-        """Merge exactly this head, in one look at it."""
+        """Merge exactly this head.
+
+        :param look: the number of the check.
+        """
         refused: NotMerged | None = None
         merged: Merged | None = None
         host, repository, number, head = (
@@ -152,11 +155,11 @@ class AutomaticWrites:
 
     @staticmethod
     def step_name(look: int) -> str:
-        """The step of a merge in the outbox: each look tries by itself."""
+        """The step of a merge in the outbox: one for each check."""
         return f"auto_merge {look}"
 
     async def update_announcement(self, body: str) -> None:
-        """Say in the announcement what became of it, whoever owns the pull request now."""
+        """Show the outcome in the announcement, whoever owns the pull request now."""
         host, repository = self.services.host, self.run.repository
         try:
             comment = await outbox.find_remote_id(self.services.database, self.run.id, _ANNOUNCEMENT, "comment")

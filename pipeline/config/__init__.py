@@ -1,1 +1,1 @@
-"""The files by which a repository steers Forge: read, examined, and which of them hold."""
+"""The configuration files of repositories: reading, checking, and choosing the effective one."""

@@ -1,4 +1,4 @@
-"""Examines the configuration file as a pull request has it, for the check ``Forge / config``. It never takes effect."""
+"""Checks the configuration file of a pull request (``Forge / config``). That version never takes effect."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -27,11 +27,11 @@ def check_configuration(
     below: Values = NOTHING,
     ceilings: Mapping[str, float] | None = None,
 ) -> ConfigCheck:
-    """Say whether a version of the file is right, and what it would change.
+    """Whether a version of the file is valid, and what it would change.
 
     :param content_at_head: the file at the head of the pull request; None if it removes the file.
-    :param current: the configuration that holds now.
-    :param below: what the organisation's file says (``LoadedConfiguration.below``).
+    :param current: the effective configuration.
+    :param below: the values of the organisation's file (``LoadedConfiguration.below``).
     :param ceilings: as for ``pipeline.config.loading.load``.
     """
     if content_at_head is None:

@@ -1,4 +1,4 @@
-"""Decides which configuration holds for a repository: its file, the last valid one, the organisation's, or a preset."""
+"""Loads the effective configuration of a repository: its file, its last valid file, the organisation's, or a preset."""
 
 import asyncio
 import difflib
@@ -36,14 +36,14 @@ U = TypeVar("U")
 
 PATH = config_texts.PATH
 ORGANISATION = ".github"
-"""The repository whose file is the default of its owner's other repositories."""
+"""The repository whose file is the default for its owner's other repositories."""
 
 _OLD_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
 _CONSERVATIVE: Values = {"preset": Preset.conservative.value}
 
 
 class FileHost(Protocol):
-    """What of the code host is needed here."""
+    """The part of the code host that is needed here."""
 
     async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
         """As ``CodeHost.file_content``."""
@@ -52,12 +52,12 @@ class FileHost(Protocol):
 
 @dataclass(frozen=True)
 class Parsed:
-    """What became of a file.
+    """The result of parsing a file.
 
-    :param configuration: what it means, over its preset and what lies below it; None if there are mistakes.
+    :param configuration: its values over its preset and the organisation's file; None if there are mistakes.
     :param mistakes: from top to bottom, at most 20.
-    :param values: what the file itself says.
-    :param idle: what is right in it and has no effect in this version, from top to bottom.
+    :param values: of the file alone.
+    :param idle: valid keys that have no effect in this version, from top to bottom.
     """
 
     configuration: Configuration | None
@@ -67,7 +67,7 @@ class Parsed:
 
 
 class Source(StrEnum):
-    """Where the configuration that holds comes from."""
+    """Where the effective configuration comes from."""
 
     repository = "repository"  # its file as it is on the default branch
     last_valid = "last_valid"  # its file as it was before it broke
@@ -77,10 +77,10 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class LoadedConfiguration:
-    """The configuration that holds.
+    """The effective configuration.
 
-    :param problem: what is wrong with a file that had to be put aside, in sentences for people.
-    :param below: what the organisation's file says, for whoever parses another version of the repository's.
+    :param problem: what is wrong with a file that is not used, in sentences for people.
+    :param below: the values of the organisation's file, for parsing another version of the repository's.
     """
 
     configuration: Configuration
@@ -91,9 +91,9 @@ class LoadedConfiguration:
 
 @dataclass(frozen=True)
 class _LoadedFile:
-    """What holds of one file; ``values`` is None where there is none, or none that was ever valid.
+    """One file; ``values`` is None if there is no file, or it was never valid.
 
-    :param protects: what goes on holding of versions that were put aside; see
+    :param protects: protections of invalid versions, which stay effective; see
         :func:`domain.config.presets.extract_protections`.
     """
 
@@ -108,9 +108,9 @@ class _LoadedFile:
 
 
 def parse(content: bytes, below: Values = NOTHING) -> Parsed:
-    """What a file means, and every mistake in it.
+    """The configuration of a file, or its mistakes.
 
-    :param below: what the organisation's file says.
+    :param below: the values of the organisation's file.
     """
     tree = read_yaml(content)
     values = tree.value if isinstance(tree.value, dict) else {}
@@ -127,11 +127,11 @@ def parse(content: bytes, below: Values = NOTHING) -> Parsed:
 async def load(
     host: FileHost, database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
 ) -> LoadedConfiguration:
-    """The configuration that holds for a repository, from default branches only.
+    """The effective configuration of a repository, from default branches only.
 
     :param ceilings: the operator's limits by dotted path, e.g. ``{"budgets.day": 100}``.
-    :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
-    :raises DatabaseUnavailable: if the last valid version cannot be kept or found.
+    :raises CodeHostError: GitHub cannot be asked. A missing answer never counts as a missing file.
+    :raises DatabaseUnavailable: the last valid version cannot be stored or loaded.
     """
     content, above = await _await_both(
         host.file_content(repository, PATH), _load_organisation(host, database, repository)
@@ -152,18 +152,18 @@ async def load(
 async def load_stored(
     database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
 ) -> Configuration:
-    """What held when a run last asked, without asking GitHub; for sweeps and for whoever looks into the database."""
+    """The configuration at the last run, without asking GitHub; for sweeps and the command line."""
     below = await configurations.find_last_valid(database, configurations.of_organisation(repository))
     own = await configurations.find_last_valid(database, configurations.of_repository(repository))
     layers = [each.values for each in (below, own) if each is not None]
     try:
         return apply_ceilings(build(*layers), ceilings or {})
-    except ValidationError:  # the rules may have become stricter since
+    except ValidationError:  # the rules became stricter since
         return apply_protections(apply_ceilings(build_conservative(), ceilings or {}), extract_protections(*layers))
 
 
 def load_from_checkout(content: bytes | None) -> LoadedConfiguration:
-    """The configuration of a local checkout, which has no last valid version and no organisation."""
+    """The configuration of a local checkout. There is no last valid version, and no organisation."""
     parsed = Parsed(build()) if content is None else parse(content)
     if parsed.configuration is not None:
         return LoadedConfiguration(parsed.configuration, Source.preset if content is None else Source.repository)
@@ -173,14 +173,14 @@ def load_from_checkout(content: bytes | None) -> LoadedConfiguration:
 
 
 async def _await_both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """The answers of two questions that are asked side by side; neither is left behind where one fails."""
+    """The answers of two concurrent requests; if one fails, the other is still awaited."""
     first, second = asyncio.ensure_future(one), asyncio.ensure_future(other)
     await asyncio.gather(first, second, return_exceptions=True)
     return first.result(), second.result()
 
 
 async def _load_organisation(host: FileHost, database: Database, repository: RepositoryRef) -> _LoadedFile:
-    """What the file of the owner's ``.github`` repository says; while that is hidden, what it said last."""
+    """The file of the owner's ``.github`` repository; if GitHub hides it, its last version."""
     scope = configurations.of_organisation(repository)
     if repository.name.casefold() == ORGANISATION:
         return _LoadedFile()  # its own file is the organisation's
@@ -229,7 +229,7 @@ def _compose(own: _LoadedFile, below: Values) -> Configuration:
 
 
 def _is_still_valid(values: Values, below: Values) -> bool:
-    """The rules may have become stricter since, and the organisation's file may have changed."""
+    """Whether stored values are valid under today's rules and organisation's file."""
     try:
         return not list(find_contradictions(build(below, values)))
     except ValidationError:
@@ -247,7 +247,7 @@ def _check_is_section(tree: Tree) -> Iterator[Mistake]:
 
 
 def _drop_empty(values: dict[str, JsonValue], place: Path) -> dict[str, JsonValue]:
-    """The values without sections and lists that nothing was written into: people comment the content out."""
+    """The values without empty sections and lists, whose content people commented out."""
     kept: dict[str, JsonValue] = {}
     for key, value in values.items():
         there = (*place, key)
@@ -271,7 +271,7 @@ def _locate(tree: Tree, one: Contradiction) -> Mistake:
 
 
 def _build_mistake(tree: Tree, error: dict[str, Any]) -> Mistake:
-    """What pydantic found, in our words and at its place in the file."""
+    """A mistake that pydantic found, in our words, with its place in the file."""
     place: Path = tuple(step for step in error["loc"] if step != "[key]")
     kind = error["type"]
     about_key = kind == "extra_forbidden" or "[key]" in error["loc"]

@@ -1,4 +1,4 @@
-"""Takes over what ``.github/forge-memory.md`` says on the default branch, and examines it as a pull request has it."""
+"""Imports ``.github/forge-memory.md`` from the default branch, and checks the version of a pull request."""
 
 from datetime import datetime
 
@@ -19,14 +19,14 @@ from pipeline.context import Services
 async def import_memory_file(
     services: Services, repository: RepositoryRef, cause: str, pushed: str | None = None
 ) -> str:
-    """Remember what the file says now on the default branch, if it is without mistakes; what became of it.
+    """Import the file from the default branch, if it has no mistakes; the outcome.
 
-    May be repeated. What was read is only kept if nobody looked meanwhile; else it is read again.
+    May be repeated. If another import finished meanwhile, the file is read again.
 
-    :param cause: trace of what is told of it.
-    :param pushed: the commit that the default branch is known to have come to, perhaps not the newest.
-    :raises Behind: if GitHub does not show ``pushed`` there.
-    :raises CodeHostError: if GitHub cannot be asked. A missing answer is never taken for a missing file.
+    :param cause: trace for the events.
+    :param pushed: a commit that was pushed to the default branch, perhaps not the newest.
+    :raises Behind: GitHub does not show ``pushed`` yet.
+    :raises CodeHostError: GitHub cannot be asked. A missing answer never counts as a missing file.
     """
     while True:
         before = await memory_file.load_state(services.database, repository) or FileState()
@@ -39,7 +39,7 @@ async def import_memory_file(
 
 
 async def find_problem(services: Services, repository: RepositoryRef, cause: str) -> str | None:
-    """What is wrong with the file that holds, for people; it is read here if nobody ever did.
+    """What is wrong with the file, for people; it is imported first if it never was.
 
     :raises CodeHostError: as for :func:`import_memory_file`.
     """
@@ -51,7 +51,7 @@ async def find_problem(services: Services, repository: RepositoryRef, cause: str
 
 
 async def check(services: Services, repository: RepositoryRef, at_head: bytes | None) -> ConfigCheck:
-    """Say whether a version of the file is right, and what it would change. It never takes effect.
+    """Whether a version of the file is valid, and what it would change.
 
     :param at_head: None if the pull request removes the file.
     """
@@ -79,7 +79,7 @@ async def _read(services: Services, repository: RepositoryRef) -> tuple[str, byt
     """The newest commit of the default branch, and the file there."""
     try:
         commit = (await services.host.default_branch(repository)).head_sha
-    except NotFound:  # it has no commit yet, or is gone; the next question tells that
+    except NotFound:  # it has no commit yet, or is gone; the next request shows which
         return "", await services.host.file_content(repository, PATH)
     return commit, await services.host.file_content(repository, PATH, commit)
 

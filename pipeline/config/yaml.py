@@ -1,7 +1,7 @@
-"""Reads the small part of YAML that a configuration needs, and remembers where each key and value stands.
+"""Reads the subset of YAML that a configuration needs, with the position of each key and value.
 
 Scalars are those of YAML 1.2: ``yes`` is text. Tags, anchors, aliases, merge keys and further documents are mistakes,
-so nothing can be constructed, grow beyond the file's size or refer to itself.
+so a file can construct no objects, grow no larger than it is, and not refer to itself.
 """
 
 import math
@@ -38,6 +38,9 @@ _UNWANTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 Path = tuple[str | int, ...]
 
+YamlValue = JsonValue
+"""A scalar, list or mapping with text keys: the values of YAML that JSON has."""
+
 
 @dataclass(frozen=True)
 class Position:
@@ -49,18 +52,18 @@ class Position:
 
 @dataclass
 class Tree:
-    """What a file says.
+    """The content of a file.
 
-    :param value: scalars, lists and mappings with text keys; what was a mistake is left out.
+    :param value: without the parts that are mistakes.
     """
 
-    value: JsonValue = None
+    value: YamlValue = None
     mistakes: list[Mistake] = field(default_factory=list[Mistake])
     keys: dict[Path, Position] = field(default_factory=dict[Path, Position])
     values: dict[Path, Position] = field(default_factory=dict[Path, Position])
 
     def find_position(self, path: Path, *, key: bool = False) -> Position:
-        """Where a value stands, or its key, or the nearest thing around it that stands somewhere."""
+        """The position of a value, or of its key, or of the nearest section around it."""
         first, second = (self.keys, self.values) if key else (self.values, self.keys)
         while path:
             found = first.get(path) or second.get(path)
@@ -71,7 +74,7 @@ class Tree:
 
 
 class _Unreadable(Exception):
-    """Nothing after this place can be read."""
+    """The file cannot be read any further."""
 
     def __init__(self, index: int, what: str) -> None:
         super().__init__(what)
@@ -80,14 +83,14 @@ class _Unreadable(Exception):
 
 
 class _Invalid:
-    """Stands for a value that was a mistake."""
+    """In place of a value that is a mistake."""
 
 
 _INVALID = _Invalid()
 
 
 def read_yaml(content: bytes) -> Tree:
-    """What a file says, with all the mistakes that can be told without knowing what it is for."""
+    """The content of a file, with all mistakes that do not depend on its schema."""
     if len(content) > MAX_BYTES:
         return Tree(mistakes=[Mistake(1, 1, "", f"is larger than {MAX_BYTES // 1024} KB")])
     try:
@@ -100,13 +103,13 @@ def read_yaml(content: bytes) -> Tree:
         reader.read()
     except _Unreadable as error:
         reader.add_mistake(error.index, (), error.what)
-    except Exception as error:  # whatever makes the parser give up, it is the file that is wrong
+    except Exception as error:  # whatever the parser raises, the file is wrong
         reader.add_mistake(*_explain_failure(error, text))
     return reader.tree
 
 
 class _Reader:
-    """Builds the tree from the events of the parser, which come one by one."""
+    """Builds the tree from the events of the parser."""
 
     def __init__(self, text: str) -> None:
         self.tree = Tree()
@@ -132,10 +135,10 @@ class _Reader:
         self.tree.mistakes.append(Mistake(spot.line, spot.column, to_dotted_path(path), what))
 
     def _to_position(self, index: int) -> Position:
-        """Lines are counted as GitHub does; the parser knows more kinds of line breaks."""
+        """Counts lines as GitHub does; the parser knows more kinds of line breaks."""
         return Position(self._text.count("\n", 0, index) + 1, index - self._text.rfind("\n", 0, index))
 
-    def _read_value(self, event: Any, path: Path) -> JsonValue | _Invalid:
+    def _read_value(self, event: Any, path: Path) -> YamlValue | _Invalid:
         self._count += 1
         if self._count > MAX_VALUES:
             raise _Unreadable(event.start_mark.index, f"holds more than {MAX_VALUES:,} values")
@@ -155,15 +158,15 @@ class _Reader:
             return _INVALID
         return value
 
-    def _read_content(self, event: Any, path: Path) -> JsonValue | _Invalid:
+    def _read_content(self, event: Any, path: Path) -> YamlValue | _Invalid:
         if _is_event(event, MappingStartEvent):
             return self._read_mapping(path)
         if _is_event(event, ScalarEvent):
             return self._read_scalar(event, path)
         return self._read_list(path)
 
-    def _read_list(self, path: Path) -> JsonValue:
-        items: list[JsonValue] = []
+    def _read_list(self, path: Path) -> YamlValue:
+        items: list[YamlValue] = []
         for position, event in enumerate(iter(self._events.__next__, None)):
             if _is_event(event, SequenceEndEvent):
                 break
@@ -171,8 +174,8 @@ class _Reader:
             items.append(None if isinstance(value, _Invalid) else value)
         return items
 
-    def _read_mapping(self, path: Path) -> JsonValue:
-        found: dict[str, JsonValue] = {}
+    def _read_mapping(self, path: Path) -> YamlValue:
+        found: dict[str, YamlValue] = {}
         while not _is_event(event := next(self._events), MappingEndEvent):
             index = event.start_mark.index
             key = self._read_key(event, path)
@@ -188,7 +191,7 @@ class _Reader:
         return found
 
     def _read_key(self, event: Any, path: Path) -> str | None:
-        """The text of a key; None if it is a mistake, which is then told."""
+        """The text of a key; None, and a mistake is added, if it is none."""
         index = event.start_mark.index
         if not _is_event(event, ScalarEvent):
             self._read_value(event, path)
@@ -206,7 +209,7 @@ class _Reader:
             return None
         return key
 
-    def _read_scalar(self, event: Any, path: Path) -> JsonValue | _Invalid:
+    def _read_scalar(self, event: Any, path: Path) -> YamlValue | _Invalid:
         text: str = event.value
         if _UNWANTED.search(text):
             self.add_mistake(event.start_mark.index, path, "holds a control character or half of a character")
@@ -214,8 +217,8 @@ class _Reader:
         return _parse_plain(text) if event.style is None else text
 
 
-def _parse_plain(text: str) -> JsonValue:
-    """The meaning of a scalar without quotation marks, by the core schema of YAML 1.2."""
+def _parse_plain(text: str) -> YamlValue:
+    """The value of a plain scalar in the core schema of YAML 1.2."""
     if text in _NULL:
         return None
     if text in _TRUE or text in _FALSE:
@@ -238,7 +241,7 @@ def _is_event(event: Any, kind: type) -> bool:
 
 
 def _explain_failure(error: Exception, text: str) -> tuple[int, Path, str]:
-    """Where the parser gave up, and why."""
+    """Where and why the parser failed."""
     mark: Any = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     position: Any = getattr(error, "position", None)
     if mark is None:

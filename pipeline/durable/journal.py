@@ -1,4 +1,4 @@
-"""Journals steps and decides, by class of error, whether a step is repeated, waits or ends."""
+"""Journals steps, and decides by the class of an error whether a step is repeated, waits or fails."""
 
 import asyncio
 import inspect
@@ -16,11 +16,11 @@ from memory.db.engine import Database
 from memory.runs import waits
 from pipeline.durable.steps import Durable, call_dbos, make_interruption
 
-WAKE = "wake"  # topic of the message that ends a wait
-_LEAVES = "leaves while it waits"  # marks waits that keep no place; never renamed
+WAKE = "wake"  # topic of the message that ends a wait; stored
+_PARKS = "leaves while it waits"  # patch: waits keep no place in the queue; stored
 _BACKSTOP = timedelta(minutes=5)
-_HALT_PAUSE = timedelta(days=1)  # then it looks for itself whether Forge is still halted; usually it is woken
-_SHORT_PAUSE = 10.0  # seconds; whoever pauses for longer can be woken
+_HALT_PAUSE = timedelta(days=1)  # usually the end of the halt wakes it earlier
+_SHORT_PAUSE = 10.0  # seconds; longer pauses can be ended early
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -29,8 +29,8 @@ Arguments = TypeVarTuple("Arguments")
 class Parked(asyncio.CancelledError):
     """Ends this execution of a workflow that has to wait, without an outcome, as if its process had died.
 
-    So it keeps no place that others could use. The engine queues it again when its wait is over; after a crash DBOS
-    does at once, and it leaves again.
+    This frees its place in the queue. The engine queues it again when its wait is over. After a crash DBOS does so at
+    once, and it parks again.
     """
 
 
@@ -58,13 +58,14 @@ class JournalServices(Protocol):
 
 
 class WorkflowJournal:
-    """The journal of the workflow it is used in.
+    """The journal of the current workflow.
 
-    A step that completed is never repeated. One that failed is repeated, put off or given up as its error says.
+    A completed step is never repeated. A failed one is repeated, delayed or given up, depending on its error.
 
-    :param workflow_id: of the workflow it is used in.
-    :param waiting: told why the workflow starts to wait, and None when it goes on; called within a step.
-    :param pauses: seconds before each repetition of a failed step, if others than usual.
+    :param workflow_id: of the current workflow.
+    :param waiting: called with the reason when the workflow starts to wait, and with None when it continues; within a
+        step.
+    :param pauses: seconds before each repetition of a failed step; default: as usual.
     """
 
     def __init__(
@@ -81,18 +82,18 @@ class WorkflowJournal:
         self._pauses = services.pauses if pauses is None else pauses
 
     async def step(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
-        """What a call answers, or answered when this step of this workflow completed before.
+        """Run a step, or answer its journaled answer.
 
         :param key: names the step, for people and the audit; steps are matched by order. Never renamed.
-        :param call: says in its annotation what it answers: the journal keeps that as JSON and reads it back.
-        :raises ForgeError: the step's own error, once repeating it makes no sense (any more).
+        :param call: its return annotation is the type that the journal stores as JSON and reads back.
+        :raises ForgeError: the step's error, if repeating it does not help.
         """
         return await self.step_as(_kind_of(call), key, call, *arguments)
 
     async def step_as(
         self, kind: type[T], key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments
     ) -> T:
-        """A step whose type of answer only its caller knows; see :meth:`step`."""
+        """A step whose type of answer the caller gives; see :meth:`step`."""
         pauses, looks = iter(self._pauses), iter(self._services.lag)
         while True:
             try:
@@ -109,9 +110,9 @@ class WorkflowJournal:
                 await self._pause(pause, error.message)
 
     async def step_once(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
-        """A step that is not repeated when it fails, for what can wait or be done by somebody else.
+        """A step that is not repeated when it fails.
 
-        :raises ForgeError: the step's own error.
+        :raises ForgeError: the step's error.
         """
         return await self._once(_kind_of(call), key, partial(call, *arguments))
 
@@ -123,11 +124,11 @@ class WorkflowJournal:
         return adapter.validate_python(answer["value"])
 
     async def has_patch(self, change: str) -> bool:
-        """Whether this workflow does what a version changed here: not where an earlier version went on from here.
+        """Whether a change of the steps applies: not to a workflow that got past this point before the change.
 
-        So a workflow that is under way while Forge is updated finds the steps that it made.
+        So a workflow that runs while Forge is updated finds its own steps.
 
-        :param change: names the change, for ever.
+        :param change: names the change; stored.
         """
         return await call_dbos(partial(DBOS.patch_async, change))
 
@@ -138,7 +139,7 @@ class WorkflowJournal:
             await self.pause(timedelta(seconds=seconds), why)
 
     async def pause(self, by: timedelta, why: str) -> None:
-        """Wait for some time, durably, or until somebody wakes the workflow.
+        """Wait durably, or until something wakes the workflow.
 
         :param why: for people.
         """
@@ -149,21 +150,20 @@ class WorkflowJournal:
         return self._services.clock.now()
 
     async def _wait(self, until: datetime, why: str) -> None:
-        """Wait for a moment, or until somebody ends the wait, without a place in the queue meanwhile.
+        """Wait until a moment, or until something ends the wait, without a place in the queue.
 
-        :raises Parked: it has to wait, so this execution of the workflow is over. The next one finds in the journal
-            what was done, and looks here again.
+        :raises Parked: it has to wait, so this execution ends. The next one gets here again.
         """
-        leaves = await self.has_patch(_LEAVES)
+        parks = await self.has_patch(_PARKS)
         await self.step("wait", self._begin_waiting, until, why)
-        while not await self._is_wait_over(leaves=leaves):
-            if not leaves:  # it began to wait under a version whose workflows kept their places
+        while not await self._is_wait_over(parks=parks):
+            if not parks:  # it started to wait under a version whose workflows kept their places
                 left = max(until - self._services.clock.now(), timedelta(0)) + _BACKSTOP
                 await call_dbos(partial(DBOS.recv_async, WAKE, left.total_seconds()))
         await self.step("go on", self._end_waiting)
 
-    async def _is_wait_over(self, *, leaves: bool) -> bool:
-        """:raises Parked: it is not, says the clock itself and not only the journal of an earlier execution."""
+    async def _is_wait_over(self, *, parks: bool) -> bool:
+        """:raises Parked: it is not, and this execution checked that itself."""
         is_new = False
 
         async def look() -> bool:
@@ -172,7 +172,7 @@ class WorkflowJournal:
             return await waits.is_over(self._services.database, self.workflow_id, self._services.clock.now())
 
         is_time = await self.step("is it time", look)
-        if is_new and leaves and not is_time:
+        if is_new and parks and not is_time:
             raise Parked
         return is_time
 
@@ -186,7 +186,7 @@ class WorkflowJournal:
 
 
 async def _record(adapter: TypeAdapter[T], call: Callable[[], Awaitable[T]]) -> dict[str, Any]:
-    """The answer of a call or its error as the journal keeps it; mistakes of ours are not kept but raised."""
+    """The answer of a call, or its error, as JSON. Bugs are raised, not recorded."""
     try:
         return {"value": adapter.dump_python(await call(), mode="json", warnings="error")}
     except DatabaseUnavailable as error:

@@ -20,7 +20,7 @@ async def run_planner(
     context: RunContext, issue: IssueRunInput, model: LanguageModel
 ) -> Done[Planned] | Stuck | Stopped:
     """A plan, or questions."""
-    snapshot = await run_outside_journal(lambda: load_snapshot(context))
+    snapshot = await run_outside_journal(load_snapshot, context)
     agent = build_agent(snapshot, issue.configuration.review.never_send, redact_outgoing)
     topic = RecallTopic(f"{issue.task.title}\n{issue.task.issue.text}")
     task = GuardedTask("plan ", TaskKind.research)

@@ -1,4 +1,4 @@
-"""Puts the memories of each repository in order once a night (UTC), durably and once over all processes."""
+"""Consolidates the memories of each repository once a night (UTC), as a durable workflow."""
 
 import asyncio
 from datetime import date, datetime
@@ -20,42 +20,42 @@ from safety.memory_consolidation import ConsolidationPlan
 log = structlog.get_logger(__name__)
 
 HOUR = 3
-"""UTC, from which on a night's work begins."""
+"""UTC, from which on consolidations start."""
 BATCH = 50
-"""Memories that are changed in one transaction: nobody waits for the lock for long."""
+"""Memories changed in one transaction, so that the lock is short."""
 
 
 class ConsolidationSweep:
-    """The look of one process whether a night's work is due; each has its name, so that it is done once."""
+    """Queues tonight's consolidations. Their ids make sure that several processes queue each once."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._begun: date | None = None
+        self._queued_on: date | None = None
 
     async def enqueue_consolidations(self) -> None:
-        """Begin tonight's work, unless this process did so."""
+        """Queue them, unless this process did so already."""
         now = self._services.clock.now()
-        if now.hour < HOUR or self._begun == now.date():
+        if now.hour < HOUR or self._queued_on == now.date():
             return
         for repository_id in await consolidation.list_repositories(self._services.database):
             await enqueue_consolidation(repository_id, now.date())
-        self._begun = now.date()
+        self._queued_on = now.date()
 
 
 async def enqueue_consolidation(repository_id: int, day: date) -> None:
-    """Queue a night's work in a repository; a repeated call changes nothing."""
+    """Queue a consolidation; a repeated call changes nothing."""
     await enqueue(CONSOLIDATE, repository_id, repository=repository_id, occasion=day.isoformat())
 
 
 class _StoredPlan(BaseModel):
-    """What is done, as decided at one moment: however often it is interrupted, it is carried out as it was."""
+    """The plan of one consolidation, in journals: after an interruption the same plan continues."""
 
     plan: ConsolidationPlan
     at: datetime
 
 
 class ConsolidationRun:
-    """One night's work in one repository."""
+    """One consolidation in one repository."""
 
     def __init__(self, services: Services, repository_id: int, workflow_id: str) -> None:
         self._services = services
@@ -64,7 +64,7 @@ class ConsolidationRun:
         self._journal = WorkflowJournal(services, workflow_id)
 
     async def execute(self) -> str:
-        """Put the memories in order; what that came to, in a few words."""
+        """Consolidate; the outcome in a few words."""
         settings = await self._journal.step("what may live", self._load_settings)
         if not settings.enabled:
             return "not here"
@@ -76,7 +76,7 @@ class ConsolidationRun:
         return f"{len(changes)} archived, {planned.plan.live} live"
 
     async def _load_settings(self) -> Memory:
-        """What the repository says, or what is usual where it is out of reach."""
+        """The settings of the repository, or the defaults if it cannot be read."""
         services = self._services
         where = await consolidation.find_address(services.database, self._repository_id)
         if where is None:

@@ -1,4 +1,4 @@
-"""Removes what Forge keeps of repositories it lost; what it did and what that cost stays known for its time."""
+"""Purges the data of repositories that Forge lost. Audit and costs stay for their retention time."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from pipeline.maintenance.retention import forget_journals, remove_copies
 async def list_lost_repositories(
     services: Services, installation_id: int, repository_ids: Sequence[int]
 ) -> Sequence[int]:
-    """Which of these repositories GitHub hides from an installation: the event that said so may be late.
+    """The repositories that an installation cannot see now: the event that told of it may be late.
 
-    :raises CodeHostError: GitHub does not say.
+    :raises CodeHostError: GitHub does not answer.
     """
     try:
         covered = await services.host.repository_ids(installation_id)
-    except (Forbidden, NotFound):  # suspended or uninstalled: it sees nothing
+    except (Forbidden, NotFound):  # suspended or uninstalled: it can see nothing
         return repository_ids
     return [each for each in repository_ids if each not in covered]
 

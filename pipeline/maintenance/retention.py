@@ -1,4 +1,4 @@
-"""Keeps nothing for longer than it should be: once an hour it removes old rows, journals and mirrors."""
+"""Removes old rows, journals and mirrors once an hour."""
 
 import asyncio
 import contextlib
@@ -18,20 +18,20 @@ log = structlog.get_logger(__name__)
 
 EVERY = timedelta(hours=1)
 MIRRORS = timedelta(days=30)
-"""How long a mirror is kept that nobody uses, and what set-ups downloaded; both are read anew when they are needed."""
+"""How long unused mirrors and downloads are kept; both can be fetched again."""
 _BATCH = 50  # workflows, each with all its steps
 _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 
 class Retention:
-    """The sweep of one process. Several at once do no harm: what is gone is gone."""
+    """The sweep of one process. Several may run at once."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._swept: datetime | None = None
 
     async def sweep(self) -> None:
-        """Remove what is old, unless this process did so within the hour."""
+        """Remove old data, unless this process did so within the hour."""
         now = self._services.clock.now()
         if self._swept is not None and timedelta() <= now - self._swept < EVERY:
             return
@@ -42,16 +42,16 @@ class Retention:
             log.info("retention.swept", **{name.replace(" ", "_"): count for name, count in removed.items()})
 
     async def _remove_lost(self) -> None:
-        """Remove this machine's copies of what any process purged; a mirror in use goes with the next sweep."""
+        """Remove this machine's copies of purged repositories; a mirror in use is removed by a later sweep."""
         for each in await purges.list_purged(self._services.database):
             with contextlib.suppress(CodeAccessError):
                 await remove_copies(self._services, [each])
 
 
 async def remove_copies(services: Services, repository_ids: Sequence[int]) -> None:
-    """Remove what this machine keeps of repositories.
+    """Remove this machine's copies of repositories.
 
-    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    :raises CodeAccessError: a mirror is in use by work that is about to end.
     """
     if services.toolbox.cache_warmer is not None:
         for each in repository_ids:
@@ -62,7 +62,7 @@ async def remove_copies(services: Services, repository_ids: Sequence[int]) -> No
 
 
 async def remove_old(services: Services, now: datetime) -> dict[str, int]:
-    """Remove what was kept long enough; how much of each kind."""
+    """Remove data whose time is over; how much of each kind."""
     removed = await retention.remove(services.database, await retention.load_terms(services.database), now)
     mirrors = len(await services.mirrors.purge(now - MIRRORS))
     filling = services.toolbox.cache_warmer
@@ -73,7 +73,7 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
 
 
 async def _remove_old_journals(until: datetime) -> int:
-    """Remove what DBOS keeps of workflows that are over: the answers of their steps, which hold code and prompts."""
+    """Remove DBOS's records of finished workflows, because the answers of their steps contain code and prompts."""
     count = 0
     while True:
         found = await DBOS.list_workflows_async(
@@ -87,7 +87,7 @@ async def _remove_old_journals(until: datetime) -> int:
 
 
 async def forget_journals(services: Services, repository_ids: Sequence[int]) -> None:
-    """Remove the journals of all that is over in repositories that Forge lost; the rest goes with its time."""
+    """Remove the journals of finished workflows of repositories that Forge lost; the others get too old later."""
     runs = await retention.list_runs(services.database, repository_ids)
     deliveries = await retention.list_deliveries(services.database, repository_ids)
     for start in range(0, len(runs), _BATCH):

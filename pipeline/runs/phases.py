@@ -8,11 +8,9 @@ from pipeline.run_context import RunContext
 
 async def enter_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: counts the times the run enters this phase."""
-    now = context.now()
-    await run_outside_journal(lambda: phases.enter(context.database, context.run, phase, turn, now))
+    await run_outside_journal(phases.enter, context.database, context.run, phase, turn, context.now())
 
 
 async def leave_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: see :func:`enter_phase`."""
-    now = context.now()
-    await run_outside_journal(lambda: phases.leave(context.database, context.run, phase, turn, now))
+    await run_outside_journal(phases.leave, context.database, context.run, phase, turn, context.now())

@@ -17,7 +17,7 @@ from memory.process import executors
 from memory.process.executors import Holder
 from messages import review as review_texts
 from pipeline.intake import Intake
-from pipeline.worker.engine import build_client
+from pipeline.worker.queues import build_client
 from simulator import Simulator
 from simulator.state import Repository
 from tests.databases import Backend, create_database, drop_database

@@ -1,0 +1,21 @@
+"""The settings of the workflow engine of one process."""
+
+from dataclasses import dataclass
+
+HEARTBEAT = 5.0  # seconds
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How a process takes part in the work.
+
+    :param executor_id: stable, and unique for each process slot.
+    :param polling: seconds between two polls of the queues for deliveries and runs; others are polled less often.
+    :param concurrent_runs: runs that this process works on at the same time.
+    :param heartbeat: seconds between two sweeps; a fraction of the lease.
+    """
+
+    executor_id: str
+    polling: float = 0.2
+    concurrent_runs: int = 4
+    heartbeat: float = HEARTBEAT

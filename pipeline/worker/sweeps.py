@@ -1,0 +1,103 @@
+"""Sweeps for work that is due: waits, gates, scheduled checks, lapsed processes, retention and learning."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+import structlog
+from dbos import DBOS
+from dbos._error import DBOSNonExistentWorkflowError  # not exported
+
+from memory.gates import gates
+from memory.process import executors, halts
+from memory.runs import waits
+from pipeline.automation.workflow import enqueue_due_checks
+from pipeline.context import Services
+from pipeline.durable.journal import WAKE
+from pipeline.durable.queues import enqueue_resume
+from pipeline.learning.consolidation import ConsolidationSweep
+from pipeline.learning.reflection_queue import ReflectionSweep
+from pipeline.maintenance.retention import Retention
+from pipeline.worker import recovery
+
+log = structlog.get_logger(__name__)
+
+Sweep = Callable[[], Awaitable[None]]
+
+
+class Sweeps:
+    """The sweeps of one process.
+
+    :ivar parked: workflows that started here and wait without a place in a queue.
+    """
+
+    def __init__(self, services: Services, executor_id: str) -> None:
+        self._services = services
+        self._executor_id = executor_id
+        self._retention = Retention(services)
+        self._reflections = ReflectionSweep(services)
+        self._consolidations = ConsolidationSweep(services)
+        self._queued_gates: set[str] = set()  # gates whose answers queued their runs
+        self._idle: frozenset[str] = frozenset()  # started here, but not running at the last sweep
+        self.parked: set[str] = set()
+
+    @property
+    def every_second(self) -> Sequence[Sweep]:
+        return (self._wake_due, self._answer_gates)
+
+    @property
+    def every_heartbeat(self) -> Sequence[Sweep]:
+        return (
+            self._adopt_work,
+            self._requeue_idle,
+            self._retention.sweep,
+            self._reflections.enqueue_reflections,
+            self._consolidations.enqueue_consolidations,
+        )
+
+    async def _wake_due(self) -> None:
+        now = self._services.clock.now()
+        await halts.resume_waiting(self._services.database, now)
+        await self._unpark(now)
+        for workflow_id in await waits.list_due(self._services.database, now):
+            if workflow_id in self.parked:
+                continue
+            with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
+                await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
+            await waits.remove_due(self._services.database, workflow_id, now)
+        await enqueue_due_checks(self._services)
+
+    async def _unpark(self, now: datetime) -> None:
+        """Queue parked workflows again whose wait is over."""
+        left = self.parked.difference(await asyncio.to_thread(recovery.list_active)) if self.parked else set[str]()
+        if not left:
+            return
+        for workflow_id in left - await waits.filter_waiting(self._services.database, sorted(left), now):
+            self.parked.discard(workflow_id)  # first: it may park again at once
+            await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+            await waits.remove_due(self._services.database, workflow_id, now)
+
+    async def _answer_gates(self) -> None:
+        """Expire the gates that nobody answered in time, and queue runs whose gates are answered."""
+        await gates.expire(self._services.database, self._services.clock.now())
+        answered = await gates.list_answered(self._services.database)
+        for gate, run in answered:
+            if gate.id not in self._queued_gates:
+                await enqueue_resume(run, gate.id)
+        self._queued_gates = {gate.id for gate, _ in answered}
+
+    async def _adopt_work(self) -> None:
+        """Queue the work of processes whose lease ran out."""
+        lapsed = await executors.list_lapsed(self._services.database, self._executor_id, self._services.clock.now())
+        for executor_id in lapsed:
+            await asyncio.to_thread(recovery.requeue_work, executor_id)
+            await executors.forget(self._services.database, executor_id, self._services.clock.now())
+
+    async def _requeue_idle(self) -> None:
+        """Queue again what this process started and does not work on any more, because the database failed."""
+        idle = await asyncio.to_thread(recovery.list_idle, self._executor_id)
+        for workflow_id in (idle & self._idle) - self.parked:  # idle twice: not just leaving the queue
+            log.info("workflow.queued_again", workflow=workflow_id)
+            await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+        self._idle = idle
