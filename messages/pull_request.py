@@ -66,7 +66,7 @@ class Progress:
     :param done: tasks of which the work is over.
     :param tasks: how many there are; 0 before there is a plan.
     :param number: of the pull request, once there is one.
-    :param bounces: how often the change was sent back to be mended.
+    :param send_backs: how often the change was sent back.
     """
 
     planning: StepState = StepState.now
@@ -78,7 +78,7 @@ class Progress:
     number: int | None = None
     review: StepState = StepState.next
     testing: StepState = StepState.next
-    bounces: int = 0
+    send_backs: int = 0
 
 
 # --- the pull request ----------------------------------------------------------------------------------------
@@ -158,14 +158,14 @@ class VerifiedResult:
     :param left: findings of the review that stand, as ``path:line rule``.
     :param tests: the title of the check of the tests; empty if there is none.
     :param coverage: share of the added lines that the tests run, from 0 to 1; None where it was not measured.
-    :param bounces: how often the change was mended.
+    :param send_backs: how often the change was sent back.
     :param conditions: those under which people let it go on since it was proposed, in their words.
     """
 
     left: Sequence[str]
     tests: str
     coverage: float | None
-    bounces: int
+    send_backs: int
     conditions: Sequence[str] = ()
 
 
@@ -186,8 +186,8 @@ def add_result(body: str, proved: VerifiedResult, spent: int) -> str | None:
         rows.append("The review left nothing open.")
     if len(proved.left) > _LEFT:
         rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
-    if proved.bounces:
-        rows.append(f"The change needed {_fixes(proved.bounces)}.")
+    if proved.send_backs:
+        rows.append(f"The change needed {_fixes(proved.send_backs)}.")
     rows += [f"On the condition of a person: {_escape_foreign(each, _WHOLE.reason)}" for each in proved.conditions]
     rows.append(f"Spent by the run in all: {format_usd(spent)}.")
     whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
@@ -252,11 +252,11 @@ def render_commit_message(task: Task, run_id: str) -> str:
     return "\n\n".join([subject, *(each for each in wrapped if each), trailers]) + "\n"
 
 
-def render_fix_message(bounce: SendBack, run_id: str) -> str:
+def render_fix_message(sent_back: SendBack, run_id: str) -> str:
     """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
-    subject = "Fix what the review found" if bounce.phase is Phase.review else "Fix failing tests"
-    rows = [_defuse(f"{each.path} {each.rule}", 200) for each in bounce.to_fix[:_MENDED]]
-    more = [f"and {len(bounce.to_fix) - len(rows)} more"] if len(bounce.to_fix) > len(rows) else []
+    subject = "Fix what the review found" if sent_back.phase is Phase.review else "Fix failing tests"
+    rows = [_defuse(f"{each.path} {each.rule}", 200) for each in sent_back.to_fix[:_MENDED]]
+    more = [f"and {len(sent_back.to_fix) - len(rows)} more"] if len(sent_back.to_fix) > len(rows) else []
     listed = "\n".join(f"- {row}" for row in (*rows, *more))
     return "\n\n".join([subject, *([listed] if listed else []), f"{RUN_TRAILER}: {run_id}"]) + "\n"
 
@@ -281,7 +281,7 @@ def _phases(progress: Progress) -> Sequence[str]:
     phases = [("Planning", progress.planning, "")]
     if progress.approval is not None:
         phases.append(("Approval of the plan by a person", progress.approval, ""))
-    phases.append(("Implementation", progress.implementation, f"{tasks}{_fixes_suffix(progress.bounces)}"))
+    phases.append(("Implementation", progress.implementation, f"{tasks}{_fixes_suffix(progress.send_backs)}"))
     phases.append(("Pull request", progress.pull_request, number))
     phases.append(("Review", progress.review, ""))
     phases.append(("Tests", progress.testing, ""))

@@ -1,4 +1,4 @@
-"""Everything a workflow works with, put together once at the start of the process."""
+"""The parts of a process that workflows use, built once at its start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_s
 from workspace.mirror import Mirrors
 
 SETTLING = 10.0
-"""Seconds after which GitHub shows what was written, even where it lags: then what is not there did not happen."""
+"""Seconds after which GitHub shows every write: what it does not show then did not happen."""
 
 PROGRESS_DELAY = 2.0
-"""Seconds: progress that is overtaken sooner is not worth one of an installation's writes."""
+"""Seconds: progress that newer progress replaces sooner is not written."""
 
 
 @dataclass(frozen=True)
 class Services:
-    """The parts a workflow is given; none of them is made or replaced while the process runs."""
+    """The parts of a process; none is replaced while it runs."""
 
     database: Database
     host: CodeHost
@@ -32,14 +32,14 @@ class Services:
     models: Models
     ceilings: Ceilings = NO_CEILINGS
     pauses: Sequence[float] = PAUSES  # seconds before each repetition of a failed step
-    lag: Sequence[float] = LAG  # seconds before each further look at what GitHub does not show yet
+    lag: Sequence[float] = LAG  # seconds before GitHub is read again that lags
     settling: float = SETTLING
-    stubbornness: int = STUBBORN  # how often the last pause is repeated where giving up would lose something
-    durable: Durable = run_durable_step  # how a step is made durable
+    stubbornness: int = STUBBORN  # repetitions of the last pause where giving up would lose something
+    durable: Durable = run_durable_step  # makes a step durable
     progress_delay: float = PROGRESS_DELAY
-    reflects: bool = True  # whether a model is asked what could be learned from runs
+    reflects: bool = True  # whether Forge asks a model what it can learn from runs
 
     @property
     def long_pauses(self) -> Sequence[float]:
-        """Seconds before each repetition of a step that nobody would ask for again."""
+        """Seconds before each repetition of a step that nobody would request again."""
         return (*self.pauses, *[self.pauses[-1]] * self.stubbornness)

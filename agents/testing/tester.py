@@ -1,6 +1,6 @@
-"""Tests a commit in the sandbox: chooses the tests, runs the repository's commands, reads what they report.
+"""Tests a commit in the sandbox: chooses tests, runs the repository's commands, and reads their reports.
 
-Exit statuses decide; reports, which code of others writes, only explain them.
+Exit statuses decide. Reports only explain them, because untrusted code writes them.
 """
 
 import asyncio
@@ -65,7 +65,8 @@ async def _ignore(_doing: str) -> None:
 class CommandTimeouts:
     """How long commands may take, in seconds.
 
-    :param command: each of them; :param retry: the failed tests once more.
+    :param command: each command.
+    :param retry: the second run of failed tests.
     """
 
     command: float = 900.0
@@ -74,7 +75,7 @@ class CommandTimeouts:
 
 @dataclass(frozen=True)
 class _Files:
-    """What is known of the files of a commit.
+    """The files of a commit.
 
     :param manifests: path → content.
     """
@@ -83,7 +84,7 @@ class _Files:
     manifests: Mapping[str, str]
 
     def commands(self, configured: Commands, checkout: Checkout | None) -> DetectedCommands:
-        """What to run in a checkout, in the same order in each of them."""
+        """The commands for a checkout, in the same order for every checkout."""
         results = "" if checkout is None else str(checkout.results_inside)
         return command_detection.detect(self.paths, self.manifests, configured, results)
 
@@ -92,8 +93,8 @@ class _Files:
 class Tester:
     """Tests commits of one repository.
 
-    :param commands: what its configuration says, from its default branch.
-    :param tell: is told in a few words what is being done.
+    :param commands: from the configuration on the default branch.
+    :param tell: called with what is being done, in a few words.
     """
 
     mirror: Mirror
@@ -103,9 +104,9 @@ class Tester:
     bounds: CommandTimeouts = field(default=CommandTimeouts())
 
     async def test(self, change: Change, level: RiskLevel) -> TestRun:
-        """Test the head of a change; never an error: what could not be run is said.
+        """Test the head of a change. Raises no errors: the result says what could not run.
 
-        :param level: the risk of the change, which decides how many tests are run.
+        :param level: the risk of the change, which decides how many tests run.
         """
         try:
             run = await self._test_head(change, level)
@@ -146,7 +147,7 @@ class Tester:
     async def _run_without_cache(
         self, head: str, files: _Files, chosen: Selection
     ) -> tuple["_CheckoutRunner", TestRun]:
-        """The same in an empty home: what others downloaded must not be why a set-up fails."""
+        """The same in an empty home, because a download of an earlier run may have broken the set-up."""
         self._dependencies.disable()
         async with check_out(self.mirror, head, self.toolbox.sandbox) as checkout:
             running = _CheckoutRunner(self, checkout, files.paths)
@@ -155,7 +156,7 @@ class Tester:
     async def _classify_failures(
         self, run: TestRun, change: Change, files: _Files, chosen: Selection, failed: _FailedTests
     ) -> TestRun:
-        """The failures told apart: what passes in a fresh checkout, and what fails without the change, too."""
+        """The run, with its flaky failures and those that also fail without the change."""
         await self.tell("Running failed tests once more")
         again = await self._rerun(change.head_sha, files, chosen, failed)
         run = merge_retry(run, TestRun(commands=tuple(again))) if again else run
@@ -171,7 +172,7 @@ class Tester:
         return excuse_known(run, still & known)
 
     async def _find_failing(self, base: str, files: _Files, chosen: Selection, asked: _FailedTests) -> set[str]:
-        """The ids of those tests that fail at another commit, too."""
+        """The ids of the tests that also fail at another commit."""
         for _ in range(2):
             asked = {index: cases for index, cases in asked.items() if cases}
             if not asked:
@@ -187,7 +188,7 @@ class Tester:
         return set()
 
     async def _rerun(self, commit: str, files: _Files, chosen: Selection, failed: _FailedTests) -> list[CommandResult]:
-        """Failed tests, and no others, in a fresh checkout that is set up anew; nothing where that is not possible."""
+        """Run only the failed tests in a fresh checkout; empty if that is not possible."""
         try:
             async with check_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
                 commands = files.commands(self.commands, checkout).commands
@@ -214,7 +215,7 @@ class Tester:
         return await select_tests(paths, texts, change.paths, level, {}, self.toolbox.pool)
 
     async def _load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
-        """The contents of text files, as far as there is room for them."""
+        """The contents of text files, up to a total size."""
         contents = await self.mirror.read(head, [*paths])
         room = _SOURCES
         texts: dict[str, str] = {}
@@ -240,7 +241,7 @@ class _CheckoutRunner:
         self._lacking: list[str] = []
 
     async def run_all(self, detected: DetectedCommands, chosen: Selection) -> TestRun:
-        """Everything in its order; nothing after a set-up that failed, and no measuring without a test."""
+        """Run all commands in order; none after a failed set-up, and no coverage without a test."""
         results: list[CommandResult] = []
         has_tested = False
         for index, each in enumerate(detected.commands):
@@ -264,12 +265,12 @@ class _CheckoutRunner:
 
     @property
     def missing_note(self) -> str:
-        """What was found to be run and is not installed, one sentence; empty if nothing."""
+        """The commands whose program is not installed, in one sentence; or empty."""
         named = ", ".join(f"`{line[:100]}`" for line in self._lacking)
         return f"Left out, because its program is not there: {named}." if named else ""
 
     async def run_one(self, command: ProjectCommand) -> CommandResult:
-        """Run a command and read what it leaves."""
+        """Run a command and read its reports."""
         tester = self._tester
         if command.kind != "retry":
             await tester.tell(_DOING[command.kind])
@@ -292,7 +293,7 @@ class _CheckoutRunner:
         )
 
     async def _read_cases(self, command: ProjectCommand) -> tuple[tuple[TestCase, ...], str]:
-        """The cases of its report; and what is wrong with it, if something is."""
+        """The cases of its report, and what is wrong with the report, or empty."""
         if command.kind not in {"test", "retry"}:
             return (), ""
         try:
@@ -306,7 +307,7 @@ class _CheckoutRunner:
         return await asyncio.to_thread(_redact_cases, cases), ""
 
     async def _read_coverage(self, command: ProjectCommand) -> str:
-        """Take in the coverage it left; what is wrong with that, if something is."""
+        """Read its coverage report; what is wrong with the report, or empty."""
         if command.kind not in {"test", "coverage"}:
             return ""
         try:
@@ -338,19 +339,19 @@ def _is_set_up(run: TestRun) -> bool:
 
 
 def _end(printed: bytes) -> str:
-    """The end of an output, in which nothing is hidden and no credential is left."""
+    """The end of an output, without invisible characters and credentials."""
     text = redact_outgoing(strip_invisible(printed[-4 * LONGEST_OUTPUT :].decode(errors="replace")))
     return text[-LONGEST_OUTPUT:]
 
 
 def _redact_cases(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:
-    """The cases with what the first failed ones say, in which no credential is left; the others say nothing."""
+    """The cases, with redacted texts of the first failed ones, and without texts of the others."""
     failed = {case.id for case in [case for case in cases if case.outcome.is_bad][:MAX_DETAILED]}
     return tuple(_redact_case(case) if case.id in failed else _clear_texts(case) for case in cases)
 
 
 def _redact_case(case: TestCase) -> TestCase:
-    details = redact_outgoing(case.details)[-_DETAILS:]  # what went wrong stands at the end of a trace
+    details = redact_outgoing(case.details)[-_DETAILS:]  # the error is at the end of a trace
     return case.model_copy(update={"message": redact_outgoing(case.message)[:LONGEST_MESSAGE], "details": details})
 
 

@@ -93,11 +93,11 @@ class NextStep(StrEnum):
     taken = "taken"  # a person pushed: the branch is theirs
 
 
-def next_step(now: PullRequestState, head: str, bounces: Sequence[SendBack]) -> tuple[NextStep, Phase]:
+def next_step(now: PullRequestState, head: str, send_backs: Sequence[SendBack]) -> tuple[NextStep, Phase]:
     """What is next, and the phase it is about.
 
     :param head: the run's last commit.
-    :param bounces: all so far.
+    :param send_backs: all so far.
     """
     if not now.is_open:
         return (NextStep.merged if now.is_merged else NextStep.closed), Phase.review
@@ -106,18 +106,18 @@ def next_step(now: PullRequestState, head: str, bounces: Sequence[SendBack]) -> 
     if now.head is HeadOwner.earlier:
         return NextStep.wait, Phase.review
     if now.reviewed is ReviewState.changes:
-        return _send_back(Phase.review, head, bounces), Phase.review
+        return _send_back(Phase.review, head, send_backs), Phase.review
     if now.reviewed is not ReviewState.approved:
         return NextStep.wait, Phase.review
     if now.tested is VerificationState.failed:
-        return _send_back(Phase.testing, head, bounces), Phase.testing
+        return _send_back(Phase.testing, head, send_backs), Phase.testing
     return _AFTER_TESTS[now.tested], Phase.testing
 
 
-def _send_back(phase: Phase, head: str, bounces: Sequence[SendBack]) -> NextStep:
+def _send_back(phase: Phase, head: str, send_backs: Sequence[SendBack]) -> NextStep:
     """Another attempt, unless there were enough, or the last one changed nothing."""
-    spent = sum(bounce.phase is phase for bounce in bounces) >= MAX_SEND_BACKS[phase]
-    in_vain = bool(bounces) and bounces[-1].head == head
+    spent = sum(sent_back.phase is phase for sent_back in send_backs) >= MAX_SEND_BACKS[phase]
+    in_vain = bool(send_backs) and send_backs[-1].head == head
     return NextStep.help if spent or in_vain else NextStep.fix
 
 

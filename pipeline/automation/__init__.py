@@ -1,1 +1,1 @@
-"""What Forge does without being asked, as far as the level of a repository allows it."""
+"""Automatic actions, as far as the level of a repository allows them."""

@@ -1,1 +1,1 @@
-"""What makes work durable: the journal of a workflow, its queues, and how it begins anew after an update."""
+"""Durable work: the journal of a workflow, the table of workflows, their queues, and restarts after an update."""

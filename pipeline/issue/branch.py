@@ -1,4 +1,4 @@
-"""Brings the result of an issue's run to GitHub: a branch of its own, and one pull request from it."""
+"""Pushes the branch of an issue's run, and opens one pull request from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ from workspace.push_result import BranchMoved, Pushed, PushRejected
 MAX_NAMES = 10
 """Names tried for a branch before Forge gives up."""
 
-_WITHOUT_NUMBER = 1  # what the outbox keeps of a write that has no number on GitHub
-_MAX_COMMITS = 200  # of a run that are looked at for the last one it pushed
+_WITHOUT_NUMBER = 1  # stored in the outbox for a write without a number on GitHub
+_MAX_COMMITS = 200  # of a run, among which its last pushed one is searched
 _PUSH = "push"
 
 
 class NotProposed(ForgeError):
-    """GitHub did not take a branch or a pull request. Nothing happened."""
+    """GitHub refused a branch or a pull request. Nothing happened."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushedBranch:
     """The run's commit is on its branch, perhaps below commits of people.
 
-    :param branch: not the name that was asked for if somebody else has that.
+    :param branch: another name than the wanted one if that was taken.
     """
 
     branch: str
@@ -39,7 +39,7 @@ class PushedBranch:
 
 @dataclass(frozen=True)
 class BranchPusher:
-    """The branch and the pull request of one run. Every method may be repeated after a crash, then changing nothing."""
+    """The branch and the pull request of one run. Every method may be repeated and then changes nothing."""
 
     services: Services
     run: Run
@@ -50,14 +50,14 @@ class BranchPusher:
         return self.services.markers.make("proposal", self.run.id)
 
     async def push(self, mirror: Mirror, sha: str, branch: str) -> PushedBranch | BranchMoved | PushRejected:
-        """Bring a commit to the run's own branch, which the first push makes; nothing of others is overwritten.
+        """Push a commit to the run's own branch, which the first push creates. Never overwrites commits of others.
 
-        :param sha: a commit on top of the run's ``head_sha`` and of all that it pushed before; here, in the mirror.
-        :param branch: the name wanted. Where somebody else has it, the next one with a number is taken.
+        :param sha: a commit in the mirror, on top of the run's ``head_sha`` and of everything it pushed before.
+        :param branch: the wanted name. If it is taken, the next free one with a number is used.
         :returns: ``BranchMoved`` if somebody moved or removed the branch since the run's last push.
-        :raises NotProposed: others have all names that are tried.
+        :raises NotProposed: all tried names are taken.
         :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
-        :raises Superseded: if another run owns the issue and this was not pushed before.
+        :raises Superseded: another run owns the issue, and this commit was not pushed before.
         """
         names = [branch, *(add_suffix(branch, number) for number in range(2, MAX_NAMES + 1))]
         commits = await self._list_commits(mirror, sha)
@@ -72,12 +72,12 @@ class BranchPusher:
         raise NotProposed(*pull_request_texts.names_taken(branch, len(names)))
 
     async def open(self, branch: str, title: str, body: str, draft: bool = True) -> PullRequest:
-        """Propose the branch, once per run; the pull request as it is now. Nobody else's is ever taken for it.
+        """Open a pull request from the branch, once per run; the pull request as it is now.
 
         :param body: with or without :attr:`marker`.
-        :raises Behind: it is opened, and GitHub does not show it yet.
-        :raises NotProposed: somebody else proposed the branch, or GitHub does not take the pull request.
-        :raises Superseded: if another run owns the issue and this was not opened before.
+        :raises Behind: it is open, and GitHub does not show it yet.
+        :raises NotProposed: somebody else opened one from the branch, or GitHub refused.
+        :raises Superseded: another run owns the issue, and this was not opened before.
         """
         host, repository = self.services.host, self.run.repository
         text = body if self.marker in body else f"{body}\n\n{self.marker}"
@@ -126,9 +126,9 @@ class BranchPusher:
         return listed.stdout.decode().split()
 
     async def _find_last_pushed(self, branch: str, commits: Sequence[str]) -> str | None:
-        """The newest of the run's commits that is known to have come to a branch.
+        """The newest of the run's commits that was pushed to a branch.
 
-        That the branch stands at one of them says less: somebody may have set it back.
+        The branch itself does not show that: somebody may have reset it.
         """
         for commit in commits:
             if await outbox.is_done(self.services.database, self.run.id, _step_name(branch, commit), _PUSH):
@@ -136,18 +136,18 @@ class BranchPusher:
         return None
 
     async def _is_on(self, mirror: Mirror, sha: str, branch: str) -> bool:
-        """Whether a branch of the remote is at a commit or beyond."""
+        """Whether a branch of the remote contains a commit."""
         head = await mirror.head_of(branch)
         if head is None or head == sha:
             return head is not None
         try:
             await mirror.fetch(head, self.run.head_sha, self.run.number)
-        except CommitGone:  # it moved again: then the push finds that out
+        except CommitGone:  # it moved again, and the push finds that out
             return False
         return await mirror.follows(head, sha)
 
     async def _find_own_pull_request(self, branch: str) -> int | None:
-        """The number of the open pull request from a branch that this run opened; others may have opened some, too."""
+        """The number of this run's open pull request from a branch. Others may have opened more from it."""
         host, repository = self.services.host, self.run.repository
         oldest = await host.find_pull_request(repository, branch)
         if oldest is None:
@@ -159,7 +159,7 @@ class BranchPusher:
         return None
 
     async def _is_own(self, pull: PullRequest) -> bool:
-        """Whether this run opened it: the marker counts only where the App is the author."""
+        """Whether this run opened it: the marker counts only if the App is the author."""
         app = await self.services.host.signature(self.run.repository)
         if not pull.author_is_bot or pull.author_login != app.name:
             return False
@@ -173,7 +173,7 @@ class BranchPusher:
 
 
 class _NotPushed(Exception):
-    """Carries what became of a push past the outbox, which then knows of no write."""
+    """Carries the outcome of a push past the outbox, which then records no write."""
 
     def __init__(self, outcome: BranchMoved | PushRejected) -> None:
         super().__init__()

@@ -171,10 +171,10 @@ def _mark_opened(progress: Progress, built: BuiltChange, opened: OpenedPullReque
         pull_request=StepState.done,
         number=opened.number,
         review=StepState.now if built.ended is None else StepState.next,
-        bounces=send_backs,
+        send_backs=send_backs,
     )
 
 
 def _mark_fixing(progress: Progress, send_backs: int) -> Progress:
     ahead = StepState.next
-    return replace(progress, implementation=StepState.now, review=ahead, testing=ahead, bounces=send_backs)
+    return replace(progress, implementation=StepState.now, review=ahead, testing=ahead, send_backs=send_backs)

@@ -65,12 +65,12 @@ class CycleEnd:
         await scheduled_checks.schedule(self.context.database, self.context.run.id, int(now.timestamp()), now + GRACE)
 
     async def _write_result(self) -> None:
-        result = await self.verification.build_result(self.built, self.comment.progress.bounces)
+        result = await self.verification.build_result(self.built, self.comment.progress.send_backs)
         await self._result.write(self.built.head, result)
 
     async def _mark_ready(self) -> bool:
         await self.context.progress.quiet()
-        result = await self.verification.build_result(self.built, self.comment.progress.bounces)
+        result = await self.verification.build_result(self.built, self.comment.progress.send_backs)
         step, text = name_final_step(ReasonCode.proposed), await self.comment.render_ready()
         return await self._result.mark_ready(self.built.head, result, step, text)
 

@@ -56,7 +56,7 @@ class Verification:
             left=[f"{each.where} {each.rule}" for each in (review.findings if review else ())],
             tests="" if tested is None else test_texts.render_outcome(tested.run).title,
             coverage=None if covered is None else covered.share,
-            bounces=send_backs,
+            send_backs=send_backs,
             conditions=await list_conditions(self.context.services, self.context.run, proposed=True),
         )
 

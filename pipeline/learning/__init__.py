@@ -1,1 +1,1 @@
-"""What Forge learns from its runs, and the nightly order among its memories."""
+"""Learning from runs: reflections, and the nightly consolidation of memories."""

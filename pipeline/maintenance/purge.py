@@ -28,16 +28,16 @@ async def list_lost_repositories(
 async def purge(services: Services, installation_id: int, repository_ids: Sequence[int] | None) -> int:
     """Remove code, prompts, leases, configurations, findings, gates and what was learned; of how many repositories.
 
-    What was transferred to an owner who has the App, too, is theirs and stays. May be repeated. The
-    audit, the costs and the deliveries go with their time (:mod:`memory.reports.retention`).
+    The data of repositories that were transferred to another owner with the App stays. May be repeated. Audit, costs
+    and deliveries stay for their retention time (:mod:`memory.reports.retention`).
 
     :param repository_ids: None: all of the installation.
-    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    :raises CodeAccessError: a mirror is in use by work that is about to end.
     """
     everything = repository_ids is None
     if repository_ids is None:
         ran = await runs.list_repositories(services.database, installation_id)
-        taught = await memories.list_repositories(services.database, installation_id)  # words of people need no run
+        taught = await memories.list_repositories(services.database, installation_id)  # people can teach without a run
         repository_ids = sorted({*ran, *taught})
     elsewhere = await runs.find_transferred(services.database, installation_id, repository_ids)  # they were transferred
     repository_ids = [each for each in repository_ids if each not in elsewhere]
@@ -53,9 +53,9 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
 
 
 async def purge_copies(services: Services, installation_id: int, repository_ids: Sequence[int]) -> None:
-    """Remove what can be read again where access comes back: mirrors, downloads, kept configurations.
+    """Remove what can be fetched again if access returns: mirrors, downloads, stored configurations.
 
-    :raises CodeAccessError: a mirror is in use; what uses it is about to end.
+    :raises CodeAccessError: a mirror is in use by work that is about to end.
     """
     await configurations.purge(services.database, installation_id, repository_ids)
     await purges.note(services.database, repository_ids, services.clock.now())  # for the processes of other machines

@@ -1,4 +1,4 @@
-"""Finds the deliveries that were missed, in GitHub's own log, and has GitHub send them again."""
+"""Finds missed deliveries in GitHub's log, and requests them again."""
 
 import asyncio
 from collections import Counter
@@ -19,11 +19,11 @@ from safety.redelivery import TOO_OLD, DoubtfulDelivery, RedeliveryStep, list_do
 log = structlog.get_logger(__name__)
 
 EVERY = timedelta(minutes=3)
-OVERLAP = timedelta(minutes=5)  # read twice: the log is not written in the order in which attempts end
+OVERLAP = timedelta(minutes=5)  # read twice: attempts are not logged in the order in which they end
 MAX_PAGES = 300  # of 100 attempts, in one sweep
 MAX_REQUESTS = 100  # in one sweep
 POLL_SECONDS = 5.0  # seconds between two looks whether a sweep is due
-_POLLS_AFTER_FAILURE = 12  # looks that are left out
+_POLLS_AFTER_FAILURE = 12  # polls between a failure and the next sweep
 
 
 class TurnLost(ForgeError):
@@ -34,11 +34,11 @@ class TurnLost(ForgeError):
 
 
 class Redelivery:
-    """Sweeps through GitHub's log of deliveries, one process at a time, and never reads what was read before.
+    """Reads the new part of GitHub's log of deliveries, one process at a time.
 
-    :param look: seconds between two looks whether a sweep is due.
-    :param most: how many deliveries are asked for in one sweep.
-    :param count: told of each delivery that was asked for, and of each that GitHub refused.
+    :param look: seconds between two polls whether a sweep is due.
+    :param most: deliveries requested in one sweep.
+    :param count: called with "asked" or "refused" for each requested delivery.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Redelivery:
         self._has_begun = False
 
     async def keep_sweeping(self) -> None:
-        """Sweep as soon as it is this process's turn, and then every few minutes; a failure does not end it."""
+        """Sweep every few minutes, when it is this process's turn; a failure does not end it."""
         while True:
             looks = 1
             try:
@@ -76,11 +76,11 @@ class Redelivery:
             await asyncio.sleep(looks * self._look)
 
     async def sweep(self) -> bool:
-        """Read what is new in the log and ask for what was missed, if that is due and nobody else does.
+        """Read the new part of the log and request what was missed, if that is due; whether it was.
 
-        The first sweep of a process is always due: nobody may have listened until now.
+        The first sweep of a process is always due: no process may have run before.
 
-        :raises CodeHostError: GitHub did not play along; the next sweep begins where the last whole one ended.
+        :raises CodeHostError: GitHub does not answer; the next sweep starts where the last complete one ended.
         """
         now = self._clock.now()
         due = now - EVERY if self._has_begun else now
@@ -94,7 +94,7 @@ class Redelivery:
         return True
 
     async def _find_missed(self) -> Sequence[DoubtfulDelivery]:
-        """The deliveries to ask for, the oldest first; what is doubtful is remembered."""
+        """The deliveries to request, the oldest first; doubtful ones are stored for later."""
         now = self._clock.now()
         attempts = await self._load_attempts(await self._choose_start(now))
         remembered = await redelivery.list_doubtful(self._database)
@@ -115,13 +115,13 @@ class Redelivery:
         return [each.delivery for each in verdicts if each.step is RedeliveryStep.ask]
 
     async def _choose_start(self, now: datetime) -> datetime:
-        """The moment back to which the log must be read."""
+        """The moment from which on the log must be read."""
         oldest = now - self._log.redeliverable_for
         before = await redelivery.get_read_to(self._database, self._turn.app_id)
         return oldest if before is None else max(oldest, before - OVERLAP)
 
     async def _load_attempts(self, back_to: datetime) -> Sequence[DeliveryAttempt]:
-        """The newest attempts, back to a moment or as far as one sweep goes."""
+        """The attempts since a moment, up to a maximum, newest first."""
         attempts: list[DeliveryAttempt] = []
         cursor = None
         for _ in range(MAX_PAGES):
@@ -135,7 +135,7 @@ class Redelivery:
         return attempts
 
     async def _request_all(self, missed: Sequence[DoubtfulDelivery]) -> None:
-        """Ask for deliveries, each counted as asked for before it is: an answer that is lost is no reason to repeat."""
+        """Request deliveries. Each counts as requested before the request, so a lost answer repeats nothing."""
         outcomes: Counter[str] = Counter()
         try:
             for each in missed[: self._most]:

@@ -1,1 +1,1 @@
-"""The life of a run, whatever it is about: it begins, waits, fails, ends, and shows people how it stands."""
+"""The life cycle of every run: start, wait, failure, end, and its status on GitHub."""

@@ -213,11 +213,6 @@ def make_superseded(run: Run) -> Superseded:
     return Superseded(f"Run {run.id} was put an end to.")
 
 
-async def answer_nothing(saying: Awaitable[None]) -> None:
-    """A step that answers nothing."""
-    await saying
-
-
 _SUCCESSES = frozenset({ReasonCode.proposed, ReasonCode.planned})
 """A review is no success by itself: people decide whether its findings were right."""
 

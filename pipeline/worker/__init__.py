@@ -1,1 +1,1 @@
-"""The process that works: DBOS with its workflows, its lease and its sweeps."""
+"""The process that works: DBOS with the workflows, the lease and the sweeps."""

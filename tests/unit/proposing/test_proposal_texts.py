@@ -111,7 +111,7 @@ def find_unwanted(markdown: str, *more: str) -> list[str]:
 
 def test_what_it_came_to_takes_the_place_held_for_it() -> None:
     proved = VerifiedResult(
-        left=["shop/cart.py:3 ruff/F401"], tests="Passed: 2 tests", coverage=0.75, bounces=2, conditions=["closes #7"]
+        left=["shop/cart.py:3 ruff/F401"], tests="Passed: 2 tests", coverage=0.75, send_backs=2, conditions=["closes #7"]
     )
     before = texts.render_body(usual(), MARKER).replace("Closes #12", "Closes #12\n\nA word of a person.")
     after = texts.add_result(before, proved, 500_000)
@@ -128,7 +128,7 @@ def test_what_it_came_to_takes_the_place_held_for_it() -> None:
 """)
     assert "A word of a person." in after
     assert after.endswith(MARKER)
-    again = VerifiedResult(left=[f"a.py:{n} rule" for n in range(30)], tests="", coverage=None, bounces=0)
+    again = VerifiedResult(left=[f"a.py:{n} rule" for n in range(30)], tests="", coverage=None, send_backs=0)
     last = texts.add_result(after, again, 0) or ""
     assert "- Tests: not run\n" in last
     assert "and 20 more findings" in last
@@ -338,7 +338,7 @@ def test_progress_in_plain_words() -> None:
 
 <sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
 """)  # noqa: E501
-    proposed = Progress(done, None, done, 1, 1, done, 14, review=now, bounces=2)
+    proposed = Progress(done, None, done, 1, 1, done, 14, review=now, send_backs=2)
     assert texts.render_status(proposed, 0).splitlines()[3:7] == snapshot(
         [
             "- [x] Implementation: done, 1 of 1 task, 2 fixes",
@@ -347,7 +347,7 @@ def test_progress_in_plain_words() -> None:
             "- [ ] Tests: next",
         ]
     )
-    over = replace(proposed, review=done, testing=done, bounces=1)
+    over = replace(proposed, review=done, testing=done, send_backs=1)
     assert texts.render_status(over, 1_250_000) == snapshot("""\
 **Forge proposed a change for this issue**
 
