@@ -1,11 +1,10 @@
-"""Asks people what a drawn review has to ask, and draws its verdict with what they answered."""
+"""Asks people the questions that a review raises, and applies their answers to its verdict."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from domain.config.conditions.evaluation import Value
 from domain.config.configuration import Configuration
-from domain.errors import ForgeError
 from domain.gates import Gate, GateRequest, GateState
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Severity
@@ -22,7 +21,7 @@ from safety.gates import OF_OTHER_PHASES, apply_answers, apply_blocking_gates, l
 
 
 class GatesOutcome(StrEnum):
-    """Where the gates of a review leave its run."""
+    """What the gates of a review mean for its run."""
 
     passed = "passed"
     waiting = "waiting"
@@ -31,7 +30,7 @@ class GatesOutcome(StrEnum):
 
 
 class ReviewGates:
-    """What one review asks people."""
+    """The questions of one review to people."""
 
     def __init__(self, services: Services, run: Run, configuration: Configuration, pull_request: PullRequest) -> None:
         self._services = services
@@ -39,9 +38,13 @@ class ReviewGates:
         self._configuration = configuration
         self._pull_request = pull_request
 
-    async def ask_people(self) -> GatesOutcome:
-        """Ask what is to be asked, drop what is settled otherwise, and keep the verdict; may be repeated."""
-        review = await self._load_review()
+    async def ask_people(self, review: Review) -> tuple[GatesOutcome, Review]:
+        """Ask the open questions, void those that are settled, and keep the verdict, which is answered too.
+
+        May be repeated.
+        """
+        # Once more: people may have dismissed findings since the review was built.
+        review = await apply_dismissals(self._services, self._run.repository, review, self._configuration)
         known = await gates.list_for_run(self._services.database, self._run.id)
         wanted = await self._list_wanted(review, known)
         live = [await open_gate(self._services, self._run, request) for request in wanted]
@@ -49,7 +52,7 @@ class ReviewGates:
         ended = outcome in {GatesOutcome.rejected, GatesOutcome.expired}
         goes_on = outcome is GatesOutcome.waiting
         elsewhere = [gate for gate in known if gate.name in OF_OTHER_PHASES]
-        keep = [gate.id for gate in (*elsewhere, *live) if goes_on]  # what ended asks nothing any more
+        keep = [gate.id for gate in (*elsewhere, *live) if goes_on]  # a run that ended asks nothing any more
         why = "ended" if ended else "settled"
         await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
         every = await show_gates(self._services, self._run)
@@ -57,32 +60,22 @@ class ReviewGates:
             apply_answers(review, every), [gate for gate in every if gate.id in {each.id for each in live}]
         )
         await checkpoints.replace_review(self._services.database, self._run, verdict)
-        return outcome
+        return outcome, verdict
 
     async def list_unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
-        """What has to be asked, and approved, before this review may approve.
+        """The questions that must be approved before this review may approve.
 
-        :param review: with what people dismissed, without what they answered.
+        :param review: with dismissals applied, without answers.
         """
         return list_unapproved(await self._list_wanted(review, known), known)
 
     async def _list_wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
-        if self._configuration.review.dry_run:  # nobody is asked where nobody is told
+        if self._configuration.review.dry_run:  # nothing is posted, so nobody can answer
             return []
         return list_requests(review, review.changed, self._configuration, await self._build_context(review), known)
 
-    async def _load_review(self) -> Review:
-        """The review with what people dismissed meanwhile.
-
-        :raises ForgeError: if it is gone.
-        """
-        review = await checkpoints.load_review(self._services.database, self._run)
-        if review is None:
-            raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
-        return await apply_dismissals(self._services, self._run.repository, review, self._configuration)
-
     async def _build_context(self, review: Review) -> Mapping[str, Value]:
-        """What conditions of the repository's own gates may speak of."""
+        """The values that conditions of the repository's own gates may use."""
         pull_request = self._pull_request
         count = {each: sum(finding.severity is each for finding in review.findings) for each in Severity}
         return {

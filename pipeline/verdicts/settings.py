@@ -1,6 +1,9 @@
-"""Finds out what holds when a run begins: configuration, pull request, and what speaks against a review."""
+"""Loads the settings of a run: its configuration, its pull request, and why that is not reviewed."""
 
-from pydantic import BaseModel, ValidationError
+from enum import StrEnum
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from domain.config.configuration import Configuration
 from domain.config.presets import apply_ceilings, tighten
@@ -16,25 +19,59 @@ from safety.eligibility import DRAFT, find_exclusion
 from safety.review_quota import WINDOW, over_quota
 
 
-class RunSettings(BaseModel):
-    """What a run was started with: the configuration that held and the pull request as it was.
+class NotReviewedKind(StrEnum):
+    """Why a run ends without a review."""
 
-    :param is_own: whether Forge proposed it.
-    :param is_unready: it is left out as long as it is a draft, which may be over at any moment.
+    paused = "paused"  # a person paused Forge in the repository
+    over_quota = "over_quota"  # too many reviews without anybody asking
+    draft = "draft"  # drafts are excluded, and it may become ready at any moment
+    excluded = "excluded"  # by the repository's configuration
+
+
+class NotReviewed(BaseModel):
+    """Why a run ends without a review.
+
+    :param why: for people; of a pause who paused.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: NotReviewedKind
+    why: str
+
+
+class RunSettings(BaseModel):
+    """The configuration and the pull request as they were when a run began; in journals.
+
+    :param is_own: whether Forge proposed the pull request.
+    :param not_reviewed: why it is not reviewed, if it is not.
     """
 
     configuration: Configuration
     problem: str | None
     pull_request: PullRequest
     is_own: bool = False
-    excluded: str | None
-    is_unready: bool = False
-    paused_by: str | None = None
-    over_quota: str | None = None
+    not_reviewed: NotReviewed | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_fields(cls, data: Any) -> Any:
+        """The journals of an earlier version have a field for each reason instead of ``not_reviewed``."""
+        if not isinstance(data, dict) or "not_reviewed" in data:
+            return cast(Any, data)
+        stored = cast(dict[str, Any], data)
+        why_excluded = NotReviewedKind.draft if stored.get("is_unready") else NotReviewedKind.excluded
+        kinds = {
+            "paused_by": NotReviewedKind.paused,
+            "over_quota": NotReviewedKind.over_quota,
+            "excluded": why_excluded,
+        }
+        found = [{"kind": kind, "why": stored[name]} for name, kind in kinds.items() if stored.get(name) is not None]
+        return {**stored, "not_reviewed": found[0] if found else None}
 
 
 class KeptConfiguration(BaseModel):
-    """What a run began with, of what is configured.
+    """The configuration that a run began with.
 
     :param problem: what was wrong with a file, in sentences for people.
     """
@@ -47,30 +84,42 @@ _KEPT_KEY = "what is configured"
 
 
 async def load_settings(services: Services, run: Run) -> RunSettings:
-    """What holds for a run at this moment."""
+    """The settings of a run at this moment."""
     loaded = await load_start_configuration(services, run)
     unread = await memory_file.find_problem(services, run.repository, run.id)
     pull_request = await services.host.pull_request(run.repository, run.number)
-    asked = run.trigger is not Trigger.pull_request
-    own = await is_own_pull_request(services, run, pull_request)
-    reason = find_exclusion(pull_request, loaded.configuration.review, run.repository.id, asked=asked or own)
+    is_own = await is_own_pull_request(services, run, pull_request)
     return RunSettings(
         configuration=loaded.configuration,
         problem=" ".join(each for each in (loaded.problem, unread) if each) or None,
         pull_request=pull_request,
-        is_own=own,
-        excluded=None if reason is None else reason.text,
-        is_unready=reason is not None and reason.code == DRAFT,
-        paused_by=await permits.find_pauser(services.database, run.repository),
-        over_quota=None if asked else await _find_quota_excess(services, run, pull_request),
+        is_own=is_own,
+        not_reviewed=await _find_exclusion(services, run, pull_request, loaded.configuration, is_own=is_own),
     )
 
 
-async def load_start_configuration(services: Services, run: Run) -> KeptConfiguration:
-    """The configuration that held when the run began, with what was tightened since.
+async def _find_exclusion(
+    services: Services, run: Run, pull_request: PullRequest, configuration: Configuration, *, is_own: bool
+) -> NotReviewed | None:
+    paused_by = await permits.find_pauser(services.database, run.repository)
+    if paused_by is not None:
+        return NotReviewed(kind=NotReviewedKind.paused, why=paused_by)
+    is_asked = run.trigger is not Trigger.pull_request
+    excess = None if is_asked else await _find_quota_excess(services, run, pull_request)
+    if excess is not None:
+        return NotReviewed(kind=NotReviewedKind.over_quota, why=excess)
+    reason = find_exclusion(pull_request, configuration.review, run.repository.id, asked=is_asked or is_own)
+    if reason is None:
+        return None
+    kind = NotReviewedKind.draft if reason.code == DRAFT else NotReviewedKind.excluded
+    return NotReviewed(kind=kind, why=reason.text)
 
-    A run that waited for a person for days goes on under the limits it was started with; what is not to be sent, said
-    or learned any more, and the operator's ceilings, hold at once.
+
+async def load_start_configuration(services: Services, run: Run) -> KeptConfiguration:
+    """The configuration with which the run began, and what was tightened since.
+
+    A run that waited for a person for days keeps the limits it was started with. New limits on what is sent, posted
+    or learned, and the operator's ceilings, apply at once.
     """
     now = await load_configuration(services, run)
     found = await model_answers.find(services.database, run, _KEPT_KEY)
@@ -83,7 +132,7 @@ async def load_start_configuration(services: Services, run: Run) -> KeptConfigur
 
 
 async def refresh_configuration(services: Services, run: Run) -> None:
-    """Let a run that a person took up again hold to what is configured now: it may be why it failed."""
+    """Give a run that a person resumed the configuration of now: the old one may be why it failed."""
     await _keep(services, run, await load_configuration(services, run))
 
 
@@ -94,19 +143,19 @@ async def _keep(services: Services, run: Run, now: LoadedConfiguration) -> KeptC
 
 
 async def load_configuration(services: Services, run: Run) -> LoadedConfiguration:
-    """The configuration that holds in the run's repository at this moment, within the operator's ceilings."""
+    """The configuration of the run's repository at this moment, within the operator's ceilings."""
     return await loading.load(services.host, services.database, run.repository, services.ceilings.of_configuration)
 
 
 async def is_own_pull_request(services: Services, run: Run, pull_request: PullRequest) -> bool:
-    """Whether Forge proposed it, because a person asked for that."""
+    """Whether Forge opened the pull request, because a person asked for it."""
     if not pull_request.author_is_bot or pull_request.is_from_fork(run.repository.id):
         return False
     return pull_request.author_login == (await services.host.signature(run.repository)).name
 
 
 async def _find_quota_excess(services: Services, run: Run, pull_request: PullRequest) -> str | None:
-    """Only what pushes began is counted and bounded: a person who asks is answered."""
+    """Only runs that a push started are counted and limited: a person who asks is answered."""
     begun_by_pushes = await runs.count_begun(services.database, run, services.clock.now() - WINDOW)
     reason = over_quota(begun_by_pushes, from_fork=pull_request.is_from_fork(run.repository.id))
     return None if reason is None else reason.text

@@ -1,0 +1,47 @@
+"""Does what follows the verdict of a review: late dismissals, threads of findings that are gone, their uptake."""
+
+from collections.abc import Collection
+from functools import partial
+
+import structlog
+
+from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.importance import Importance, use_importance
+from domain.runs.run import Run
+from memory.findings import dismissals
+from memory.runs import checkpoints, runs
+from pipeline.checkout import fetch_mirror
+from pipeline.context import Services
+from pipeline.feedback.reactions import record_uptake
+from pipeline.verdicts import threads
+from pipeline.verdicts.settings import RunSettings
+from pipeline.verdicts.update import update_verdict
+
+log = structlog.get_logger(__name__)
+
+
+async def apply_late_dismissals(services: Services, run: Run, cause: str) -> None:
+    """Show what people judged while the verdict was on its way; until a run is over, its check is left to it."""
+    if await dismissals.has_changed_during(services.database, run):
+        await update_verdict(services, run.repository, run.number, cause, anew=False)
+
+
+async def settle_threads(services: Services, run: Run, settings: RunSettings, gone: Collection[str]) -> list[str]:
+    """Resolve the threads of findings that are gone, and record how they went; the findings' names.
+
+    :param gone: names of layer 3's findings that the model called gone.
+    """
+    # Read again: people may have judged findings since the verdict.
+    review = await checkpoints.load_review(services.database, run)
+    if review is None or not await runs.is_current(services.database, run):
+        return []
+    try:
+        with use_importance(Importance.tidying):
+            settled = await threads.settle(services, run, review, gone)
+        is_fork = settings.pull_request.is_from_fork(run.repository.id)
+        mirror = partial(fetch_mirror, services, run)
+        await record_uptake(services, run, review, mirror, settled=settled, is_fork=is_fork)
+        return [*settled]
+    except (Forbidden, NotFound, Unprocessable) as error:  # the next push settles them
+        log.warning("threads.not_settled", run=run.id, error=str(error))
+        return []

@@ -1,0 +1,242 @@
+"""Prepares the questions to the model about one head, and assesses its answers."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel
+
+from agents.llm.ask import ModelAnswer, Question
+from agents.llm.context import PromptContext
+from agents.review.checks.fingerprints import add_fingerprints
+from agents.review.model import (
+    EarlierFinding,
+    Intent,
+    QuestionPlan,
+    build_questions,
+    build_second_look,
+    extract_findings,
+    find_current_line,
+    narrow_change,
+    read_earlier_verdicts,
+)
+from agents.review.reviewer import CheckedChange, apply_path_filters
+from domain.errors import CodeAccessError
+from domain.memories.memory import Memory
+from domain.review.changes import Change, FileChange, FileVersions
+from domain.review.findings import Finding, Layer, place_on_diff
+from domain.review.review import Review
+from domain.runs.run import Phase, Run
+from domain.text.redaction import redact_finding, redact_outgoing
+from memory.learned import recall
+from memory.runs import checkpoints
+from pipeline.checkout import fetch_mirror
+from pipeline.context import Services
+from pipeline.verdicts.settings import RunSettings
+from safety.unread_files import list_read_before
+
+
+class PreparedQuestions(BaseModel):
+    """The questions, and the earlier findings that need none.
+
+    :param carried: findings of earlier heads on unchanged lines: they count again.
+    :param changed: findings of earlier heads whose lines were changed: the model judges them again.
+    :param known: paths that the model read in full at earlier heads, and in which nothing is new.
+    """
+
+    plan: QuestionPlan
+    known: tuple[str, ...] = ()
+    carried: tuple[Finding, ...] = ()
+    changed: tuple[Finding, ...] = ()
+
+
+class EarlierFindings(BaseModel):
+    """The model's findings of the last review of this pull request."""
+
+    findings: tuple[Finding, ...]
+
+
+class AssessedAnswers(BaseModel):
+    """What the answers say before the second look.
+
+    :param gone: names of earlier findings that the model calls gone.
+    """
+
+    candidates: tuple[Finding, ...]
+    second: Question | None
+    gone: tuple[str, ...]
+
+
+class ModelQuestions:
+    """The questions about one head. Reads the code from the mirror; the journal keeps questions and answers."""
+
+    def __init__(self, services: Services, run: Run, settings: RunSettings) -> None:
+        self._services = services
+        self._run = run
+        self._configuration = settings.configuration
+        self._title = settings.pull_request.title
+
+    async def load_earlier(self) -> EarlierFindings:
+        """The model's findings of the last review, also dismissed ones."""
+        previous = await self._find_previous()
+        return EarlierFindings(findings=() if previous is None else tuple(_filter_model_findings(previous)))
+
+    async def prepare(self, checked: CheckedChange) -> PreparedQuestions:
+        """The questions: on a push only about new code, and whether findings whose lines changed are gone."""
+        change, versions = await self._load_code(checked)
+        previous = await self._find_previous()
+        since = None if previous is None else await self._load_changes_since(previous, checked)
+        earlier = [] if previous is None or since is None else _filter_model_findings(previous)
+        carried = [] if since is None else [kept for f in earlier if (kept := _carry_over(f, since)) is not None]
+        ids = {finding.id for finding in carried}
+        changed = [f for f in earlier if f.id not in ids and f.path in versions]
+        read = frozenset[str]()
+        if previous is not None and since is not None:
+            mirror = await fetch_mirror(self._services, self._run)
+            compared = await mirror.change(previous.merge_base, previous.head_sha)
+            read = list_read_before(previous.read_by_model, compared, change, since)
+        shown = await self._load_earlier_code(changed, previous, since)
+        plan = await asyncio.to_thread(
+            lambda: build_questions(
+                change if since is None else narrow_change(change, since, read),
+                versions,
+                (*checked.findings, *carried),
+                intent=Intent(title=self._title),
+                earlier=shown,
+                never_send=self._configuration.review.never_send,
+                redact=redact_outgoing,
+            )
+        )
+        asked = {path for question in plan.questions for path in question.lines}
+        unread = asked | {entry.path for entry in plan.not_read}
+        return PreparedQuestions(
+            plan=plan,
+            carried=tuple(place_on_diff(f, change) for f in carried),
+            changed=tuple(changed),
+            known=tuple(sorted(read - unread)),
+        )
+
+    async def assess(
+        self, checked: CheckedChange, prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
+    ) -> AssessedAnswers:
+        """The findings in the answers, and the question of the second look at them."""
+        change, versions = await self._load_code(checked)
+        lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
+        return await asyncio.to_thread(_assess_answers, checked, prepared, answers, change, versions, lessons)
+
+    async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
+        mirror = await fetch_mirror(self._services, self._run)
+        change = apply_path_filters(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
+        return change, await mirror.versions(change.files)
+
+    async def _load_earlier_code(
+        self, changed: Sequence[Finding], previous: Review | None, since: Change | None
+    ) -> list[EarlierFinding]:
+        """The changed findings with the code they were about, and where that is now."""
+        if previous is None or since is None or not changed:
+            return []
+        paths = sorted({finding.path for finding in changed})
+        contents = await (await fetch_mirror(self._services, self._run)).read(previous.head_sha, paths)
+        return [
+            _build_earlier(finding, contents.get(finding.path, b""), since.file(finding.path)) for finding in changed
+        ]
+
+    async def _find_previous(self) -> Review | None:
+        """The last review of another head of this pull request, unless everything is to be read from scratch."""
+        if self._run.attempt > 1:
+            return None
+        found = await checkpoints.load_latest_review(
+            self._services.database, self._run.repository.id, self._run.number, before=self._run.id
+        )
+        return None if found is None or found.head_sha == self._run.head_sha else found
+
+    async def _load_changes_since(self, previous: Review, checked: CheckedChange) -> Change | None:
+        """The changes since the last reviewed head; None if that head no longer exists.
+
+        Also None if that head was compared with something else, as before a change of the base: then more is new.
+        """
+        mirror = await fetch_mirror(self._services, self._run)
+        try:
+            if await mirror.merge_base(previous.merge_base, checked.merge_base) != previous.merge_base:
+                return None
+            return await mirror.change(previous.head_sha, self._run.head_sha)
+        except CodeAccessError:
+            return None
+
+
+def _assess_answers(
+    checked: CheckedChange,
+    prepared: PreparedQuestions,
+    answers: Sequence[ModelAnswer],
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    lessons: Sequence[Memory],
+) -> AssessedAnswers:
+    found = [*checked.findings, *prepared.carried]
+    pairs = list(zip(prepared.plan.questions, answers, strict=True))
+    raw = [
+        finding
+        for question, answer in pairs
+        for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
+    ]
+    lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
+    candidates = tuple(
+        _attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in add_fingerprints(raw, lines)
+    )
+    second = build_second_look(candidates, change, versions, checked.findings, redact=redact_outgoing)
+    gone = [
+        name
+        for question, answer in pairs
+        for name, is_gone in read_earlier_verdicts(answer, question).items()
+        if is_gone
+    ]
+    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
+
+
+def _attach_memories(finding: Finding, lessons: Sequence[Memory]) -> Finding:
+    """The finding with the memories that it names as its reason."""
+    named = PromptContext(lessons=tuple(lessons)).find_named(finding.message)
+    return finding.model_copy(update={"memories": tuple(each.id for each in named)}) if named else finding
+
+
+def _filter_model_findings(previous: Review) -> list[Finding]:
+    """The model's findings of a review, also dismissed ones."""
+    return [finding for finding in previous.all_findings if finding.layer is Layer.model]
+
+
+def _carry_over(finding: Finding, since: Change) -> Finding | None:
+    """A finding on unchanged lines, at their place of now; None if its line was changed."""
+    touched = since.file(finding.path)
+    if touched is None or finding.line is None:
+        return None if touched is None and finding.path in _list_old_paths(since) else finding
+    line = touched.head_line(finding.line)
+    if line is None:
+        return None
+    by = line - finding.line
+    if by == 0:
+        return finding
+    return finding.model_copy(
+        update={
+            "line": line,
+            "end_line": None if finding.end_line is None else finding.end_line + by,
+            "fix": None if finding.fix is None else finding.fix.move(by),
+        }
+    )
+
+
+def _list_old_paths(since: Change) -> set[str]:
+    return {file.old_path for file in since.files if file.old_path is not None}
+
+
+def _build_earlier(finding: Finding, content: bytes, since: FileChange | None) -> EarlierFinding:
+    """A finding whose line was changed, with the code it was about."""
+    lines = content.decode(errors="replace").split("\n")
+    start = finding.line or 1
+    before = lines[max(0, start - 3) : (finding.end_line or start) + 2]
+    return EarlierFinding(
+        id=finding.id,
+        rule=finding.rule,
+        path=finding.path,
+        line=None if since is None or finding.line is None else find_current_line(since, finding.line),
+        message=finding.message,
+        before="\n".join(before),
+    )

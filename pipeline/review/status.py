@@ -1,0 +1,101 @@
+"""Shows in its check how a review is: that it began, waits, failed, or ended, and its verdict."""
+
+import contextlib
+from collections.abc import Sequence
+
+from domain.errors import ForgeError, LeftOut
+from domain.gates import Gate
+from domain.importance import Importance, use_importance
+from domain.review.findings import Finding
+from domain.review.review import Conclusion
+from domain.runs.run import Run
+from memory.runs import runs
+from messages import gates as gate_texts
+from messages import review as review_texts
+from messages.review import CheckText
+from pipeline.context import Services
+from pipeline.gates.ask import show_gates
+from pipeline.publishing import run_check
+from pipeline.publishing.progress import ProgressUpdates
+from pipeline.runs.status import open_status
+from pipeline.verdicts.approval import withdraw_approvals
+from pipeline.verdicts.settings import NotReviewed, NotReviewedKind
+
+
+class ReviewStatus:
+    """The check of one review. Every method may be repeated after a crash.
+
+    :param cause: the id of this execution's workflow: each changes a verdict once.
+    """
+
+    def __init__(self, services: Services, run: Run, cause: str, progress: ProgressUpdates) -> None:
+        self._services = services
+        self._run = run
+        self._cause = cause
+        self._progress = progress
+
+    async def begin(self) -> None:
+        """Show that the run began, and withdraw from GitHub what is about another head or base."""
+        await show_gates(self._services, self._run)  # their answers, if this execution goes on behind a gate
+        await self._retire_others()
+        await withdraw_approvals(self._services, self._run)
+        if not await run_check.is_concluded(self._services, self._run):
+            with contextlib.suppress(LeftOut), use_importance(Importance.informing):
+                await open_status(self._services, self._run)  # if that failed before
+            step, post_later = f"started {self._cause}", self._progress.post_later
+            await run_check.show_progress(self._services, self._run, step, "Reading the change", post_later)
+
+    async def conclude(self, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding] = ()) -> None:
+        """Show the run's verdict.
+
+        :param annotated: findings that become annotations.
+        """
+        await self._progress.quiet()
+        await run_check.conclude(self._services, self._run, conclusion, text, annotated)
+
+    async def conclude_or_change(self, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding]) -> None:
+        """Show the run's verdict, also where an earlier execution of the run showed one."""
+        if await run_check.is_concluded(self._services, self._run):
+            await self._change(conclusion, text)
+        else:
+            await self.conclude(conclusion, text, annotated)
+
+    async def show_not_reviewed(self, end: NotReviewed, problem: str | None) -> None:
+        """Show why there is no review. Nothing was read, so nothing is approved.
+
+        :param problem: what is wrong with a configuration file.
+        """
+        match end.kind:
+            case NotReviewedKind.paused:
+                await self.conclude(Conclusion.action_required, review_texts.render_paused(end.why))
+            case NotReviewedKind.over_quota:
+                await self.conclude(Conclusion.action_required, review_texts.render_over_quota(end.why))
+            case NotReviewedKind.draft:  # it may be merged as soon as it is ready, so it has to wait
+                await self.conclude(Conclusion.action_required, review_texts.render_excluded(end.why, problem))
+            case NotReviewedKind.excluded:
+                await self.conclude(Conclusion.neutral, review_texts.render_excluded(end.why, problem))
+
+    async def show_waiting(self, gate: Gate) -> None:
+        """Show that the run waits at a gate. The findings so far are kept, and nothing is approved."""
+        await self._change(Conclusion.action_required, gate_texts.render_stopped_phase(gate))
+
+    async def show_failure(self, error: ForgeError) -> None:
+        """Show that the run failed."""
+        await self.conclude(Conclusion.action_required, review_texts.render_failure(error, self._run.id))
+
+    async def close(self) -> None:
+        """Show that the run was stopped."""
+        await run_check.close(self._services, self._run)
+
+    async def _change(self, conclusion: Conclusion, text: CheckText) -> None:
+        await self._progress.quiet()
+        await run_check.conclude_again(self._services, self._run, self._cause, conclusion, text)
+
+    async def _retire_others(self) -> None:
+        """Close the checks of this head's verdicts on another base: they have another name."""
+        past = await runs.list_for_pull_request(self._services.database, self._run.repository.id, self._run.number)
+        names = {self._run.check_name}
+        for other in (each.run for each in past if each.run.head_sha == self._run.head_sha):
+            if other.check_name not in names and other.id < self._run.id:
+                names.add(other.check_name)  # it hides older checks of the same name
+                await run_check.retire(self._services, other, self._run.base_ref)

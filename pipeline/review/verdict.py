@@ -1,0 +1,72 @@
+"""Carries the review of a run from its analysis to the verdict: comments, questions to people, check."""
+
+from agents.review.reviewer import CheckedChange, ModelPart
+from domain.review.review import Conclusion, Decision, Review
+from domain.runs.run import Run
+from memory.gates import gates
+from memory.runs import checkpoints
+from messages import gates as gate_texts
+from messages import review as review_texts
+from pipeline.context import Services
+from pipeline.publishing.reviews import PostedReview
+from pipeline.review.analysis import build_review
+from pipeline.review.comments import choose_remarks, load_review, post_comments
+from pipeline.review.status import ReviewStatus
+from pipeline.verdicts.approval import withdraw_approvals
+from pipeline.verdicts.gates import GatesOutcome, ReviewGates
+from pipeline.verdicts.settings import RunSettings
+
+
+class ReviewVerdict:
+    """The review of one run, as one execution of the run carries it from step to step.
+
+    Until the run is over nobody else changes the review, so one execution reads the checkpoint once, in the first step
+    that it makes itself. Every step may be repeated after a crash.
+    """
+
+    def __init__(self, services: Services, run: Run, status: ReviewStatus) -> None:
+        self._services = services
+        self._run = run
+        self._status = status
+        self._review: Review | None = None
+
+    async def is_reviewed(self) -> bool:
+        """Whether the review phase was completed before, such as ahead of a gate."""
+        self._review = await checkpoints.load_review(self._services.database, self._run)
+        return self._review is not None
+
+    async def build(self, checked: CheckedChange, model: ModelPart) -> Decision:
+        """Build the review from all layers, and keep it as the phase's checkpoint."""
+        self._review = await build_review(self._services, self._run, checked, model)
+        return self._review.decision
+
+    async def post(self, settings: RunSettings) -> PostedReview:
+        """Post the review's comments."""
+        return await post_comments(self._services, self._run, await self._get_review(), settings)
+
+    async def ask_people(self, settings: RunSettings) -> GatesOutcome:
+        """Ask people what the review has to ask; their answers make the verdict, for this and later executions."""
+        asking = ReviewGates(self._services, self._run, settings.configuration, settings.pull_request)
+        outcome, self._review = await asking.ask_people(await self._get_review())
+        return outcome
+
+    async def conclude(self, settings: RunSettings, unposted: str | None) -> Conclusion:
+        """Show the verdict in the check.
+
+        :param unposted: why there are no comments.
+        """
+        services, run, review = self._services, self._run, await self._get_review()
+        remarks, before = await choose_remarks(services, run, review, settings)
+        inline = [] if unposted else [finding for remark in remarks for finding in remark]
+        problem = " ".join(why for why in (unposted, settings.problem) if why) or None
+        asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
+        text = review_texts.render_outcome(review, inline, before, problem, asked)
+        await self._status.conclude_or_change(review.conclusion, text, review.findings)
+        if review.decision is not Decision.approve:
+            await withdraw_approvals(services, run, all_of_them=True)
+        return review.conclusion
+
+    async def _get_review(self) -> Review:
+        if self._review is None:
+            self._review = await load_review(self._services, self._run)
+        return self._review
