@@ -12,6 +12,7 @@ from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from pipeline.automation.preconditions import find_merge_obstacle
 from pipeline.context import Services
+from pipeline.publishing import reviews
 from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.publisher import write_once
 from pipeline.verdicts.approval import build_approval_marker, is_approval_of, withdraw_if_lost
@@ -78,12 +79,9 @@ class AutomaticWrites:
                 None,
             )
 
-        async def approve() -> int:
-            return await find() or await host.approve(repository, number, self.run.head_sha, redact_outgoing(body))
-
         again = len(await outbox.list_withdrawn(self.services.database, repository.id, number))
         step = f"{outbox.APPROVAL} {again}" if again else outbox.APPROVAL
-        given = await write_once(self.services, self.run, step, "review", approve, find=find)
+        given = await reviews.approve_once(self.services, self.run, step, body, find=find)
         await withdraw_if_lost(self.services, self.run)
         shown = {each.id: each for each in await host.approvals(repository, number)}.get(given)
         return shown is None or not shown.is_dismissed  # GitHub may not show it yet

@@ -74,7 +74,7 @@ from pipeline.deliveries.retry import resume, retry
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume, enqueue_run
 from pipeline.durable.restart import is_restart
-from pipeline.feedback.replies import handle_reply
+from pipeline.feedback.replies.intake import handle_reply
 from pipeline.gates.actor import PermissionCheck, give_ok, load_actor, record_refusal, skip_check
 from pipeline.gates.ask import refresh_gate
 from pipeline.gates.decide import GateAnswer, decide_gate
@@ -84,7 +84,7 @@ from pipeline.publishing import checks, comments
 from pipeline.runs.status import open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.resume import resume_judged_run
-from pipeline.verdicts.threads import record_resolution
+from pipeline.verdicts.thread_decisions import record_resolution
 from safety.authorization import authorise
 
 log = structlog.get_logger(__name__)

@@ -1,12 +1,11 @@
-"""Notes what people let Forge know about its comments without words.
+"""Records reactions of people to Forge's comments: how findings went, and thumbs.
 
-What they did about them is seen once the next head is reviewed; the thumbs they gave, once the pull request is closed.
+How findings went is known when the next head is reviewed; thumbs are read when the pull request is closed.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import structlog
-from pydantic import JsonValue
 
 from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.events import EventType
@@ -41,9 +40,9 @@ async def record_uptake(
     settled: Collection[str],
     is_fork: bool,
 ) -> Sequence[str]:
-    """Note which findings that had a comment are gone without a dismissal, and how; their names.
+    """Record which findings with a comment are gone without a dismissal, and how; their names.
 
-    What led to one of them was right, so its memories are surer from now on: not by what strangers push.
+    Such a finding was right, so the memories behind it gain confidence, unless the push came from a fork.
     May be repeated.
 
     :param settled: names of the findings whose threads Forge resolved because they are gone.
@@ -64,7 +63,7 @@ async def record_uptake(
 
 
 async def _list_gone(services: Services, run: Run, review: Review) -> list[Finding]:
-    """The findings of the review before that a comment carried, and that this one does not have any more."""
+    """The findings of the previous review that had a comment and are not in this review."""
     before = await checkpoints.load_latest_review(services.database, run.repository.id, run.number, before=run.id)
     if before is None or before.head_sha == run.head_sha:
         return []
@@ -87,14 +86,14 @@ async def _read_contents(mirror: Callable[[], Awaitable[Mirror]], run: Run, path
         return {}
     try:
         return dict(await (await mirror()).read(run.head_sha, sorted(set(paths))))
-    except CodeAccessError:  # then it is only known that they are gone
+    except CodeAccessError:  # then nobody knows how they went
         return {}
 
 
-async def record_thumbs(services: Services, repository: RepositoryRef, live: PullRequest) -> JsonValue:
-    """Note the thumbs at Forge's comments on a pull request that is closed; how many count.
+async def record_thumbs(services: Services, repository: RepositoryRef, live: PullRequest) -> int:
+    """Record the thumbs at Forge's comments on a closed pull request; how many count.
 
-    GitHub sends no webhook for them. May be repeated. Where GitHub does not tell, nothing is made up for later.
+    GitHub sends no webhook for them. May be repeated. If GitHub does not answer, they are not read later.
 
     :raises RateLimited: then they are read later.
     """
@@ -121,9 +120,9 @@ async def record_thumbs(services: Services, repository: RepositoryRef, live: Pul
 async def _load_counting_thumbs(
     services: Services, repository: RepositoryRef, live: PullRequest, comments: Collection[int]
 ) -> list[ThumbGiven]:
-    """The thumbs of those who may dismiss a finding here.
+    """The thumbs of people who may dismiss a finding here.
 
-    Who has the role is asked once for all of them: how many strangers give thumbs costs no calls.
+    Their roles are asked in one call, so that thumbs of many strangers cost nothing.
     """
     given = await services.host.thumbs(repository, live.number, comments)
     if all(each.account_id == live.author_id or not each.is_person for each in given):
@@ -141,7 +140,7 @@ def _may_teach(given: ThumbGiven, author_id: int, teachers: Collection[int]) -> 
 async def _record_thumb(
     services: Services, repository: RepositoryRef, number: int, finding: Finding, given: ThumbGiven
 ) -> None:
-    """Part of the story of the run that found it, so that the same thumb is known after any number of further runs."""
+    """Record a thumb for the run that found the finding, so that later runs do not count it again."""
     found_by = await findings.find_runs(services.database, repository.id, number, finding.id)
     if found_by is None:
         return
@@ -160,7 +159,7 @@ async def _record_thumb(
 async def _doubt_memories(
     services: Services, repository: RepositoryRef, doubts: Sequence[tuple[ThumbGiven, Finding]]
 ) -> None:
-    """Doubt what led to findings with a thumb down. One that was dismissed made its memories doubtful already."""
+    """Doubt the memories behind findings with a thumb down. For a dismissed finding that happened already."""
     fingerprints = {finding.fingerprint for _, finding in doubts}
     dismissed = await dismissals.find_by_fingerprint(services.database, repository, fingerprints)
     now = services.clock.now()

@@ -15,9 +15,11 @@ from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from memory.findings import findings
+from memory.process import halts
+from memory.runs import outbox
 from messages import review as review_texts
 from pipeline.context import Services
-from pipeline.publishing.publisher import require_current, write_once
+from pipeline.publishing.publisher import Find, require_current, write_once
 
 log = structlog.get_logger(__name__)
 
@@ -133,6 +135,30 @@ async def resolve_thread(services: Services, repository: RepositoryRef, thread_i
 async def reopen_thread(services: Services, repository: RepositoryRef, thread_id: str) -> None:
     """Open a resolved review thread again; may be repeated."""
     await services.host.unresolve_thread(repository, thread_id)
+
+
+async def approve_once(services: Services, run: Run, step: str, body: str, *, find: Find) -> int:
+    """Approve exactly the head of a run, once; the review's id.
+
+    :param find: finds an approval that must not be repeated, whoever gave it.
+    """
+
+    async def approve() -> int:
+        given = await find()
+        return given or await services.host.approve(run.repository, run.number, run.head_sha, redact_outgoing(body))
+
+    return await write_once(services, run, step, "review", approve, find=find)
+
+
+async def dismiss_approval(services: Services, run: Run, review_id: int, text: str) -> None:
+    """Dismiss an approval of Forge, and record that no person did.
+
+    :raises Unprocessable: if it is dismissed already.
+    :raises Halted: if the operator told Forge to stop.
+    """
+    await halts.require_none(services.database)
+    await services.host.dismiss_approval(run.repository, run.number, review_id, text)
+    await outbox.record_withdrawal(services.database, run, review_id, services.clock.now())
 
 
 def _build_comment(remark: Remark) -> InlineComment:

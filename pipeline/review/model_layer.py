@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.llm.models import LanguageModel, Task, Unusable
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.model import Report, Verdicts, keep_confirmed
 from agents.review.reviewer import CheckedChange, ModelPart, skip_model
 from domain.config.configuration import ReadMode
@@ -38,7 +38,7 @@ class ModelLayer:
         may_read = self._configuration.review.model is not ReadMode.never
         if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
             return skip_model(checked, self._configuration, None)
-        model = self._context.services.models.choose(Task.fast)
+        model = self._context.services.models.choose(ModelTier.fast)
         missing = model.reason if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
             missing = _NEEDS_OK

@@ -1,4 +1,4 @@
-"""Dismisses findings, whoever says so and however: by command, in words, or by resolving their thread."""
+"""Dismisses findings, for a command, a reply in words, or a resolved thread."""
 
 from collections.abc import Mapping
 
@@ -22,12 +22,11 @@ async def dismiss(
     reason: str,
     cause: str,
 ) -> Mapping[str, Finding]:
-    """Dismiss findings at once and show their check anew; each memory that taught, as it is shown, with the first of
-    the findings it is about.
+    """Dismiss findings and update their check; the new memories by their short ids, each with its first finding.
 
-    Who may do so was decided before. May be repeated.
+    The caller checked the permission. May be repeated.
 
-    :param cause: what the check is shown anew for.
+    :param cause: the delivery behind it.
     """
     now, configured = services.clock.now(), await load_memory_settings(services, repository)
     role = await services.host.permission(repository, sender.login, sender.id)

@@ -1,4 +1,4 @@
-"""Draws a review with what people dismissed: the findings themselves, and their like as far as that was learned."""
+"""Applies dismissals to a review: of its findings, and learned ones of similar findings."""
 
 from collections.abc import Sequence
 
@@ -29,9 +29,9 @@ from safety.suppression import (
 async def apply_dismissals(
     services: Services, repository: RepositoryRef, review: Review, configured: Configuration | None = None
 ) -> Review:
-    """The review as it stands with what people said in this repository until now.
+    """The review without the findings that people dismissed in this repository until now.
 
-    :param configured: what the repository wants; asked for where it matters and is not given.
+    :param configured: the repository's configuration; loaded where it matters and is not given.
     """
     dismissed = await dismissals.find_by_fingerprint(services.database, repository, review.fingerprints)
     history = await load_dismissal_history(services.database, repository, review.all_findings)
@@ -43,12 +43,12 @@ async def apply_dismissals(
 async def load_dismissal_history(
     database: Database, repository: RepositoryRef, found: Sequence[Finding]
 ) -> DismissalHistory:
-    """What people did here with findings of the same rules, at the same places, and with what a model said nearby."""
+    """Decisions of people here about findings of the same rules or places, and about a model's findings nearby."""
     rules, places = {finding.rule for finding in found}, {finding.place for finding in found}
     if not rules:
         return NO_HISTORY
-    said_of = {finding.path for finding in found if finding.layer is Layer.model}
-    past = await dismissals.find_related(database, repository, rules, places, said_of)
+    of_model = {finding.path for finding in found if finding.layer is Layer.model}
+    past = await dismissals.find_related(database, repository, rules, places, of_model)
     if len(past) < FEWEST:
         return DismissalHistory(past)
     doubted = {each.rule for each in past}
@@ -58,9 +58,9 @@ async def load_dismissal_history(
 async def load_evidence(
     database: Database, repository: RepositoryRef, number: int, finding: Finding, *, is_learning: bool
 ) -> Evidence:
-    """What is known about why a finding of a pull request is raised or not.
+    """The reasons why a finding of a pull request is raised or not.
 
-    :param is_learning: whether the repository wants that of its like to count.
+    :param is_learning: whether decisions about similar findings count in the repository.
     """
     history = await load_dismissal_history(database, repository, [finding])
     own = [past for past in history.dismissed if past.fingerprint == finding.fingerprint]
@@ -95,6 +95,6 @@ async def is_learning_enabled(
 
 
 async def load_memory_settings(services: Services, repository: RepositoryRef) -> Memory:
-    """What the repository wants of Forge's memory."""
+    """The repository's settings of Forge's memory."""
     ceilings = services.ceilings.of_configuration
     return (await loading.load(services.host, services.database, repository, ceilings)).configuration.memory

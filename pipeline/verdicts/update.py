@@ -1,4 +1,4 @@
-"""Draws the verdict of a finished review anew after a dismissal, and updates its check."""
+"""Updates the verdict of a finished review after a dismissal, and its check."""
 
 from itertools import count
 
@@ -24,40 +24,40 @@ from safety.gates import apply_answers, mark_open
 async def update_verdict(
     services: Services, repository: RepositoryRef, number: int, cause: str, *, anew: bool = True
 ) -> None:
-    """Let the check of the newest run say what holds now; nothing if a newer head is on its way.
+    """Update the verdict of the newest run, and show it in its check. Does nothing while a run is not over.
 
-    A run that waits for people says it itself once it goes on: perhaps there is nothing left to ask. Where a dismissal
-    takes away what blocked, and something was not asked because of that, this is no approval: the run goes on, too.
+    A run that waits for people updates its verdict when it is resumed: perhaps there is nothing left to ask. If a
+    dismissal removes the block that kept Forge from asking people, this approves nothing, and the run is resumed.
 
     :param cause: the delivery behind it, so that a repeated step updates once.
-    :param anew: also where it would say what it says.
+    :param anew: also if the verdict stays as it is.
     """
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     if not past or past[0].run.state is not RunState.completed:
         return
-    run, said = past[0].run, None
+    run, shown = past[0].run, None
     settings = await load_settings(services, run)
     for attempt in count():
         review = await checkpoints.load_review(services.database, run)
         if review is None:
             return
         now = await _apply_judgements(services, run, review, settings)
-        if now == (said or (None if anew else review)):
+        if now == (shown or (None if anew else review)):
             return
         await checkpoints.replace_review(services.database, run, now)
         try:
             await _show_verdict(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
         except Superseded:
             return
-        said = now  # two people may judge at once: whoever wrote last has to have seen both
+        shown = now  # two people may judge at once, so look again until nothing changes
 
 
 async def _apply_judgements(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:
-    """The review with what people said of it by now."""
+    """The review with the dismissals and answers of now."""
     asked = await gates.list_for_run(services.database, run.id)
-    drawn = await apply_dismissals(services, run.repository, review, settings.configuration)
+    review = await apply_dismissals(services, run.repository, review, settings.configuration)
     asking = ReviewGates(services, run, settings.configuration, settings.pull_request)
-    return mark_open(apply_answers(drawn, asked), await asking.list_unanswered(drawn, asked))
+    return mark_open(apply_answers(review, asked), await asking.list_unanswered(review, asked))
 
 
 async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -> None:
@@ -68,6 +68,6 @@ async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -
         await withdraw_approvals(services, run, all_of_them=True)
     level = automation_texts.render_changes(await automation_level.list_changes(services.database, run.id))
     asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
-    standing = "\n\n".join(part for part in (level, asked) if part)
-    text = review_texts.render_outcome(now, inline, 0, gates=standing)
+    sections = "\n\n".join(part for part in (level, asked) if part)
+    text = review_texts.render_outcome(now, inline, 0, gates=sections)
     await run_check.conclude_again(services, run, cause, now.conclusion, text)

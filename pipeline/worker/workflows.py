@@ -22,7 +22,7 @@ from pipeline.durable.workflows import (
     TEST,
     Workflow,
 )
-from pipeline.feedback.replies import ReplyHandler
+from pipeline.feedback.replies.workflow import ReplyWorkflow
 from pipeline.issue.test_command import HeadTest
 from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
@@ -70,7 +70,7 @@ async def _read_reply(services: Services, run_id: str, guid: str, reply: str) ->
     run = await runs.get(services.database, run_id)
     if run is None:
         return _UNKNOWN
-    return await ReplyHandler(services, run, ReadReply.model_validate_json(reply), guid, _own_id()).execute()
+    return await ReplyWorkflow(services, run, ReadReply.model_validate_json(reply), guid, _own_id()).execute()
 
 
 async def _reflect(services: Services, run_id: str, moment: str) -> str:

@@ -1,0 +1,56 @@
+"""Loads what Forge must know to read a reply: the finding, the configuration, and what the person may do."""
+
+from pydantic import BaseModel
+
+from domain.commands import ReadReply
+from domain.config.configuration import Configuration, ReadMode
+from domain.review.findings import Finding
+from domain.runs.run import Run
+from domain.slash.commands import Dismiss
+from memory.findings import findings
+from memory.ledger import ledger
+from pipeline.context import Services
+from pipeline.gates.actor import CommandActor, load_actor
+from pipeline.verdicts.settings import load_configuration
+from safety.authorization import authorise
+
+MAX_REPLIES = 3
+"""Replies of Forge in one thread during one run: it answers, but does not chat."""
+
+
+class ReplyContext(BaseModel):
+    """The facts about one reply; in journals.
+
+    :param finding: None if the thread is about none.
+    :param teaches: whether the person may dismiss the finding.
+    :param is_due: whether the reply is read: not on strangers' heads without an ok, nor after enough answers.
+    """
+
+    configuration: Configuration
+    finding: Finding | None
+    teaches: bool
+    is_due: bool
+
+
+async def load_context(services: Services, run: Run, command: ReadReply) -> ReplyContext:
+    """The facts at this moment."""
+    thread = command.comment.thread or 0
+    carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
+    actor = await load_actor(services, command.repository, command.number, command.sender)
+    configuration = (await load_configuration(services, run)).configuration
+    replied = await ledger.count_replies(services.database, run.id, thread)
+    return ReplyContext(
+        configuration=configuration,
+        finding=next(iter(carried.get(thread, ())), None),
+        teaches=_may_dismiss(actor),
+        is_due=configuration.review.model is not ReadMode.never and not actor.facts.needs_ok and replied < MAX_REPLIES,
+    )
+
+
+async def may_still_dismiss(services: Services, command: ReadReply) -> bool:
+    """Whether the person may dismiss at this moment. The model took its time, so permissions may be lost (T-P15)."""
+    return _may_dismiss(await load_actor(services, command.repository, command.number, command.sender))
+
+
+def _may_dismiss(actor: CommandActor) -> bool:
+    return authorise(Dismiss(reason="said in words"), actor.facts) is None

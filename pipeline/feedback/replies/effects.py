@@ -1,0 +1,83 @@
+"""Does what a reply means: confirms memories, answers a question, or dismisses the finding.
+
+Only a person who may dismiss a finding by command dismisses it by words; the words of others are hints.
+"""
+
+from pydantic import BaseModel
+
+from agents.reply_reader import Meaning, QuestionAnswer, ReplyReading
+from agents.review.model.questions import flatten_markdown
+from domain.commands import ReadReply
+from domain.memories.memory import Use
+from domain.review.findings import Finding, Severity
+from domain.slash.commands import LONGEST_TEXT
+from domain.text.redaction import redact_outgoing
+from memory.findings import dismissals
+from memory.learned import memories
+from messages import commands as command_texts
+from messages import thread_replies as reply_texts
+from pipeline.context import Services
+from pipeline.verdicts import threads
+from pipeline.verdicts.dismissal import dismiss
+from safety.gates import is_grave
+
+
+class ReplyOutcome(BaseModel):
+    """What followed from a reply; in journals.
+
+    :param text: the answer, if there is one.
+    :param dismissed: whether the finding no longer counts.
+    """
+
+    text: str = ""
+    dismissed: bool = False
+
+
+async def apply_reply(
+    services: Services,
+    command: ReadReply,
+    guid: str,
+    finding: Finding,
+    reading: ReplyReading,
+    answer: QuestionAnswer | None,
+    *,
+    may_dismiss: bool,
+) -> ReplyOutcome:
+    """Do what a reply means; may be repeated.
+
+    :param answer: of the model to the question, if it is one.
+    """
+    match reading.meaning:
+        case Meaning.agreement:
+            if may_dismiss and reading.is_sure:
+                cause = f"{command.sender.id} agreed with {finding.fingerprint}"
+                now = services.clock.now()
+                await memories.record_use(services.database, finding.memories, Use.confirmed, cause, now)
+            return ReplyOutcome()
+        case Meaning.question:
+            return ReplyOutcome(text="" if answer is None else reply_texts.render_answer(answer.line))
+        case Meaning.disagreement:
+            return await _handle_disagreement(services, command, guid, finding, reading, may_dismiss=may_dismiss)
+        case Meaning.other:
+            return ReplyOutcome()
+
+
+async def _handle_disagreement(
+    services: Services, command: ReadReply, guid: str, finding: Finding, reading: ReplyReading, *, may_dismiss: bool
+) -> ReplyOutcome:
+    why = redact_outgoing(flatten_markdown(command.words, LONGEST_TEXT))
+    known = await dismissals.find_by_fingerprint(services.database, command.repository, [finding.fingerprint])
+    before = known.get(finding.fingerprint)
+    if before is not None and (before.by, before.reason) != (command.sender.login, why):
+        return ReplyOutcome()  # dismissed by another reply; one by this reply was interrupted before the answer
+    if not may_dismiss:
+        return ReplyOutcome(text=reply_texts.confirm_hint(finding))
+    if is_grave(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
+        return ReplyOutcome(text=reply_texts.ask_for_command(finding))
+    if not (reading.is_sure and reading.has_reason):
+        return ReplyOutcome(text=reply_texts.ask_about_dismissal(finding))
+    where = (command.repository, command.number)
+    taught = await dismiss(services, *where, (finding,), command.sender, why, guid)
+    await threads.resolve(services, *where, finding)
+    receipt = command_texts.confirm_dismissal(finding, why, taught=taught)
+    return ReplyOutcome(text=reply_texts.confirm_dismissal(receipt), dismissed=True)

@@ -1,0 +1,85 @@
+"""Reads one reply with a model, in a workflow of its own, and does what it means."""
+
+import structlog
+
+from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.reply_reader import Meaning, QuestionAnswer, ReplyReading
+from domain.commands import ReadReply
+from domain.errors import ForgeError
+from domain.events import EventType
+from domain.review.findings import Finding
+from domain.runs.run import Run
+from memory.ledger import ledger
+from pipeline.automation.level import try_update_level
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.feedback.replies.context import ReplyContext, load_context, may_still_dismiss
+from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply
+from pipeline.feedback.replies.questions import ReplyQuestions
+from pipeline.publishing import comments
+from pipeline.run_context import RunContext
+from pipeline.verdicts.resume import resume_judged_run
+
+log = structlog.get_logger(__name__)
+
+
+class ReplyWorkflow:
+    """The reading of one reply."""
+
+    def __init__(self, services: Services, run: Run, command: ReadReply, guid: str, workflow_id: str) -> None:
+        self._services = services
+        self._run = run
+        self._command = command
+        self._guid = guid
+        self._journal = WorkflowJournal(services, workflow_id)
+        self._context = RunContext(services, run, self._journal)
+
+    async def execute(self) -> str:
+        """Read the reply and do what it means; the outcome."""
+        try:
+            known = await self._journal.step("what is known", load_context, self._services, self._run, self._command)
+            model = self._services.models.choose(ModelTier.fast)
+            if known.finding is None or not known.is_due or isinstance(model, Unusable):
+                return "not read"
+            return await self._read(known, known.finding, model)
+        except ForgeError as error:
+            log.warning("hearing.failed", run=self._run.id, error=str(error))
+            return f"failed: {error.message}"
+
+    async def _read(self, known: ReplyContext, finding: Finding, model: LanguageModel) -> str:
+        asking = ReplyQuestions(self._context, self._command, known.configuration, model)
+        reading = await asking.ask_meaning(finding)
+        if reading is None:
+            return "not understood"
+        answer = await asking.ask_answer(finding) if reading.meaning is Meaning.question else None
+        outcome = await self._journal.step("act on it", self._act, known, finding, reading, answer)
+        if outcome.dismissed:
+            await self._resume_waiting_run()
+        return reading.meaning.value
+
+    async def _act(
+        self, known: ReplyContext, finding: Finding, reading: ReplyReading, answer: QuestionAnswer | None
+    ) -> ReplyOutcome:
+        services, command = self._services, self._command
+        may_dismiss = known.teaches and await may_still_dismiss(services, command)
+        outcome = await apply_reply(services, command, self._guid, finding, reading, answer, may_dismiss=may_dismiss)
+        root = command.comment.thread or 0
+        if outcome.text:
+            await comments.reply_in_thread(services, command.repository, command.number, root, self._guid, outcome.text)
+        payload = {
+            "thread": root,
+            "finding": finding.id,
+            "rule": finding.rule,
+            "meaning": reading.meaning.value,
+            "by": command.sender.login,
+            "replied": bool(outcome.text),
+        }
+        kind, now = EventType.feedback_replied, services.clock.now()
+        await ledger.record_feedback(services.database, self._run.id, kind, payload, self._guid, now)
+        return outcome
+
+    async def _resume_waiting_run(self) -> None:
+        """Resume a run that waits for this decision, as after a command."""
+        services, repository, number = self._services, self._command.repository, self._command.number
+        await resume_judged_run(services, self._journal, self._guid, repository, number, is_judged=True)
+        await self._journal.step("weigh the level", try_update_level, services, repository, number)

@@ -1,0 +1,80 @@
+"""Records a decision of a person who resolves a thread of Forge, or opens it again."""
+
+from collections.abc import Sequence
+
+from domain.commands import RecordThread
+from domain.errors import Behind
+from domain.review.findings import Category, Finding, Severity
+from domain.review.inline_comments import Remark
+from domain.slash.commands import Dismiss
+from memory.findings import dismissals, findings
+from memory.runs import checkpoints
+from messages import commands as command_texts
+from pipeline.context import Services
+from pipeline.gates.actor import load_actor
+from pipeline.publishing import comments
+from pipeline.verdicts import update
+from pipeline.verdicts.dismissal import dismiss
+from safety.authorization import authorise
+
+RESOLVED = "resolved without a change"
+
+
+async def record_resolution(services: Services, guid: str, command: RecordThread, *, is_early: bool) -> str:
+    """Dismiss the findings of a resolved thread, or take that back when it is opened again; the outcome.
+
+    :param is_early: the thread may be looked up again.
+    :raises Behind: if it may, and GitHub has not shown yet which comment is about which finding.
+    """
+    carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
+    remark = carried.get(command.root)
+    if remark is None:
+        if is_early and await findings.has_unplaced(services.database, command.repository.id, command.number):
+            raise Behind("It is not known yet what this thread is about.", "Forge looks again.")
+        return "not a thread of a finding"
+    refused = await _find_refusal(services, command)
+    if refused is not None:
+        return refused
+    if command.is_resolved:
+        return await _dismiss(services, guid, command, remark)
+    known = await dismissals.find_by_fingerprint(
+        services.database, command.repository, [each.fingerprint for each in remark]
+    )
+    back = [each for each in remark if each.fingerprint in known and known[each.fingerprint].reason == RESOLVED]
+    if not back:
+        return "nothing to take back"
+    now = services.clock.now()
+    for finding in back:
+        await dismissals.undo(services.database, command.repository, command.number, finding, command.sender, now)
+    await update.update_verdict(services, command.repository, command.number, guid)
+    return f"{_format_names(back)} {'counts' if len(back) == 1 else 'count'} again"
+
+
+async def _find_refusal(services: Services, command: RecordThread) -> str | None:
+    """Resolving a thread is like ``/forge dismiss``, so it needs the same permission."""
+    actor = await load_actor(services, command.repository, command.number, command.sender)
+    refused = authorise(Dismiss(reason=RESOLVED), actor.facts)
+    return None if refused is None else f"only a hint: {refused.code.value}"
+
+
+async def _dismiss(services: Services, guid: str, command: RecordThread, remark: Remark) -> str:
+    """Dismiss the findings that still count; a critical one needs a command."""
+    review = await checkpoints.load_latest_review(services.database, command.repository.id, command.number)
+    if review is None or review.head_sha != command.head_sha:
+        return "the head is being reviewed"
+    there = {each.fingerprint for each in (*review.findings, *review.in_history)}
+    counting = [finding for finding in remark if finding.fingerprint in there]
+    if not counting:
+        return f"{_format_names(remark)} {'is' if len(remark) == 1 else 'are'} gone"
+    meant = [each for each in counting if each.severity is not Severity.critical or each.category != Category.security]
+    if not meant:
+        return f"{_format_names(counting)} is critical: only a command dismisses it"
+    where = (command.repository, command.number)
+    taught = await dismiss(services, *where, tuple(meant), command.sender, RESOLVED, guid)
+    text = command_texts.confirm_resolved_dismissal(meant, command.sender.login, taught)
+    await comments.reply_in_thread(services, command.repository, command.number, command.root, guid, text)
+    return f"{_format_names(meant)} {'is' if len(meant) == 1 else 'are'} dismissed"
+
+
+def _format_names(remark: Sequence[Finding]) -> str:
+    return ", ".join(finding.id for finding in remark)
