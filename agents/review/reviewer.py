@@ -1,4 +1,4 @@
-"""The reviewer: what the layers found about a change, drawn together into a review."""
+"""The reviewer: runs layers 1 and 2 on a change, and builds the review from all layers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -25,9 +25,9 @@ PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 
 
 class CheckedChange(BaseModel):
-    """What layers 1 and 2 have to say, and the risk as far as they know it. JSON-able, for the journal.
+    """The result of layers 1 and 2, and the risk as far as they know it; in journals.
 
-    :param touched: every changed file; one that the repository does not want looked at brings nothing that may run.
+    :param touched: every changed file; a file that the repository excludes counts as one that cannot run.
     :param read_by: path at head → the linters of its language that read it.
     """
 
@@ -44,7 +44,7 @@ class CheckedChange(BaseModel):
     not_looked_at: tuple[SkippedFile, ...]
     sandbox: str
     risk: Risk
-    in_passing: tuple[Finding, ...] = ()  # credentials of commits that a later one took away
+    in_passing: tuple[Finding, ...] = ()  # credentials that a commit added and a later one removed
     touched: tuple[TouchedFile, ...] = ()
     read_by: dict[str, tuple[str, ...]] = {}
     if_unread: IfUnread = IfUnread.neutral
@@ -55,12 +55,12 @@ class CheckedChange(BaseModel):
         return any(each.may_run for each in self.touched)
 
     def wants_a_model(self, configuration: Configuration) -> bool:
-        """Whether a model reads it where one is set up: every change of source, whatever its risk."""
+        """Whether a model reads it if one is set up: every change of source, whatever its risk."""
         asked = configuration.review.model is not ReadMode.never
         return asked and (self.has_source or self.needs_a_model(configuration))
 
     def needs_a_model(self, configuration: Configuration) -> bool:
-        """Whether a person is asked where no model can read it."""
+        """Whether a person is asked if no model can read it."""
         match configuration.review.model:
             case ReadMode.never:
                 return False
@@ -71,11 +71,11 @@ class CheckedChange(BaseModel):
 
 
 class ModelPart(BaseModel):
-    """What layer 3 has to say.
+    """The result of layer 3.
 
-    :param not_read: files that were looked at by the other layers, but not by the model.
-    :param read: paths of which it read everything that is new, at this head or an earlier one.
-    :param gone: names of earlier findings of its own that it calls gone.
+    :param not_read: files that the other layers checked, but the model did not read.
+    :param read: paths whose new code it read in full, at this head or an earlier one.
+    :param gone: names of its own earlier findings that it calls gone.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -100,13 +100,13 @@ async def check(
 ) -> CheckedChange:
     """Run layers 1 and 2.
 
-    :param change: as far as it is looked at (see :func:`within`).
-    :param code: where the content of the changed files comes from.
+    :param change: without the files that path filters exclude (see :func:`apply_path_filters`).
+    :param code: gives the content of the changed files.
     :param dependencies: asks the code host for the dependency comparison.
     :param trusted: the code is the caller's own checkout.
-    :param owned: Forge proposed it. Its run goes on once it is approved, so a person is asked about what nobody read.
-    :raises CodeAccessError: if the content cannot be had; a tool that fails is named in the result instead.
-    :raises CodeHostError: if the dependency comparison cannot be asked for.
+    :param owned: Forge proposed it. Its run continues after the approval, so a person is asked about unread files.
+    :raises CodeAccessError: if the content cannot be read. A tool that fails is named in the result instead.
+    :raises CodeHostError: if the dependency comparison fails.
     """
     checked = await run_checks(
         change,
@@ -140,30 +140,30 @@ async def check(
 
 
 def _apply_path_filter(file: TouchedFile, configuration: Configuration) -> TouchedFile:
-    """The file as far as it counts: what the repository leaves out asks for no reader."""
+    """The file; one that the repository excludes needs no reader."""
     return file if is_included(file.path, configuration.review.paths) else file.model_copy(update={"may_run": False})
 
 
 def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
-    said = configuration.review.unread
-    return IfUnread.ask if owned and said is IfUnread.neutral else said
+    configured = configuration.review.unread
+    return IfUnread.ask if owned and configured is IfUnread.neutral else configured
 
 
 async def add_transient_commits(
     checked: CheckedChange, code: Objects, toolbox: Toolbox, configuration: Configuration, author: Author
 ) -> CheckedChange:
-    """The same with the credentials that a commit added and a later one took away.
+    """The result, with the credentials that a commit added and a later one removed.
 
     :raises CodeAccessError: if the commits cannot be read.
     """
     files, is_all = await list_transient(code, checked.merge_base, checked.head_sha)
     kept = [file for file in files if is_included(file.path, configuration.review.paths)]
     found, problem = await search_commits(kept, toolbox, _origin(author, trusted=False))
-    said = [problem] if problem else []
+    notes = [problem] if problem else []
     if not is_all:
-        said.append("Not all commits were searched for credentials that a later one took away.")
+        notes.append("Not all commits were searched for credentials that a later one took away.")
     layers = [
-        layer.model_copy(update={"note": " ".join([*filter(None, [layer.note]), *said]) or None})
+        layer.model_copy(update={"note": " ".join([*filter(None, [layer.note]), *notes]) or None})
         if layer.layer is Layer.security
         else layer
         for layer in checked.layers
@@ -179,9 +179,9 @@ def _origin(author: Author, trusted: bool) -> Origin:
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:
-    """Layer 3 where no model reads the change.
+    """The result of layer 3 if no model reads the change.
 
-    :param missing: why it cannot be asked although it should.
+    :param missing: why no model can be asked.
     """
     layer = LayerReport(layer=Layer.model)
     if configuration.review.model is ReadMode.never:
@@ -230,7 +230,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
 
 
 def apply_path_filters(change: Change, configuration: Configuration) -> Change:
-    """The change without the files that the repository's path filters leave out; those are named."""
+    """The change without the files that the repository's path filters exclude; those are listed as not looked at."""
     paths = configuration.review.paths
     outside = {file.path for file in change.files if not is_included(file.path, paths)}
     named = tuple(SkippedFile(path=path, reason="left out by review.paths") for path in sorted(outside))

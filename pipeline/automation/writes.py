@@ -1,20 +1,19 @@
 """Makes the automatic writes to GitHub: fix, approval, merge, and its announcement, each once."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
 from domain.errors import Behind, CodeHostError, ForgeError, NotFound, RateLimited
-from domain.github.merging import Merged, MergeObstacle, NotMerged
+from domain.github.merging import Merged, NotMerged
 from domain.github.pull_requests import Approval
 from domain.runs.run import Run
-from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from pipeline.automation.preconditions import find_merge_obstacle
 from pipeline.context import Services
-from pipeline.publishing import reviews
-from pipeline.publishing.comments import ensure_comment
-from pipeline.publishing.publisher import write_once
+from pipeline.publishing import comments, pull_requests, reviews
+from pipeline.publishing.publisher import NO_ID
 from pipeline.verdicts.approval import build_approval_marker, is_approval_of, withdraw_if_lost
 from workspace.mirror import Mirror
 from workspace.push_result import Pushed, PushRejected
@@ -22,7 +21,6 @@ from workspace.push_result import Pushed, PushRejected
 log = structlog.get_logger(__name__)
 
 _ANNOUNCEMENT = "auto_merge"  # the step of the announcement in the outbox
-_WITHOUT_NUMBER = 1  # what the outbox keeps of a write that has no number on GitHub
 
 
 class NotDone(ForgeError):
@@ -53,18 +51,17 @@ class AutomaticWrites:
         :raises Superseded: another run owns the pull request.
         """
 
-        async def find() -> int | None:
+        async def is_pushed() -> bool:
             live = await self.services.host.pull_request(self.run.repository, self.run.number)
             await mirror.fetch(live.head_sha, live.base_sha, self.run.number)
-            return _WITHOUT_NUMBER if await mirror.follows(live.head_sha, sha) else None
+            return await mirror.follows(live.head_sha, sha)
 
-        async def push() -> int:
-            result = await mirror.push(sha, branch, self.run.head_sha)
-            if isinstance(result, Pushed):
-                return _WITHOUT_NUMBER
+        head = self.run.head_sha
+        result = await pull_requests.push_once(
+            self.services, self.run, "auto_fix", mirror, sha, branch, head, is_pushed=is_pushed
+        )
+        if not isinstance(result, Pushed):
             raise NotDone(result.said if isinstance(result, PushRejected) else "The branch moved meanwhile.")
-
-        await write_once(self.services, self.run, "auto_fix", "push", push, find=find)
 
     async def approve(self, body: str) -> bool:
         """Approve exactly this head once; whether Forge's approval is there.
@@ -98,7 +95,7 @@ class AutomaticWrites:
 
     async def announce(self, body: str) -> int:
         """Announce a merge; the id of the comment."""
-        comment_id, _ = await ensure_comment(self.services, self.run, _ANNOUNCEMENT, self.merge_marker, body)
+        comment_id, _ = await comments.ensure_comment(self.services, self.run, _ANNOUNCEMENT, self.merge_marker, body)
         return comment_id
 
     async def merge(self, look: int) -> Merged | NotMerged:
@@ -106,45 +103,19 @@ class AutomaticWrites:
 
         :param look: the number of the check.
         """
-        refused: NotMerged | None = None
-        merged: Merged | None = None
-        host, repository, number, head = (
-            self.services.host,
-            self.run.repository,
-            self.run.number,
-            self.run.head_sha,
-        )
 
         async def find() -> int | None:
-            return _WITHOUT_NUMBER if await self.is_merged() else None
+            return NO_ID if await self.is_merged() else None
 
-        async def require_mergeable() -> None:
-            nonlocal refused
-            against = await find_merge_obstacle(self.services, self.run)
-            if against is not None:
-                refused = NotMerged(obstacle=MergeObstacle.withdrawn, said=against)
-                raise NotDone(against)
-
-        async def merge() -> int:
-            nonlocal refused, merged
-            result = await host.merge(repository, number, head, still=require_mergeable)
-            if isinstance(result, Merged):
-                merged = result
-                return _WITHOUT_NUMBER
-            refused = result
-            raise NotDone(result.said)
-
-        try:
-            await write_once(self.services, self.run, self.step_name(look), "merge", merge, find=find)
-        except NotDone:
-            if refused is None:
-                raise
-            return refused
-        if merged is not None:
-            return merged
+        find_obstacle = partial(find_merge_obstacle, self.services, self.run)
+        result = await pull_requests.merge_once(
+            self.services, self.run, self.step_name(look), find=find, find_obstacle=find_obstacle
+        )
+        if result is not None:
+            return result
         if not await self.is_merged():
-            raise Behind(f"GitHub does not show yet that #{number} was merged.", "Forge looks again.")
-        return await host.merge(repository, number, head)  # it is merged: this only asks for the commit
+            raise Behind(f"GitHub does not show yet that #{self.run.number} was merged.", "Forge looks again.")
+        return await pull_requests.find_merge_commit(self.services, self.run)
 
     async def is_merged(self) -> bool:
         """Whether the pull request is merged with this head."""
@@ -163,7 +134,7 @@ class AutomaticWrites:
             comment = await outbox.find_remote_id(self.services.database, self.run.id, _ANNOUNCEMENT, "comment")
             comment = comment or await host.find_comment(repository, self.run.number, self.merge_marker)
             if comment is not None:
-                await host.edit_comment(repository, comment, redact_outgoing(body))
+                await comments.edit_comment(self.services, repository, comment, body)
         except RateLimited:
             raise
         except NotFound:

@@ -2,25 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from domain.errors import Behind, CommitGone, Forbidden, ForgeError, NotFound, Unprocessable
+from domain.errors import Behind, CommitGone, ForgeError, NotFound
 from domain.github.branches import add_suffix
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import Run
-from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import pull_request as pull_request_texts
 from pipeline.context import Services
-from pipeline.publishing.publisher import write_once
+from pipeline.publishing import pull_requests
+from pipeline.publishing.pull_requests import NotOpened
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
 
 MAX_NAMES = 10
 """Names tried for a branch before Forge gives up."""
 
-_WITHOUT_NUMBER = 1  # stored in the outbox for a write without a number on GitHub
 _MAX_COMMITS = 200  # of a run, among which its last pushed one is searched
-_PUSH = "push"
 
 
 class NotProposed(ForgeError):
@@ -85,17 +84,10 @@ class BranchPusher:
         async def find() -> int | None:
             return await self._find_own_pull_request(branch)
 
-        async def create() -> int:
-            base = (await host.default_branch(repository)).name
-            try:
-                made = await host.open_pull_request(
-                    repository, branch, base, redact_outgoing(title), redact_outgoing(text), draft=draft
-                )
-            except (Forbidden, Unprocessable) as error:
-                raise await self._explain_not_opened(branch, error) from error
-            return made.number
-
-        number = await write_once(self.services, self.run, "propose", outbox.PULL_REQUEST, create, find=find)
+        try:
+            number = await pull_requests.open_once(self.services, self.run, branch, title, text, draft=draft, find=find)
+        except NotOpened as error:
+            raise await self._explain_not_opened(branch, error) from error
         try:
             return await host.pull_request(repository, number)
         except NotFound as error:
@@ -104,20 +96,11 @@ class BranchPusher:
     async def _push(
         self, mirror: Mirror, sha: str, branch: str, expected: str | None
     ) -> PushedBranch | BranchMoved | PushRejected:
-        async def find() -> int | None:
-            return _WITHOUT_NUMBER if await self._is_on(mirror, sha, branch) else None
-
-        async def push() -> int:
-            result = await mirror.push(sha, branch, expected)
-            if isinstance(result, Pushed):
-                return _WITHOUT_NUMBER
-            raise _NotPushed(result)
-
-        try:
-            await write_once(self.services, self.run, _step_name(branch, sha), _PUSH, push, find=find)
-        except _NotPushed as error:
-            return error.outcome
-        return PushedBranch(branch)
+        is_pushed = partial(self._is_on, mirror, sha, branch)
+        result = await pull_requests.push_once(
+            self.services, self.run, _step_name(branch, sha), mirror, sha, branch, expected, is_pushed=is_pushed
+        )
+        return PushedBranch(branch) if isinstance(result, Pushed) else result
 
     async def _list_commits(self, mirror: Mirror, sha: str) -> Sequence[str]:
         """The run's own commits, the newest first."""
@@ -131,7 +114,9 @@ class BranchPusher:
         The branch itself does not show that: somebody may have reset it.
         """
         for commit in commits:
-            if await outbox.is_done(self.services.database, self.run.id, _step_name(branch, commit), _PUSH):
+            if await outbox.is_done(
+                self.services.database, self.run.id, _step_name(branch, commit), pull_requests.PUSH
+            ):
                 return commit
         return None
 
@@ -170,14 +155,6 @@ class BranchPusher:
         if other is not None:
             return NotProposed(*pull_request_texts.report_foreign_proposal(branch, other.number))
         return NotProposed(*pull_request_texts.not_opened(branch, str(error)))
-
-
-class _NotPushed(Exception):
-    """Carries the outcome of a push past the outbox, which then records no write."""
-
-    def __init__(self, outcome: BranchMoved | PushRejected) -> None:
-        super().__init__()
-        self.outcome = outcome
 
 
 def _step_name(branch: str, sha: str) -> str:

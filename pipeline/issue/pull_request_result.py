@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from domain.github.issues import Issue
-from domain.text.redaction import redact_outgoing
 from messages import pull_request as pull_request_texts
 from messages.pull_request import VerifiedResult
 from pipeline.issue.pull_request import OpenedPullRequest, PullRequestPublisher
+from pipeline.publishing import pull_requests
 from pipeline.publishing.publisher import write_once
 from pipeline.run_context import RunContext
 
@@ -27,7 +27,7 @@ class PullRequestResult:
             live = await host.issue(repository, number)
             body = await self._add_to_description(live, result)
             if body is not None:
-                await host.update_pull_request(repository, number, live.title, body)
+                await pull_requests.describe(self.context.services, repository, number, live.title, body)
             return number
 
         await write_once(self.context.services, self.context.run, f"result {head}", "description", write)
@@ -55,11 +55,11 @@ class PullRequestResult:
         host, repository, number = self.context.services.host, self.context.run.repository, self.opened.number
         body = await self._add_to_description(await host.issue(repository, number), result)
         edit = await self.context.status.build_edit(text)
-        if await host.mark_ready(repository, number, body, edit):
+        if await pull_requests.mark_ready(self.context.services, repository, number, body, edit):
             await self.context.status.record_shown(step, edit)
         return number
 
     async def _add_to_description(self, live: Issue, result: VerifiedResult) -> str | None:
         """The description with the result; None if it stays the same."""
         body = pull_request_texts.add_result(live.body, result, await self.context.load_cost())
-        return None if body is None or body == live.body else redact_outgoing(body)
+        return None if body is None or body == live.body else body

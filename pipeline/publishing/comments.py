@@ -50,6 +50,14 @@ async def answer_below(services: Services, repository: RepositoryRef, number: in
     await _answer_below(services, repository, number, key, redact_outgoing(f"{text}\n\n{marker}"), marker)
 
 
+async def edit_comment(services: Services, repository: RepositoryRef, comment_id: int, text: str) -> None:
+    """Change a comment below an issue or pull request; may be repeated.
+
+    :raises NotFound: if a person deleted it.
+    """
+    await services.host.edit_comment(repository, comment_id, redact_outgoing(text))
+
+
 async def reply_in_thread(
     services: Services, repository: RepositoryRef, number: int, root: int, guid: str, text: str
 ) -> None:

@@ -2,42 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from agents.review.checks import bandit, credentials, linters, ruff, scripts, suppressions, workflows
-from agents.review.checks.baseline import Some, find_introduced, keep_on_added_lines
 from agents.review.checks.dependencies import find_vulnerable
-from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions
 from agents.review.checks.inputs import CheckedFile, ToolReport, list_checked_files, write_versions
-from agents.review.checks.limits import limit_findings
-from agents.review.checks.merging import merge_findings
+from agents.review.checks.results import CheckReport, ToolOutcome, build_result, explain_not_compared
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.configuration import Linter
 from domain.errors import ToolError
 from domain.github.dependencies import DependencyChange
-from domain.paths import is_lock, is_manifest
 from domain.review.changes import Change, FileVersions
-from domain.review.findings import Finding, Layer, RawFinding
-from domain.review.review import LayerReport, ToolRun
-from domain.text.redaction import redact_finding
+from domain.review.findings import Finding, Layer
 from safety.containment import PARSERS, Containment, Origin
 from workspace.transient_commits import TransientFile
-
-
-@dataclass(frozen=True)
-class CheckReport:
-    """What layers 1 and 2 found, gravest first, what each tool did, and how many added lines silence one.
-
-    :param read_by: path at head → the linters of its language that read it.
-    """
-
-    findings: tuple[Finding, ...]
-    layers: tuple[LayerReport, ...]
-    silencing: int = 0
-    read_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 async def run_checks(
@@ -57,9 +38,9 @@ async def run_checks(
     :param project: the merge base's configuration of ruff: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml`` by path.
     :param linters: those the repository configures.
     :param dependencies: the code host's comparison; None where there is none.
-    :param first_party: the repository's own top-level packages; the order of imports is judged only with them.
-    :param origin: whose code it is; a tool that may not look at it here is named in its layer as missing.
-    :returns: the findings the change introduced. A tool that failed is named in its layer, with the reason.
+    :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
+    :param origin: whose code it is; its layer names a tool as missing that may not look at it here.
+    :returns: the findings that the change introduced. Its layer names a tool that failed, with the reason.
     """
     files = list_checked_files(change, versions)
     with toolbox.sandbox.folder() as folder:
@@ -69,15 +50,15 @@ async def run_checks(
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools)))
     if dependencies is not None:
         outcomes.append(_compare_dependencies(change, dependencies))
-    return await asyncio.to_thread(_build_result, files, outcomes, _explain_not_compared(change, dependencies), origin)
+    return await asyncio.to_thread(build_result, files, outcomes, explain_not_compared(change, dependencies), origin)
 
 
 async def search_commits(
     files: Sequence[TransientFile], toolbox: Toolbox, origin: Origin
 ) -> tuple[tuple[Finding, ...], str | None]:
-    """Credentials that came and went between the ends of a pull request, and what could not be looked at.
+    """Credentials that one commit of a pull request added and a later one removed, and what could not be searched.
 
-    Where the worker may not look at this code, :func:`run_checks` says so.
+    If the worker may not look at this code, :func:`run_checks` reports that.
     """
     if toolbox.for_worker("detect-secrets", origin=origin).level is None:
         return (), None
@@ -92,29 +73,6 @@ class _Tool:
     check: Callable[[int], Awaitable[ToolReport]]
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    tool: str
-    layer: Layer
-    report: ToolReport
-    seconds: float
-    missing: str | None = None
-
-
-def _build_result(
-    files: Sequence[CheckedFile], outcomes: Sequence[_Outcome], not_compared: str | None, origin: Origin
-) -> CheckReport:
-    """What all tools said, drawn together; for a thread of its own, because there may be much of it."""
-    every = _keep_introduced(files, outcomes)
-    outcomes = _add_unparsed(outcomes, {finding.path for finding in every if finding.rule == ruff.SYNTAX})
-    silenced = suppressions.find_added(files)
-    kept, cut = limit_findings(every)
-    layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
-    layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
-    lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
-    return CheckReport(kept, layers, lines, _map_readers(outcomes))
-
-
 def _list_tools(
     files: Sequence[CheckedFile],
     folder: Path,
@@ -124,7 +82,7 @@ def _list_tools(
     configured: Sequence[Linter],
     origin: Origin,
 ) -> list[_Tool]:
-    """Every tool that has something to look at."""
+    """Every tool that has files to check."""
     sandbox, seconds, heeding = toolbox.sandbox, toolbox.seconds, suppressions.is_honoured(origin)
     shift = WorkerBudget(toolbox.pool, seconds)
     python = [file for file in files if file.is_python]
@@ -178,139 +136,21 @@ def _build_linter(linter: Linter, files: Sequence[CheckedFile], toolbox: Toolbox
     )
 
 
-async def _run_tool(tool: _Tool) -> _Outcome:
-    """What a tool did; whatever goes wrong with it is its own problem and not that of the others."""
+async def _run_tool(tool: _Tool) -> ToolOutcome:
+    """The outcome of a tool. If it fails, the others still run."""
     started = time.monotonic()
     if tool.where.level is None:
         refusal = tool.where.refusal
-        return _Outcome(tool.name, tool.layer, ToolReport(problem=refusal), 0.0, refusal)
+        return ToolOutcome(tool.name, tool.layer, ToolReport(problem=refusal), 0.0, refusal)
     try:
         report = await tool.check(tool.where.level)
     except ToolError as error:
         report = ToolReport(problem=str(error))
-    except Exception as error:  # a tool's surprise must not cost the review
+    except Exception as error:  # one tool must not end the review
         report = ToolReport(problem=f"{tool.name} failed unexpectedly ({type(error).__name__}).")
-    return _Outcome(tool.name, tool.layer, report, time.monotonic() - started)
+    return ToolOutcome(tool.name, tool.layer, report, time.monotonic() - started)
 
 
-def _add_unparsed(outcomes: Sequence[_Outcome], broken: Collection[str]) -> list[_Outcome]:
-    """The outcomes, with files a tool could not parse as its problem.
-
-    :param broken: paths of which a finding says so already. An error of syntax that was there before is no finding.
-    """
-    return [
-        _note_unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken])
-        for outcome in outcomes
-    ]
-
-
-def _note_unparsed(outcome: _Outcome, paths: Sequence[str]) -> _Outcome:
-    if not paths:
-        return outcome
-    why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (
-        f" and {len(paths) - 3} more." if paths[3:] else "."
-    )
-    problem = f"{outcome.report.problem} {why}" if outcome.report.problem else why
-    return replace(outcome, report=replace(outcome.report, problem=problem))
-
-
-def _map_readers(outcomes: Sequence[_Outcome]) -> dict[str, tuple[str, ...]]:
-    read: dict[str, tuple[str, ...]] = {}
-    for outcome in outcomes:
-        for path in sorted(outcome.report.read):
-            read[path] = (*read.get(path, ()), outcome.tool)
-    return read
-
-
-def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> _Outcome:
+def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> ToolOutcome:
     found = find_vulnerable(change, dependencies)
-    return _Outcome("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)
-
-
-def _explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:
-    """What to say where there is no comparison; nothing if there was nothing to compare."""
-    listing = (each for each in change.touched if is_manifest(each.path) or is_lock(each.path))
-    if dependencies is not None or not any(each.has_new_content for each in listing):
-        return None
-    return "Dependencies were not compared: the repository has no dependency graph."
-
-
-def _keep_introduced(files: Sequence[CheckedFile], outcomes: Sequence[_Outcome]) -> tuple[Finding, ...]:
-    """The findings the change introduced, each said once, gravest first."""
-    by_path = {file.path: file for file in files}
-    lines = {file.path: file.head_lines for file in files}
-    kept: list[Finding] = []
-    for outcome in outcomes:
-        report = outcome.report
-        base = _group_by_path(report.base)
-        for path, head in _group_by_path(add_fingerprints(report.head, lines)).items():
-            file = by_path.get(path)
-            kept += head if file is None else _find_new(file, head, base.get(path, []), path in report.unread)
-    return tuple(sorted(drop_repetitions(merge_findings(_remove_quotes(kept), lines)), key=_sort_key))
-
-
-def _group_by_path(findings: Sequence[Some]) -> dict[str, list[Some]]:
-    grouped: dict[str, list[Some]] = {}
-    for finding in findings:
-        grouped.setdefault(finding.path, []).append(finding)
-    return grouped
-
-
-def _find_new(
-    file: CheckedFile, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool
-) -> Sequence[Finding]:
-    if unread and not any(finding.rule == ruff.SYNTAX for finding in head):
-        return keep_on_added_lines(file.change, head)
-    return find_introduced(file.change, head, base, head_lines=file.head_lines, base_lines=file.base_lines)
-
-
-def _remove_quotes(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, without fixes and messages that would quote a credential."""
-    secret = {(finding.path, finding.line) for finding in findings if finding.rule.startswith("secret/")}
-    return [
-        redact_finding(finding.model_copy(update={"fix": None}))
-        if finding.fix is not None
-        and any((finding.path, line) in secret for line in range(finding.fix.start_line, finding.fix.end_line + 1))
-        else redact_finding(finding)
-        for finding in findings
-    ]
-
-
-def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
-    return -finding.severity.rank, finding.path, finding.line or 0, finding.rule
-
-
-def _build_layers(outcomes: Sequence[_Outcome], on_security: str | None) -> tuple[LayerReport, ...]:
-    return _build_layer(Layer.static, outcomes), _build_layer(Layer.security, outcomes, on_security)
-
-
-def _add_suppressions(
-    layers: Sequence[LayerReport], silenced: Sequence[suppressions.Suppression], origin: Origin
-) -> tuple[LayerReport, ...]:
-    """The layers, each with what silences its tools: never without a word."""
-    return tuple(
-        layer.model_copy(update={"note": " ".join(filter(None, [layer.note, said]))})
-        if (said := suppressions.build_note(silenced, layer.layer, origin))
-        else layer
-        for layer in layers
-    )
-
-
-def _build_layer(layer: Layer, outcomes: Sequence[_Outcome], said: str | None = None) -> LayerReport:
-    mine = [outcome for outcome in outcomes if outcome.layer is layer]
-    notes = [note for note in (*(outcome.report.note for outcome in mine), said) if note]
-    missing = dict.fromkeys(outcome.missing for outcome in mine if outcome.missing)
-    return LayerReport(
-        layer=layer,
-        tools=tuple(
-            ToolRun(
-                tool=outcome.tool,
-                seconds=round(outcome.seconds, 3),
-                files=outcome.report.files,
-                problem=outcome.report.problem,
-            )
-            for outcome in mine
-        ),
-        missing=" ".join(missing) or None,
-        note=" ".join(notes) or None,
-    )
+    return ToolOutcome("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)

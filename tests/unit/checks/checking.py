@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from agents.review.checks.run import CheckReport, run_checks
+from agents.review.checks.results import CheckReport
+from agents.review.checks.run import run_checks
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
 

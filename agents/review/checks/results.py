@@ -1,0 +1,179 @@
+"""Combines the reports of all tools: keeps the introduced findings, and reports each layer."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agents.review.checks import ruff, suppressions
+from agents.review.checks.baseline import Some, find_introduced, keep_on_added_lines
+from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions
+from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.limits import limit_findings
+from agents.review.checks.merging import merge_findings
+from domain.github.dependencies import DependencyChange
+from domain.paths import is_lock, is_manifest
+from domain.review.changes import Change
+from domain.review.findings import Finding, Layer, RawFinding
+from domain.review.review import LayerReport, ToolRun
+from domain.text.redaction import redact_finding
+from safety.containment import Origin
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The result of layers 1 and 2.
+
+    :param findings: gravest first.
+    :param silencing: how many added lines silence a tool.
+    :param read_by: path at head → the linters of its language that read it.
+    """
+
+    findings: tuple[Finding, ...]
+    layers: tuple[LayerReport, ...]
+    silencing: int = 0
+    read_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True)
+class ToolOutcome:
+    """The report of one tool.
+
+    :param missing: why the tool may not look at this code.
+    """
+
+    tool: str
+    layer: Layer
+    report: ToolReport
+    seconds: float
+    missing: str | None = None
+
+
+def build_result(
+    files: Sequence[CheckedFile], outcomes: Sequence[ToolOutcome], not_compared: str | None, origin: Origin
+) -> CheckReport:
+    """The result of all tools. It may take long, so call it in a thread of its own."""
+    every = _keep_introduced(files, outcomes)
+    outcomes = _add_unparsed(outcomes, {finding.path for finding in every if finding.rule == ruff.SYNTAX})
+    silenced = suppressions.find_added(files)
+    kept, cut = limit_findings(every)
+    layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
+    layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
+    lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
+    return CheckReport(kept, layers, lines, _map_readers(outcomes))
+
+
+def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:
+    """Why dependencies were not compared; None if they were, or if there was nothing to compare."""
+    listing = (each for each in change.touched if is_manifest(each.path) or is_lock(each.path))
+    if dependencies is not None or not any(each.has_new_content for each in listing):
+        return None
+    return "Dependencies were not compared: the repository has no dependency graph."
+
+
+def _add_unparsed(outcomes: Sequence[ToolOutcome], broken: Collection[str]) -> list[ToolOutcome]:
+    """The outcomes; files that a tool could not parse become its problem.
+
+    :param broken: paths with a finding about their syntax. There is none if the error is older than the change.
+    """
+    return [
+        _note_unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken])
+        for outcome in outcomes
+    ]
+
+
+def _note_unparsed(outcome: ToolOutcome, paths: Sequence[str]) -> ToolOutcome:
+    if not paths:
+        return outcome
+    why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (
+        f" and {len(paths) - 3} more." if paths[3:] else "."
+    )
+    problem = f"{outcome.report.problem} {why}" if outcome.report.problem else why
+    return replace(outcome, report=replace(outcome.report, problem=problem))
+
+
+def _map_readers(outcomes: Sequence[ToolOutcome]) -> dict[str, tuple[str, ...]]:
+    read: dict[str, tuple[str, ...]] = {}
+    for outcome in outcomes:
+        for path in sorted(outcome.report.read):
+            read[path] = (*read.get(path, ()), outcome.tool)
+    return read
+
+
+def _keep_introduced(files: Sequence[CheckedFile], outcomes: Sequence[ToolOutcome]) -> tuple[Finding, ...]:
+    """The findings that the change introduced, without repetitions, gravest first."""
+    by_path = {file.path: file for file in files}
+    lines = {file.path: file.head_lines for file in files}
+    kept: list[Finding] = []
+    for outcome in outcomes:
+        report = outcome.report
+        base = _group_by_path(report.base)
+        for path, head in _group_by_path(add_fingerprints(report.head, lines)).items():
+            file = by_path.get(path)
+            kept += head if file is None else _find_new(file, head, base.get(path, []), path in report.unread)
+    return tuple(sorted(drop_repetitions(merge_findings(_remove_quotes(kept), lines)), key=_sort_key))
+
+
+def _group_by_path(findings: Sequence[Some]) -> dict[str, list[Some]]:
+    grouped: dict[str, list[Some]] = {}
+    for finding in findings:
+        grouped.setdefault(finding.path, []).append(finding)
+    return grouped
+
+
+def _find_new(
+    file: CheckedFile, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool
+) -> Sequence[Finding]:
+    if unread and not any(finding.rule == ruff.SYNTAX for finding in head):
+        return keep_on_added_lines(file.change, head)
+    return find_introduced(file.change, head, base, head_lines=file.head_lines, base_lines=file.base_lines)
+
+
+def _remove_quotes(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without fixes and messages that quote a credential."""
+    secret = {(finding.path, finding.line) for finding in findings if finding.rule.startswith("secret/")}
+    return [
+        redact_finding(finding.model_copy(update={"fix": None}))
+        if finding.fix is not None
+        and any((finding.path, line) in secret for line in range(finding.fix.start_line, finding.fix.end_line + 1))
+        else redact_finding(finding)
+        for finding in findings
+    ]
+
+
+def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
+    return -finding.severity.rank, finding.path, finding.line or 0, finding.rule
+
+
+def _build_layers(outcomes: Sequence[ToolOutcome], on_security: str | None) -> tuple[LayerReport, ...]:
+    return _build_layer(Layer.static, outcomes), _build_layer(Layer.security, outcomes, on_security)
+
+
+def _add_suppressions(
+    layers: Sequence[LayerReport], silenced: Sequence[suppressions.Suppression], origin: Origin
+) -> tuple[LayerReport, ...]:
+    """The layers, each with a note on what silences its tools."""
+    return tuple(
+        layer.model_copy(update={"note": " ".join(filter(None, [layer.note, said]))})
+        if (said := suppressions.build_note(silenced, layer.layer, origin))
+        else layer
+        for layer in layers
+    )
+
+
+def _build_layer(layer: Layer, outcomes: Sequence[ToolOutcome], said: str | None = None) -> LayerReport:
+    mine = [outcome for outcome in outcomes if outcome.layer is layer]
+    notes = [note for note in (*(outcome.report.note for outcome in mine), said) if note]
+    missing = dict.fromkeys(outcome.missing for outcome in mine if outcome.missing)
+    return LayerReport(
+        layer=layer,
+        tools=tuple(
+            ToolRun(
+                tool=outcome.tool,
+                seconds=round(outcome.seconds, 3),
+                files=outcome.report.files,
+                problem=outcome.report.problem,
+            )
+            for outcome in mine
+        ),
+        missing=" ".join(missing) or None,
+        note=" ".join(notes) or None,
+    )

@@ -1,0 +1,140 @@
+"""Writes branches and pull requests: pushes, opens, describes, marks ready, merges."""
+
+from collections.abc import Awaitable, Callable
+
+from domain.errors import Forbidden, ForgeError, Unprocessable
+from domain.github.conversation import CommentEdit
+from domain.github.merging import Merged, MergeObstacle, NotMerged
+from domain.runs.run import RepositoryRef, Run
+from domain.text.redaction import redact_outgoing
+from memory.runs import outbox
+from pipeline.context import Services
+from pipeline.publishing.publisher import NO_ID, Find, write_once
+from workspace.mirror import Mirror
+from workspace.push_result import BranchMoved, Pushed, PushRejected
+
+PUSH = "push"
+"""The kind of a push in the outbox."""
+
+
+class NotOpened(ForgeError):
+    """GitHub did not take a pull request. Nothing happened."""
+
+
+async def push_once(
+    services: Services,
+    run: Run,
+    step: str,
+    mirror: Mirror,
+    sha: str,
+    branch: str,
+    expected: str | None,
+    *,
+    is_pushed: Callable[[], Awaitable[bool]],
+) -> Pushed | BranchMoved | PushRejected:
+    """Move a branch forward to a commit, once.
+
+    :param expected: see :meth:`workspace.mirror.Mirror.push`.
+    :param is_pushed: whether an earlier attempt did it.
+    :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
+    :raises Superseded: if another run took over and this was not pushed before.
+    """
+
+    async def find() -> int | None:
+        return NO_ID if await is_pushed() else None
+
+    async def push() -> int:
+        result = await mirror.push(sha, branch, expected)
+        if isinstance(result, Pushed):
+            return NO_ID
+        raise _NotPushed(result)
+
+    try:
+        await write_once(services, run, step, PUSH, push, find=find)
+    except _NotPushed as error:
+        return error.outcome
+    return Pushed()
+
+
+async def open_once(
+    services: Services, run: Run, branch: str, title: str, body: str, *, draft: bool, find: Find
+) -> int:
+    """Propose a branch for the default branch, once per run; the number of the pull request.
+
+    :raises NotOpened: if GitHub does not take it.
+    :raises Superseded: if another run owns the issue and this was not opened before.
+    """
+
+    async def create() -> int:
+        base = (await services.host.default_branch(run.repository)).name
+        try:
+            made = await services.host.open_pull_request(
+                run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=draft
+            )
+        except (Forbidden, Unprocessable) as error:
+            raise NotOpened(error.message, error.advice) from error
+        return made.number
+
+    return await write_once(services, run, "propose", outbox.PULL_REQUEST, create, find=find)
+
+
+async def describe(services: Services, repository: RepositoryRef, number: int, title: str, body: str) -> None:
+    """Replace the title and description; may be repeated."""
+    await services.host.update_pull_request(repository, number, title, body)
+
+
+async def mark_ready(
+    services: Services, repository: RepositoryRef, number: int, body: str | None, edit: CommentEdit
+) -> bool:
+    """Make a draft a plain pull request, describe it, and edit a comment, in one write; may be repeated.
+
+    :returns: whether the comment was edited.
+    """
+    return await services.host.mark_ready(repository, number, body, edit)
+
+
+async def merge_once(
+    services: Services, run: Run, step: str, *, find: Find, find_obstacle: Callable[[], Awaitable[str | None]]
+) -> Merged | NotMerged | None:
+    """Merge exactly the head of a run, once; None if an earlier attempt did it.
+
+    :param find_obstacle: asked right before the merge is sent.
+    """
+    result: Merged | NotMerged | None = None
+
+    async def require_mergeable() -> None:
+        nonlocal result
+        obstacle = await find_obstacle()
+        if obstacle is not None:
+            result = NotMerged(obstacle=MergeObstacle.withdrawn, said=obstacle)
+            raise _NotMerged(obstacle)
+
+    async def merge() -> int:
+        nonlocal result
+        result = await services.host.merge(run.repository, run.number, run.head_sha, still=require_mergeable)
+        if isinstance(result, Merged):
+            return NO_ID
+        raise _NotMerged(result.said)
+
+    try:
+        await write_once(services, run, step, "merge", merge, find=find)
+    except _NotMerged:
+        return result
+    return result
+
+
+async def find_merge_commit(services: Services, run: Run) -> Merged | NotMerged:
+    """The commit of a pull request that is merged: GitHub answers a repeated merge with it."""
+    return await services.host.merge(run.repository, run.number, run.head_sha)
+
+
+class _NotPushed(Exception):
+    """Carries the result of a push past the outbox, which then records no write."""
+
+    def __init__(self, outcome: BranchMoved | PushRejected) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class _NotMerged(ForgeError):
+    """Keeps a merge from being sent, or from being recorded."""
