@@ -80,7 +80,7 @@ async def open_once(
 
 async def describe(services: Services, repository: RepositoryRef, number: int, title: str, body: str) -> None:
     """Replace the title and description; may be repeated."""
-    await services.host.update_pull_request(repository, number, title, body)
+    await services.host.update_pull_request(repository, number, title, redact_outgoing(body))
 
 
 async def mark_ready(
@@ -90,7 +90,7 @@ async def mark_ready(
 
     :returns: whether the comment was edited.
     """
-    return await services.host.mark_ready(repository, number, body, edit)
+    return await services.host.mark_ready(repository, number, None if body is None else redact_outgoing(body), edit)
 
 
 async def merge_once(

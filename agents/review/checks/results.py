@@ -34,7 +34,7 @@ class CheckReport:
 
 
 @dataclass(frozen=True)
-class ToolOutcome:
+class ToolExecution:
     """The report of one tool.
 
     :param missing: why the tool may not look at this code.
@@ -48,7 +48,7 @@ class ToolOutcome:
 
 
 def build_result(
-    files: Sequence[CheckedFile], outcomes: Sequence[ToolOutcome], not_compared: str | None, origin: Origin
+    files: Sequence[CheckedFile], outcomes: Sequence[ToolExecution], not_compared: str | None, origin: Origin
 ) -> CheckReport:
     """The result of all tools. It may take long, so call it in a thread of its own."""
     every = _keep_introduced(files, outcomes)
@@ -69,7 +69,7 @@ def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange
     return "Dependencies were not compared: the repository has no dependency graph."
 
 
-def _add_unparsed(outcomes: Sequence[ToolOutcome], broken: Collection[str]) -> list[ToolOutcome]:
+def _add_unparsed(outcomes: Sequence[ToolExecution], broken: Collection[str]) -> list[ToolExecution]:
     """The outcomes; files that a tool could not parse become its problem.
 
     :param broken: paths with a finding about their syntax. There is none if the error is older than the change.
@@ -80,7 +80,7 @@ def _add_unparsed(outcomes: Sequence[ToolOutcome], broken: Collection[str]) -> l
     ]
 
 
-def _note_unparsed(outcome: ToolOutcome, paths: Sequence[str]) -> ToolOutcome:
+def _note_unparsed(outcome: ToolExecution, paths: Sequence[str]) -> ToolExecution:
     if not paths:
         return outcome
     why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (
@@ -90,7 +90,7 @@ def _note_unparsed(outcome: ToolOutcome, paths: Sequence[str]) -> ToolOutcome:
     return replace(outcome, report=replace(outcome.report, problem=problem))
 
 
-def _map_readers(outcomes: Sequence[ToolOutcome]) -> dict[str, tuple[str, ...]]:
+def _map_readers(outcomes: Sequence[ToolExecution]) -> dict[str, tuple[str, ...]]:
     read: dict[str, tuple[str, ...]] = {}
     for outcome in outcomes:
         for path in sorted(outcome.report.read):
@@ -98,7 +98,7 @@ def _map_readers(outcomes: Sequence[ToolOutcome]) -> dict[str, tuple[str, ...]]:
     return read
 
 
-def _keep_introduced(files: Sequence[CheckedFile], outcomes: Sequence[ToolOutcome]) -> tuple[Finding, ...]:
+def _keep_introduced(files: Sequence[CheckedFile], outcomes: Sequence[ToolExecution]) -> tuple[Finding, ...]:
     """The findings that the change introduced, without repetitions, gravest first."""
     by_path = {file.path: file for file in files}
     lines = {file.path: file.head_lines for file in files}
@@ -143,7 +143,7 @@ def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
     return -finding.severity.rank, finding.path, finding.line or 0, finding.rule
 
 
-def _build_layers(outcomes: Sequence[ToolOutcome], on_security: str | None) -> tuple[LayerReport, ...]:
+def _build_layers(outcomes: Sequence[ToolExecution], on_security: str | None) -> tuple[LayerReport, ...]:
     return _build_layer(Layer.static, outcomes), _build_layer(Layer.security, outcomes, on_security)
 
 
@@ -159,7 +159,7 @@ def _add_suppressions(
     )
 
 
-def _build_layer(layer: Layer, outcomes: Sequence[ToolOutcome], said: str | None = None) -> LayerReport:
+def _build_layer(layer: Layer, outcomes: Sequence[ToolExecution], said: str | None = None) -> LayerReport:
     mine = [outcome for outcome in outcomes if outcome.layer is layer]
     notes = [note for note in (*(outcome.report.note for outcome in mine), said) if note]
     missing = dict.fromkeys(outcome.missing for outcome in mine if outcome.missing)

@@ -9,7 +9,7 @@ from pathlib import Path
 from agents.review.checks import bandit, credentials, linters, ruff, scripts, suppressions, workflows
 from agents.review.checks.dependencies import find_vulnerable
 from agents.review.checks.inputs import CheckedFile, ToolReport, list_checked_files, write_versions
-from agents.review.checks.results import CheckReport, ToolOutcome, build_result, explain_not_compared
+from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.configuration import Linter
@@ -136,21 +136,21 @@ def _build_linter(linter: Linter, files: Sequence[CheckedFile], toolbox: Toolbox
     )
 
 
-async def _run_tool(tool: _Tool) -> ToolOutcome:
+async def _run_tool(tool: _Tool) -> ToolExecution:
     """The outcome of a tool. If it fails, the others still run."""
     started = time.monotonic()
     if tool.where.level is None:
         refusal = tool.where.refusal
-        return ToolOutcome(tool.name, tool.layer, ToolReport(problem=refusal), 0.0, refusal)
+        return ToolExecution(tool.name, tool.layer, ToolReport(problem=refusal), 0.0, refusal)
     try:
         report = await tool.check(tool.where.level)
     except ToolError as error:
         report = ToolReport(problem=str(error))
     except Exception as error:  # one tool must not end the review
         report = ToolReport(problem=f"{tool.name} failed unexpectedly ({type(error).__name__}).")
-    return ToolOutcome(tool.name, tool.layer, report, time.monotonic() - started)
+    return ToolExecution(tool.name, tool.layer, report, time.monotonic() - started)
 
 
-def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> ToolOutcome:
+def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> ToolExecution:
     found = find_vulnerable(change, dependencies)
-    return ToolOutcome("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)
+    return ToolExecution("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)
