@@ -265,12 +265,15 @@ def check_configuration(
 @cli.command(rich_help_panel=_HERE)
 def demo(
     stay: Annotated[bool, typer.Option("--stay", help="Keep the simulated GitHub running for a browser.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show every comment, review and check in full.")] = False,
 ) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
     from bot import demo as show  # imported late: nothing else needs the simulated GitHub
 
     configure("console", level=40)
-    raise typer.Exit(asyncio.run(show.run(Console(), _stop_signal if stay else None)))
+    console = Console()
+    details = console if verbose else None
+    raise typer.Exit(asyncio.run(show.run(console, _stop_signal if stay else None, details=details)))
 
 
 async def _serve(settings: Settings) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import httpx2
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.markup import escape
 from rich.panel import Panel
@@ -22,17 +22,22 @@ from simulator import Simulator
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository, ReviewComment, Thread
 
 _FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"[*`#]+|^[>|\-\s]+|<[^>]*>|!\[\]")
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "neutral": "yellow"}
 
 
 class DemoDriver:
-    """The console and the simulated GitHub.
+    """Two consoles and the simulated GitHub.
 
+    :param console: gets one line for each thing that happens.
     :param patience: seconds one review may take.
+    :param details: gets each comment, review and check in full; if it is ``console``, they replace their lines there.
     """
 
-    def __init__(self, console: Console, github: Simulator, patience: float) -> None:
+    def __init__(self, console: Console, github: Simulator, patience: float, details: Console) -> None:
         self.console = console
+        self.details = details
         self.github = github
         self._patience = patience
 
@@ -50,8 +55,11 @@ class DemoDriver:
             address = f"/{pull.repository.full_name}/pull/{pull.number}/comment"
             (await client.post(address, data={"body": text})).raise_for_status()
 
-    async def command(self, settings: Settings, *words: str) -> str:
-        """Run a command of `forge` on the database of the demo and show what it prints; that text."""
+    async def command(self, settings: Settings, *words: str, about: str) -> str:
+        """Run a command of `forge` on the database of the demo and show what it prints; that text.
+
+        :param about: whose name marks the lines that matter.
+        """
         self.console.print(f"$ forge {' '.join(words)}", style="bold", markup=False, soft_wrap=True)
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -63,14 +71,17 @@ class DemoDriver:
             stderr=asyncio.subprocess.STDOUT,
         )
         printed = (await process.communicate())[0].decode()
-        self.console.print(printed, markup=False, highlight=False, soft_wrap=True)
+        self.details.print(printed, markup=False, highlight=False, soft_wrap=True)
+        if self._is_brief:
+            for line in _lines_about(about, printed):
+                self.console.print(line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
         return printed
 
     async def wait_for_threads(self, pull: PullRequest) -> list[Thread]:
         """Forge resolves threads after its verdict, one after the other; those it has resolved in the end."""
         resolved: list[Thread] = []
         quiet = 0
-        while quiet < 30:
+        while quiet < 30 and len(resolved) < len(pull.threads):
             await asyncio.sleep(0.1)
             now = [thread for thread in self.github.threads(pull) if thread.resolved_by is self.github.app.bot]
             quiet = quiet + 1 if len(now) == len(resolved) else 0
@@ -100,51 +111,78 @@ class DemoDriver:
         raise TimeoutError("Forge did not answer.")
 
     def say(self, login: str, text: str) -> None:
-        self.console.print(Panel(Markdown(text), title=escape(login), title_align="left"))
+        self._tell(f"{login}: {_summarise(text)}", _panel(login, text))
+
+    def detail(self, login: str, text: str) -> None:
+        self.details.print(_panel(login, text))
+
+    def _tell(self, line: str, whole: RenderableType) -> None:
+        """Show one line, or the whole to those who want the details."""
+        self.details.print(whole)
+        if self._is_brief:
+            self.console.print(f"  {line}", markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
+
+    @property
+    def _is_brief(self) -> bool:
+        return self.console is not self.details
 
     async def wait_for_check(
         self, repository: Repository, head: str, conclusion: str | None = None, name: str = review_texts.CHECK_NAME
     ) -> CheckRun:
-        """Follow a check of a head until it is completed, telling each state it goes through.
+        """Wait until a check of a head is completed; who wants the details is told each state on the way.
 
         :param conclusion: the one it should come to, where it is completed already.
         """
         started, seen = time.monotonic(), ""
         while time.monotonic() - started < self._patience:
             for check in self.github.check_runs(repository, head, name):
-                state = check.conclusion or check.status
-                if f"{state}{check.title}" != seen:
-                    seen = f"{state}{check.title}"
-                    told = f"{check.name}: [{_COLOURS.get(state, 'cyan')}]{state}[/] · {escape(check.title or '')}"
-                    self.console.print(f"  {time.monotonic() - started:5.1f} s  {told}")
-                if check.status == "completed" and conclusion in {None, check.conclusion}:
+                is_over = check.status == "completed" and conclusion in {None, check.conclusion}
+                if f"{check.conclusion or check.status}{check.title}" != seen and (is_over or not self._is_brief):
+                    seen = f"{check.conclusion or check.status}{check.title}"
+                    self._tell_state(check, time.monotonic() - started)
+                if is_over:
                     return check
             await asyncio.sleep(0.02)
         raise TimeoutError(f"{name} on {head[:7]} was not completed within {self._patience:.0f} s.")
 
+    def _tell_state(self, check: CheckRun, after: float) -> None:
+        state = check.conclusion or check.status
+        told = f"{check.name}: [{_COLOURS.get(state, 'cyan')}]{state}[/] · {escape(check.title or '')}"
+        one_line = " ".join(f"  {after:5.1f} s  {told}".splitlines())
+        self.console.print(one_line, no_wrap=True, overflow="ellipsis")
+
     def show_review(self, pull: PullRequest) -> None:
         for review in self.github.reviews(pull):
             body = Markdown(strip_html(review.body))
-            self.console.print(Panel(body, title=f"review by {review.user.login}", title_align="left"))
+            said = len(self.github.review_comments(pull))
+            line = f"review by {review.user.login}, {said} comments: {_summarise(review.body)}"
+            self._tell(line, Panel(body, title=f"review by {review.user.login}", title_align="left"))
         for comment in self.github.review_comments(pull):
-            self.show_comment(comment)
+            self._detail_comment(comment)
 
     def show_comment(self, comment: ReviewComment) -> None:
+        self._detail_comment(comment)
+        if self._is_brief:
+            found = f"  {comment.user.login}: {describe_thread(comment.thread)}"
+            self.console.print(found, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
+
+    def _detail_comment(self, comment: ReviewComment) -> None:
         title = f"{comment.path}:{comment.start_line or comment.line}"
         context = "\n".join(comment.diff_hunk.splitlines()[-4:])
-        self.console.print(Rule(escape(title), align="left", style="dim"))
-        self.console.print(Syntax(context, "diff", background_color="default", word_wrap=True))
-        self.console.print(Markdown(strip_html(comment.body)))
+        self.details.print(Rule(escape(title), align="left", style="dim"))
+        self.details.print(Syntax(context, "diff", background_color="default", word_wrap=True))
+        self.details.print(Markdown(strip_html(comment.body)))
 
     def show_check(self, check: CheckRun) -> None:
         buttons = "  ".join(f"[ {action['label']} ]" for action in check.actions)
         title = f"{check.name} · {check.conclusion} · {len(check.annotations)} annotations   {buttons}"
         content = Markdown(strip_html(f"## {check.title}\n\n{check.summary}\n\n{check.text or ''}"))
         style = _COLOURS.get(check.conclusion or "", "cyan")
-        self.console.print(Panel(content, title=escape(title), title_align="left", border_style=style))
+        self.details.print(Panel(content, title=escape(title), title_align="left", border_style=style))
 
     def step(self, text: str) -> None:
-        self.console.print()
+        if not self._is_brief:
+            self.console.print()
         self.console.print(Rule(escape(text), align="left", style="bold"))
 
 
@@ -187,3 +225,24 @@ def strip_html(markdown: str) -> str:
     text = "\n".join(lines).replace("<sub>", "").replace("</sub>", "")
     text = text.replace("```suggestion\n```", "*Suggestion, one click: remove this.*")
     return text.replace("```suggestion\n", "*Suggestion, one click:*\n```python\n")
+
+
+def _panel(login: str, text: str) -> Panel:
+    return Panel(Markdown(text), title=escape(login), title_align="left")
+
+
+def _summarise(markdown: str) -> str:
+    """The first line of a text that says something, as plain words."""
+    shown = (_plain(line) for line in strip_html(markdown).splitlines())
+    return next((line for line in shown if line), "")
+
+
+def _plain(line: str) -> str:
+    return _MARKS.sub("", _LINK.sub(r"\1", line)).strip()
+
+
+def _lines_about(name: str, printed: str) -> list[str]:
+    """The lines with this name, each after the line that it belongs to."""
+    lines = printed.splitlines()
+    found = sorted({near for at, line in enumerate(lines) if name in line for near in (at - 1, at) if near >= 0})
+    return [lines[at] for at in found]

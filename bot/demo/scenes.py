@@ -126,7 +126,7 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     stage.show_check(verdict)
 
     stage.step("The operator asks who decided what")
-    told = await stage.command(settings, "audit", "--run", verdict.external_id or "")
+    told = await stage.command(settings, "audit", "--run", verdict.external_id or "", about=cast.maintainer.login)
     return {
         "The gate waited for a person.": waited,
         "The author was refused at the gate.": "needs the role maintain" in refusal,
@@ -170,7 +170,9 @@ async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Pr
     stage.step("The operator asks why")
     name = parse_finding(comment)
     told = await stage.command(
-        settings, "memory", "why", name, "--repository", repository.full_name, "--number", str(second.number)
+        settings,
+        *("memory", "why", name, "--repository", repository.full_name, "--number", str(second.number)),
+        about=cast.maintainer.login,
     )
     return {
         "The receipt says what was learned.": "Learned" in receipt and "M-" in receipt,
@@ -188,14 +190,13 @@ async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
     opened = await author.open_issue(repository, parcel_issue.TITLE, parcel_issue.BODY)
 
     stage.step(f"An issue: “{parcel_issue.TITLE}”")
-    stage.say(author.login, parcel_issue.BODY)
+    stage.detail(author.login, parcel_issue.BODY)
     stage.say(author.login, "/forge run")
     await author.comment(opened, "/forge run")
     plan = await stage.wait_for_reply(
-        lambda: [each for each in github.comments(opened) if "**Plan for this" in each.body]
-    )
-    asked = await stage.wait_for_reply(
-        lambda: [each for each in github.comments(opened) if "**Forge asks: " in each.body]
+        lambda: [
+            each for each in github.comments(opened) if "**Plan for this" in each.body and "**Forge asks: " in each.body
+        ]
     )
 
     stage.step("A maintainer approves the plan, on a condition")
@@ -216,13 +217,13 @@ async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
     passed = await stage.wait_for_check(repository, pull.head_sha, name=test_texts.CHECK_NAME)
     stage.show_check(passed)
     for commit in repository.git.commits_between(pull.base_sha, pull.head_sha):
-        stage.say(commit.author_name, commit.message)
+        stage.detail(commit.author_name, commit.message)
 
     stage.step("The maintainer merges it")
     was_ready = not pull.draft
     await cast.maintainer.merge(pull)
     return {
-        "The plan waited for a person.": "architecture_approval" in asked and "risk high" in plan,
+        "The plan waited for a person.": "architecture_approval" in plan and "risk high" in plan,
         "The issue says which pull request came of it.": f"#{pull.number}" in proposed,
         "What a person made a condition is in the pull request.": parcel_issue.CONDITION in (pull.body or ""),
         "The draft was reviewed like any other.": verdict.conclusion is not None,

@@ -31,18 +31,20 @@ async def run(
     console: Console,
     stopped: Callable[[], asyncio.Event] | None = None,
     *,
+    details: Console | None = None,
     second_push: Mapping[str, FileContent] = project.SECOND_PUSH,
     patience: float = _PATIENCE,
 ) -> int:
     """Play the demo; the exit code, 0 if everything came out as it should.
 
     :param stopped: gives the event until which everything is kept running after the story, for a browser.
+    :param details: gets each comment, review and check in full; None: nobody wants them.
     :param second_push: what the author repairs, by path.
     :param patience: seconds one review may take.
     """
     started = time.monotonic()
     async with _github_and_forge(console) as (github, settings):
-        stage = DemoDriver(console, github, patience)
+        stage = DemoDriver(console, github, patience, details or Console(quiet=True))
         try:
             good = await _play(stage, settings, second_push)
         except TimeoutError as error:
@@ -51,10 +53,9 @@ async def run(
         took = time.monotonic() - started
         if stopped is not None:
             await _stay(console, github, stopped())
-    console.print(Rule())
     told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not come out as it should[/]"
     console.print(f"{told} in {took:.0f} s. Nothing was kept; nothing left this machine.")
-    console.print("To use Forge on GitHub, see README.md.")
+    console.print("--verbose shows every comment in full, --stay keeps them for a browser.")
     return 0 if good else 1
 
 
@@ -89,7 +90,7 @@ async def _github_and_forge(console: Console) -> AsyncGenerator[tuple[Simulator,
             running = await stack.enter_async_context(forge(settings, models=_models(console, settings)))
             port = await stack.enter_async_context(serve(running))
             github.webhook_url = f"http://127.0.0.1:{port}/webhook"
-            console.print(f"A simulated GitHub is at {github.url}, Forge on SQLite at http://127.0.0.1:{port}.")
+            console.print(f"GitHub is simulated at {github.url}, Forge runs on port {port}.")
             yield github, settings
 
 
@@ -104,6 +105,8 @@ def _settings(github: Simulator, folder: Path) -> Settings:
         data_dir=folder / "data",
         port=0,
         executor_id="demo",
+        write_interval=0,  # the pace is for GitHub's sake, and this one is on this machine
+        queue_polling=0.05,  # seconds; few look, and for a minute
     )
 
 
@@ -111,7 +114,7 @@ def _models(console: Console, settings: Settings) -> Models:
     """The real model where its key is set, otherwise the scripted one; people are told which."""
     real = settings.models.choose(ModelTier.fast)
     if isinstance(real, Unusable):
-        console.print("No key of a model is set, so layer 3 is played by a script: one remark, written beforehand.")
+        console.print("No key of a model is set: a script plays the model, with answers written before.")
         return Models.only(build_model().language_model)
     console.print(f"Layer 3 is read by {real.name}, which sees the sample project and costs a few cents.")
     return settings.models

@@ -9,8 +9,9 @@ from bot.demo import show
 
 
 async def test_the_demo_tells_its_story() -> None:
-    code, told = await _play()
-    assert code == 0, told
+    code, told, details = await _play()
+    assert code == 0, told + details
+    assert len(told.splitlines()) <= 60
     assert "The demo ran to its end" in told
     assert "Muted by its own dismissal: F-" in told
     assert "Forge resolved 14 of 14 threads: what they said is gone." in told
@@ -20,11 +21,13 @@ async def test_the_demo_tells_its_story() -> None:
 
 
 async def test_a_demo_that_comes_out_otherwise_fails() -> None:
-    code, told = await _play(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
+    code, told, _ = await _play(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
     assert code == 1
     assert "did not come out as it should" in told
 
 
-async def _play(**otherwise: Any) -> tuple[int, str]:
-    printed = io.StringIO()
-    return await show.run(Console(file=printed, width=100), **otherwise), printed.getvalue()
+async def _play(**otherwise: Any) -> tuple[int, str, str]:
+    """The exit code, what the terminal shows, and what it would show of it with ``--verbose``."""
+    printed, details = io.StringIO(), io.StringIO()
+    code = await show.run(Console(file=printed, width=80), details=Console(file=details, width=100), **otherwise)
+    return code, printed.getvalue(), details.getvalue()
