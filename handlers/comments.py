@@ -8,12 +8,12 @@ from pydantic import Field
 from domain.commands import ExecuteComment, Ignored
 from domain.github.conversation import CommentRef
 from handlers import slash
-from handlers.payloads import Account, Id, PullSubject, RepositoryEvent, Subject, View
+from handlers.payloads import AccountView, Id, PullSubject, RepositoryEvent, Subject, View
 
 NodeId = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]  # opaque
 
 
-class Author(Account):
+class Author(AccountView):
     """GitHub shows deleted accounts as the user ``ghost``; a person has the type ``User``."""
 
     @property
@@ -37,7 +37,7 @@ class CommentView(View):
 class PullRequest(PullSubject):
     """A pull request as events about it carry it."""
 
-    user: Account | None = None
+    user: AccountView | None = None
 
 
 def ignore_comment(event: RepositoryEvent, written: CommentView, action: str) -> Ignored | None:
@@ -64,7 +64,7 @@ def build_command(
     *,
     written_at: datetime,
     subject: Subject,
-    opened_by: Account | None,
+    opened_by: AccountView | None,
     head_sha: str | None,
     is_pull_request: bool = True,
 ) -> ExecuteComment | Ignored:

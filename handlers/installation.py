@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.commands import AnyCommand, EndInstallation, Ignored, ResumeInstallation
-from handlers.payloads import Account, Id, Installation, View
+from handlers.payloads import AccountView, Id, InstallationView, View
 
 
 class _Removed(View):
@@ -13,8 +13,8 @@ class _Removed(View):
 
 class _Event(View):
     action: str
-    installation: Installation
-    sender: Account
+    installation: InstallationView
+    sender: AccountView
     repositories_removed: tuple[_Removed, ...] = ()
 
 

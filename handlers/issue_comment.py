@@ -7,11 +7,11 @@ from typing import Any
 from domain.commands import AnyCommand, Ignored
 from domain.github.conversation import CommentKind, CommentRef
 from handlers.comments import CommentView, build_command, ignore_comment
-from handlers.payloads import Account, IssueSubject, RepositoryEvent
+from handlers.payloads import AccountView, IssueSubject, RepositoryEvent
 
 
 class _Issue(IssueSubject):
-    user: Account | None = None
+    user: AccountView | None = None
     pull_request: dict[str, Any] | None = None
 
 

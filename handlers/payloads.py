@@ -21,7 +21,7 @@ class View(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Account(View):
+class AccountView(View):
     id: Id
     login: Name
     type: str = "User"
@@ -30,10 +30,10 @@ class Account(View):
         return Sender(id=self.id, login=self.login, is_app=self.type == "Bot")
 
 
-class Repository(View):
+class RepositoryView(View):
     id: Id
     name: Name
-    owner: Account
+    owner: AccountView
     default_branch: str = ""
 
 
@@ -43,7 +43,7 @@ class LabelGiven(View):
     name: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Installation(View):
+class InstallationView(View):
     id: Id
 
 
@@ -74,7 +74,7 @@ class IssueSubject(Subject):
         return known.model_copy(update={"wording": digest_wording(self.title, self.body)})
 
 
-class Commit(View):
+class CommitView(View):
     sha: Sha
 
 
@@ -85,7 +85,7 @@ class Base(View):
 class PullSubject(Subject):
     """What events carry of every pull request."""
 
-    head: Commit
+    head: CommitView
     base: Base | None = None
     draft: bool | None = None
 
@@ -99,9 +99,9 @@ class RepositoryEvent(View):
     """What every event of a repository carries."""
 
     action: str = ""
-    repository: Repository
-    installation: Installation
-    sender: Account
+    repository: RepositoryView
+    installation: InstallationView
+    sender: AccountView
 
     def to_ref(self) -> RepositoryRef:
         return RepositoryRef(

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from domain.commands import AnyCommand, Ignored, RecordThread
 from handlers.comments import NodeId, PullRequest
-from handlers.payloads import Account, Id, RepositoryEvent, View
+from handlers.payloads import AccountView, Id, RepositoryEvent, View
 
 _ACTIONS = {"resolved": True, "unresolved": False}
 
@@ -15,7 +15,7 @@ _ACTIONS = {"resolved": True, "unresolved": False}
 class _Comment(View):
     id: Id
     in_reply_to_id: Id | None = None
-    user: Account | None = None
+    user: AccountView | None = None
 
 
 class _Thread(View):

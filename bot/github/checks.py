@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import JsonValue
 
 from bot.github.markdown import shorten, shorten_bytes, shorten_plain
-from bot.github.payloads import AnnotationShown
+from bot.github.payloads.checks import AnnotationShown
 from domain.errors import Unprocessable
 from domain.github.checks import Annotation, Button, CheckRun
 

@@ -8,7 +8,9 @@ from pydantic.alias_generators import to_camel
 from bot.github.client import Client, quote_segment, repository_path, require_same
 from bot.github.errors import bad_answer
 from bot.github.graphql import Document
-from bot.github.payloads import Account, App, Created, Repository, RepositoryHome, parse, parse_all
+from bot.github.payloads.accounts import AccountShown, Created, RepositoryHome, RepositoryShown
+from bot.github.payloads.apps import AppShown
+from bot.github.payloads.parsing import parse, parse_all
 from domain.github.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment, Thumb, ThumbGiven
 from domain.ports import Conversation
 from domain.runs.run import RepositoryRef
@@ -147,7 +149,7 @@ class _Remark(BaseModel):
     """A comment of any kind over REST."""
 
     id: int
-    user: Account | None
+    user: AccountShown | None
     body: str | None
     in_reply_to_id: int | None = None
 
@@ -171,7 +173,7 @@ class _ReviewComment(BaseModel):
 class _Given(BaseModel):
     """A reaction; ``user`` is missing where the account was deleted."""
 
-    user: Account | None
+    user: AccountShown | None
     content: str
 
     def to_domain(self, comment_id: int) -> ThumbGiven | None:
@@ -191,7 +193,7 @@ class GitHubConversation(Conversation):
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._bot: Account | None = None
+        self._bot: AccountShown | None = None
 
     async def react(self, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
         """The body of a review can be reacted to over GraphQL only."""
@@ -285,14 +287,14 @@ class GitHubConversation(Conversation):
         purpose = f"open a review thread in {repository.full_name} again"
         await self._client.graphql(repository, _UNRESOLVE, {"thread": thread_id}, purpose)
 
-    async def own_account(self, repository: RepositoryRef) -> Account:
+    async def own_account(self, repository: RepositoryRef) -> AccountShown:
         """The App's own bot account; what it wrote is known by its numeric id alone."""
         if self._bot is None:
             purpose = "find the App's own account"
-            app = parse(App, await self._client.get_as_app("app", purpose), purpose)
+            app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
             address = f"users/{quote_segment(f'{app.slug}[bot]')}"
             data = await self._client.get(repository.installation_id, address, purpose)
-            self._bot = parse(Account, data, purpose)
+            self._bot = parse(AccountShown, data, purpose)
         return self._bot
 
     async def home(self, repository: RepositoryRef) -> RepositoryHome:
@@ -302,7 +304,7 @@ class GitHubConversation(Conversation):
         """
         purpose = f"see the repository {repository.full_name}"
         data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
-        require_same(repository, parse(Repository, data, purpose).id)
+        require_same(repository, parse(RepositoryShown, data, purpose).id)
         return parse(RepositoryHome, data, purpose)
 
     async def _remarks(self, repository: RepositoryRef, address: str, purpose: str) -> list[_Remark]:

@@ -5,7 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from bot.github.client import PAGE, Client
 from bot.github.errors import bad_answer
-from bot.github.payloads import AttemptShown, parse_all
+from bot.github.payloads.apps import AttemptShown
+from bot.github.payloads.parsing import parse_all
 from domain.github.deliveries import AttemptsPage
 from domain.ports import DeliveryLog
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from bot.github.errors import bad_answer, quote
 from bot.github.limits import Limit
-from bot.github.payloads import parse
+from bot.github.payloads.parsing import parse
 from domain.errors import CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
 
 _KINDS: dict[str, type[CodeHostError]] = {

@@ -15,25 +15,13 @@ from bot.github.errors import bad_answer
 from bot.github.issues import GitHubIssues
 from bot.github.limits import LimitStore
 from bot.github.pacing import Budget, Sleep
-from bot.github.payloads import (
-    ROLES,
-    AnnotatedShown,
-    AnnotationShown,
-    App,
-    Blob,
-    CheckRunShown,
-    Collaborator,
-    Created,
-    Dependency,
-    File,
-    Hook,
-    InstallationShown,
-    ListedPull,
-    Permission,
-    Repository,
-    parse,
-    parse_all,
-)
+from bot.github.payloads.accounts import Created, RepositoryShown
+from bot.github.payloads.apps import AppShown, HookShown, InstallationShown
+from bot.github.payloads.checks import AnnotatedShown, AnnotationShown, CheckRunShown
+from bot.github.payloads.contents import BlobShown, DependencyShown, FileShown
+from bot.github.payloads.parsing import parse, parse_all
+from bot.github.payloads.permissions import ROLES, CollaboratorShown, PermissionShown
+from bot.github.payloads.pulls import ListedPull
 from bot.github.pull_requests import GitHubPullRequests
 from bot.github.settings import GitHubSettings
 from bot.github.workflow_runs import GitHubActions
@@ -97,7 +85,7 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
             return None
         if isinstance(data, list):  # a folder
             return None
-        return await self._bytes(repository, parse(File, data, purpose), purpose)
+        return await self._bytes(repository, parse(FileShown, data, purpose), purpose)
 
     async def dependency_changes(
         self, repository: RepositoryRef, base_sha: str, head_sha: str
@@ -110,7 +98,7 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
         except (Forbidden, NotFound):
             await self._require_visible(repository)
             return None
-        return [item.to_domain() for item in parse_all(Dependency, items, purpose)]
+        return [item.to_domain() for item in parse_all(DependencyShown, items, purpose)]
 
     async def find_check_run(self, repository: RepositoryRef, head_sha: str, external_id: str) -> CheckRunRef | None:
         purpose = f"look for a check run on {head_sha[:7]} of {repository.full_name}"
@@ -182,7 +170,7 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
         except NotFound:  # no such account (any more), if the repository is still there
             await self._require_visible(repository)
             return "none"
-        return parse(Permission, data, purpose).role(account_id)
+        return parse(PermissionShown, data, purpose).role(account_id)
 
     async def accounts_with(self, repository: RepositoryRef, role: str) -> Collection[int]:
         """:raises ValueError: there is no such role, or none is needed for it."""
@@ -191,7 +179,7 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
         purpose = f"list the people with the role {role} on {repository.full_name}"
         address = f"{repository_path(repository)}/collaborators"
         items = await self._client.items(repository.installation_id, address, purpose, {"affiliation": "all"})
-        listed = parse_all(Collaborator, items, purpose)
+        listed = parse_all(CollaboratorShown, items, purpose)
         await self._require_visible(repository)
         return {one.id for one in listed if one.is_person and one.has(role)}
 
@@ -205,7 +193,7 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
     async def repository_ids(self, installation_id: int) -> Collection[int]:
         purpose = f"list the repositories of installation {installation_id}"
         items = await self._client.items(installation_id, "installation/repositories", purpose, key="repositories")
-        return {item.id for item in parse_all(Repository, items, purpose)}
+        return {item.id for item in parse_all(RepositoryShown, items, purpose)}
 
     async def git_credentials(self, repository: RepositoryRef) -> str:
         token = await self._client.tokens.get(repository.installation_id)
@@ -232,13 +220,13 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
         items = await self._client.items(repository.installation_id, address, purpose, {"state": "open"})
         return _open_with_head(items, head_sha, purpose)
 
-    async def _bytes(self, repository: RepositoryRef, file: File, purpose: str) -> bytes | None:
+    async def _bytes(self, repository: RepositoryRef, file: FileShown, purpose: str) -> bytes | None:
         if file.type != "file":  # a submodule, or a link that leads out of the repository
             return None
         if file.encoding == "base64" and file.content is not None:
             return _decode(file.content, file.size, purpose)
         address = f"{repository_path(repository)}/git/blobs/{quote_segment(file.sha)}"
-        blob = parse(Blob, await self._client.get(repository.installation_id, address, purpose), purpose)
+        blob = parse(BlobShown, await self._client.get(repository.installation_id, address, purpose), purpose)
         return _decode(blob.content, blob.size, purpose)
 
     async def _show(
@@ -275,7 +263,7 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
         :raises CodeHostError: GitHub does not know the App, or its key.
         """
         purpose = "ask GitHub about the App"
-        app = parse(App, await self._client.get_as_app("app", purpose), purpose)
+        app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
         levels = ("none", "read", "write", "admin")
         short = [
             f"{name}: {level}"
@@ -284,13 +272,13 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
         ]
         return app.slug, short
 
-    async def hook(self) -> Hook:
+    async def hook(self) -> HookShown:
         """Where GitHub delivers the App's webhooks.
 
         :raises CodeHostError: GitHub does not say.
         """
         purpose = "ask GitHub about the App's webhook"
-        return parse(Hook, await self._client.get_as_app("app/hook/config", purpose), purpose)
+        return parse(HookShown, await self._client.get_as_app("app/hook/config", purpose), purpose)
 
     async def list_installations(self) -> tuple[list[str], bool]:
         """The accounts where the App is installed and not suspended, at most 100, and whether there are more.
@@ -313,7 +301,7 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, CodeHost):
         """
         purpose = f"see the repository {repository.full_name}"
         data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
-        found = parse(Repository, data, purpose).id
+        found = parse(RepositoryShown, data, purpose).id
         require_same(repository.model_copy(update={"id": repository.id or found}), found)
 
 

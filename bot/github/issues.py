@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
-from bot.github.payloads import IssueCommentShown, IssueShown, parse, parse_all
+from bot.github.payloads.issues import IssueCommentShown, IssueShown
+from bot.github.payloads.parsing import parse, parse_all
 from domain.errors import NotFound
 from domain.github.issues import Issue, IssueComment
 from domain.ports import Issues

@@ -8,19 +8,9 @@ from pydantic import JsonValue
 from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer, error_message, quote, to_error
-from bot.github.payloads import (
-    LineShown,
-    MergeAnswer,
-    MergeSettings,
-    ProtectedBranch,
-    Pull,
-    ReviewShown,
-    Rule,
-    RunResult,
-    StatusResult,
-    parse,
-    parse_all,
-)
+from bot.github.payloads.merging import MergeAnswer, MergeSettings, ProtectedBranch, RuleShown, RunResult, StatusResult
+from bot.github.payloads.parsing import parse, parse_all
+from bot.github.payloads.pulls import LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound
 from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
@@ -136,10 +126,10 @@ class GitHubMerging(GitHubConversation, Merging):
             refused = result
         return refused
 
-    async def read_pull(self, repository: RepositoryRef, number: int) -> Pull:
+    async def read_pull(self, repository: RepositoryRef, number: int) -> PullShown:
         purpose = f"read pull request {repository.full_name}#{number}"
         address = f"{repository_path(repository)}/pulls/{number}"
-        pull = parse(Pull, await self._client.get(repository.installation_id, address, purpose), purpose)
+        pull = parse(PullShown, await self._client.get(repository.installation_id, address, purpose), purpose)
         require_same(repository, pull.base.repo.id)
         return pull
 
@@ -179,7 +169,7 @@ class GitHubMerging(GitHubConversation, Merging):
         rules = await self._rules(repository, branch) or []
         return [way for way in MergeMethod if shown.allows(way) and all(rule.allows(way) for rule in rules)]
 
-    async def _rules(self, repository: RepositoryRef, branch: str) -> list[Rule] | None:
+    async def _rules(self, repository: RepositoryRef, branch: str) -> list[RuleShown] | None:
         """The active rules of all rulesets for a branch; None where GitHub does not tell them.
 
         Rulesets of private repositories need a paid plan: where GitHub says so, there are none.
@@ -187,7 +177,7 @@ class GitHubMerging(GitHubConversation, Merging):
         purpose = f"read the rules for {branch} of {repository.full_name}"
         address = f"{repository_path(repository)}/rules/branches/{quote_segment(branch)}"
         try:
-            return parse_all(Rule, await self._client.items(repository.installation_id, address, purpose), purpose)
+            return parse_all(RuleShown, await self._client.items(repository.installation_id, address, purpose), purpose)
         except Forbidden as error:
             return [] if "upgrade to " in error.message.lower() else None
         except NotFound:

@@ -9,7 +9,8 @@ from bot.github.client import quote_segment, repository_path
 from bot.github.errors import bad_answer
 from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
-from bot.github.payloads import BranchTip, ListedPull, Pull, parse, parse_all
+from bot.github.payloads.parsing import parse, parse_all
+from bot.github.payloads.pulls import BranchTip, ListedPull, PullShown
 from domain.errors import CodeHostError, NotFound, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Branch, PullRequest
@@ -133,4 +134,4 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         purpose = f"open a pull request from {wanted['head']} of {repository.full_name}"
         address = f"{repository_path(repository)}/pulls"
         data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
-        return parse(Pull, data, purpose).to_domain()
+        return parse(PullShown, data, purpose).to_domain()

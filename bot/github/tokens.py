@@ -8,7 +8,7 @@ import jwt
 from pydantic import AwareDatetime, BaseModel, Field
 
 from bot.github.pacing import retry_read
-from bot.github.payloads import parse
+from bot.github.payloads.parsing import parse
 from bot.github.request import APP, Channel, Request
 from bot.github.settings import GitHubSettings, rsa_key
 from domain.errors import Forbidden, NotFound

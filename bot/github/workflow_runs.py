@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, BaseModel
 
 from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
-from bot.github.payloads import parse_all
+from bot.github.payloads.parsing import parse_all
 from bot.github.transport import Tail
 from domain.errors import NotFound
 from domain.github.workflow_runs import Job, WorkflowRun

@@ -8,7 +8,7 @@ import httpx2
 
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
-from bot.github.payloads import Hook
+from bot.github.payloads.apps import HookShown
 from bot.settings import Settings
 from domain.errors import CodeHostError, ForgeError
 from domain.github.deliveries import DeliveryAttempt
@@ -64,7 +64,7 @@ def compare_clocks(there: datetime, here: datetime) -> Diagnosis:
     return fail("clock", state, "Set it by NTP.")
 
 
-def check_hook(hook: Hook) -> Diagnosis:
+def check_hook(hook: HookShown) -> Diagnosis:
     """Whether GitHub has an address to deliver to, and signs what it delivers."""
     if not hook.url:
         return fail("webhook", "the App has no address", "Set https://YOUR-HOST/webhook in the App's settings.")

@@ -1,0 +1,50 @@
+"""The App, its webhook, its deliveries and its installations, as GitHub shows them to the App."""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from domain.github.deliveries import DeliveryAttempt
+
+
+class AppShown(BaseModel):
+    slug: str
+    permissions: dict[str, Literal["none", "read", "write", "admin"]] = {}
+
+
+class HookShown(BaseModel):
+    """Where the App's webhooks go; GitHub shows of a secret that there is one."""
+
+    url: str | None = None
+    secret: str | None = None
+    insecure_ssl: str | float = "0"
+
+
+class InstallationAccount(BaseModel):
+    login: str
+
+
+class InstallationShown(BaseModel):
+    """A place where the App is installed."""
+
+    account: InstallationAccount | None = None
+    suspended_at: str | None = None
+
+
+class AttemptShown(BaseModel):
+    """A line of the log of deliveries."""
+
+    id: int
+    guid: str = Field(min_length=1, max_length=200)
+    event: str
+    delivered_at: AwareDatetime
+    status_code: int | None = None
+
+    def to_domain(self) -> DeliveryAttempt:
+        return DeliveryAttempt(
+            id=self.id,
+            guid=self.guid,
+            event=self.event[:100],
+            at=self.delivered_at,
+            status_code=self.status_code or 0,
+        )

@@ -1,0 +1,78 @@
+"""Issues and their comments, as GitHub shows them."""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel
+
+from bot.github.payloads.accounts import GHOST_ID, GHOST_LOGIN, AccountShown
+from domain.github.issues import Issue, IssueComment, digest_wording
+from domain.text.redaction import redact_outgoing
+
+
+class _LabelShown(BaseModel):
+    name: str | None
+
+
+class _AuthoredText(BaseModel):
+    """What a person or an App wrote, over REST; ``user`` is missing where the account was deleted."""
+
+    user: AccountShown | None
+    author_association: str = "NONE"
+    body: str | None = None
+
+    @property
+    def author_id(self) -> int | None:
+        return None if self.user is None or self.user.id == GHOST_ID else self.user.id
+
+    @property
+    def author_login(self) -> str:
+        return self.user.login if self.user else GHOST_LOGIN
+
+
+class IssueShown(_AuthoredText):
+    """An issue; labels may be names alone."""
+
+    url: str
+    number: int
+    title: str
+    state: Literal["open", "closed"]
+    labels: tuple[str | _LabelShown, ...]
+    pull_request: dict[str, object] | None = None
+    updated_at: AwareDatetime | None = None
+
+    def to_domain(self) -> Issue:
+        names = (one if isinstance(one, str) else one.name for one in self.labels)
+        return Issue(
+            number=self.number,
+            title=redact_outgoing(self.title),
+            body=redact_outgoing(self.body or ""),
+            is_open=self.state == "open",
+            author_id=self.author_id,
+            author_login=self.author_login,
+            author_association=self.author_association,
+            labels=tuple(name for name in names if name),
+            is_pull_request=self.pull_request is not None,
+            updated_at=self.updated_at,
+            wording=digest_wording(self.title, self.body),
+        )
+
+
+class IssueCommentShown(_AuthoredText):
+    id: int
+    issue_url: str
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    performed_via_github_app: dict[str, object] | None = None
+
+    def to_domain(self) -> IssueComment:
+        is_bot = self.user is not None and self.user.type == "Bot"
+        return IssueComment(
+            id=self.id,
+            author_id=self.author_id,
+            author_login=self.author_login,
+            is_app=is_bot or self.performed_via_github_app is not None,
+            author_association=self.author_association,
+            body=self.body or "",
+            created_at=self.created_at,
+            is_edited=self.updated_at != self.created_at,
+        )

@@ -1,0 +1,127 @@
+"""What GitHub says of a merge: its result, the ways that are allowed, and the checks that are required."""
+
+from pydantic import BaseModel
+
+from bot.github.payloads.accounts import RepositoryShown
+from domain.github.merging import CheckResult, MergeMethod, RequiredCheck
+
+
+class MergeAnswer(BaseModel):
+    sha: str
+    merged: bool
+
+
+class MergeSettings(RepositoryShown):
+    """How a repository merges; GitHub leaves the settings out for tokens with few permissions."""
+
+    allow_merge_commit: bool | None = None
+    allow_squash_merge: bool | None = None
+    allow_rebase_merge: bool | None = None
+
+    def allows(self, way: MergeMethod) -> bool:
+        """Whether it is not known to be closed."""
+        settings = {
+            MergeMethod.merge: self.allow_merge_commit,
+            MergeMethod.squash: self.allow_squash_merge,
+            MergeMethod.rebase: self.allow_rebase_merge,
+        }
+        return settings[way] is not False
+
+
+class _StatusCheck(BaseModel):
+    """A required check as branch protection (``app_id``) and rulesets (``integration_id``) name it."""
+
+    context: str
+    app_id: int | None = None
+    integration_id: int | None = None
+
+    def to_domain(self) -> RequiredCheck:
+        source = self.app_id if self.app_id is not None else self.integration_id
+        return RequiredCheck(name=self.context, app_id=source if source and source > 0 else None)  # -1: any App
+
+
+class _RequiredStatusChecks(BaseModel):
+    enforcement_level: str = "everyone"
+    contexts: tuple[str, ...]
+    checks: tuple[_StatusCheck, ...] = ()
+
+    def to_domain(self) -> list[RequiredCheck]:
+        if self.enforcement_level == "off":
+            return []
+        named = {check.context for check in self.checks}
+        bare = [RequiredCheck(name=context) for context in self.contexts if context not in named]
+        return bare + [check.to_domain() for check in self.checks]
+
+
+class _Protection(BaseModel):
+    enabled: bool
+    required_status_checks: _RequiredStatusChecks | None = None
+
+
+class ProtectedBranch(BaseModel):
+    """A branch; one that only rulesets protect is ``protected`` with a protection that is not enabled."""
+
+    protected: bool
+    protection: _Protection | None = None
+
+    def list_checks(self) -> list[RequiredCheck] | None:
+        """The checks that classic branch protection requires; None if it is on and does not tell."""
+        if not self.protected or (self.protection is not None and not self.protection.enabled):
+            return []
+        if self.protection is None or self.protection.required_status_checks is None:
+            return None
+        return self.protection.required_status_checks.to_domain()
+
+
+class _RuleParameters(BaseModel):
+    required_status_checks: tuple[_StatusCheck, ...] | None = None
+    allowed_merge_methods: tuple[str, ...] | None = None
+
+
+class RuleShown(BaseModel):
+    """An active rule of a ruleset, as far as it bears on checks and ways of merging."""
+
+    type: str
+    parameters: _RuleParameters | None = None
+
+    def list_checks(self) -> list[RequiredCheck] | None:
+        """The checks this rule requires; None if it requires some without naming them."""
+        if self.type == "workflows":  # their jobs' names stand in the workflows
+            return None
+        if self.type != "required_status_checks":
+            return []
+        if self.parameters is None or self.parameters.required_status_checks is None:
+            return None
+        return [check.to_domain() for check in self.parameters.required_status_checks]
+
+    def allows(self, way: MergeMethod) -> bool:
+        if self.type == "required_linear_history":
+            return way is not MergeMethod.merge
+        allowed = self.parameters.allowed_merge_methods if self.parameters else None
+        return allowed is None or way.value in allowed
+
+
+class RunResult(BaseModel):
+    """A check run of any App."""
+
+    class _App(BaseModel):
+        id: int
+
+    name: str
+    status: str
+    conclusion: str | None
+    app: _App | None
+
+    def to_domain(self) -> CheckResult:
+        conclusion = self.conclusion if self.status == "completed" else None
+        return CheckResult(name=self.name, app_id=self.app.id if self.app else None, conclusion=conclusion or "pending")
+
+
+class StatusResult(BaseModel):
+    """A line of the combined status: the newest of its context."""
+
+    context: str
+    state: str
+
+    def to_domain(self) -> CheckResult:
+        return CheckResult(name=self.context, app_id=None, conclusion=self.state)

@@ -1,0 +1,30 @@
+"""Reads an answer of GitHub as the shape that it documents."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bot.github.errors import bad_answer
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def parse(shape: type[Shape], data: object, purpose: str) -> Shape:
+    """``data`` as the shape GitHub documents.
+
+    :raises Unavailable: it is not; the message names the fields, never their values.
+    """
+    try:
+        return shape.model_validate(data)
+    except ValidationError as error:
+        raise bad_answer(purpose, _describe_place(error)) from None
+
+
+def parse_all(shape: type[Shape], items: list[object], purpose: str) -> list[Shape]:
+    """Each item as ``shape``; one surprising item spoils the list, so that nothing is ever left out in silence."""
+    return [parse(shape, item, purpose) for item in items]
+
+
+def _describe_place(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    return ", ".join(f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['type']}" for one in problems[:3])

@@ -1,0 +1,100 @@
+"""Pull requests, their branches and their reviews, as GitHub shows them."""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel
+
+from bot.github.payloads.accounts import GHOST_ID, GHOST_LOGIN, AccountShown, RepositoryShown
+from domain.github.pull_requests import Branch, PullRequest
+from domain.text.redaction import redact_outgoing
+
+
+class BranchTip(BaseModel):
+    """A branch, where only what it points to matters."""
+
+    class _Commit(BaseModel):
+        sha: str
+
+    name: str
+    commit: _Commit
+
+    def to_domain(self) -> Branch:
+        return Branch(name=self.name, head_sha=self.commit.sha)
+
+
+class _Head(BaseModel):
+    sha: str
+    ref: str
+    repo: RepositoryShown | None
+
+
+class _Base(BaseModel):
+    sha: str
+    ref: str
+    repo: RepositoryShown
+
+
+class ListedPull(BaseModel):
+    """A pull request as lists show it: without the number of its files."""
+
+    number: int
+    state: Literal["open", "closed"]
+    head: _Head
+
+    def comes_from(self, repository_id: int, branch: str) -> bool:
+        return self.head.repo is not None and (self.head.repo.id, self.head.ref) == (repository_id, branch)
+
+
+class PullShown(BaseModel):
+    number: int
+    node_id: str = ""
+    title: str
+    state: Literal["open", "closed"]
+    draft: bool = False
+    head: _Head
+    base: _Base
+    user: AccountShown | None
+    author_association: str = "NONE"
+    changed_files: int
+    merged: bool = False
+    merge_commit_sha: str | None = None  # of an open pull request: GitHub's trial merge
+    updated_at: AwareDatetime | None = None
+
+    def to_domain(self) -> PullRequest:
+        author = self.user or AccountShown(id=GHOST_ID, login=GHOST_LOGIN)
+        return PullRequest(
+            number=self.number,
+            title=redact_outgoing(self.title),
+            is_open=self.state == "open",
+            is_draft=self.draft,
+            head_sha=self.head.sha,
+            head_ref=self.head.ref,
+            head_repository_id=self.head.repo.id if self.head.repo else None,
+            base_sha=self.base.sha,
+            base_ref=self.base.ref,
+            author_id=author.id,
+            author_login=author.login,
+            author_is_bot=author.type == "Bot",
+            author_association=self.author_association,
+            changed_files=self.changed_files,
+            is_merged=self.merged,
+            default_branch=self.base.repo.default_branch,
+            updated_at=self.updated_at,
+        )
+
+
+class ReviewShown(BaseModel):
+    id: int
+    user: AccountShown | None
+    body: str | None
+    state: str = ""
+    commit_id: str | None = None
+
+
+class LineShown(BaseModel):
+    """An inline comment of a review. That endpoint may leave the newer fields out."""
+
+    path: str
+    body: str | None
+    line: int | None = None
+    original_line: int | None = None
