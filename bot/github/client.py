@@ -12,7 +12,7 @@ from bot.github.etags import EtagCache
 from bot.github.graphql import Document
 from bot.github.limits import LimitGate, LimitStore
 from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
-from bot.github.request import APP, NO_BODY, Channel, Reply, Request, decipher
+from bot.github.request import APP, NO_BODY, Channel, Request, Response, decipher
 from bot.github.settings import GitHubSettings
 from bot.github.tokens import AppSignature, InstallationTokens
 from bot.github.transport import Answer, Tail, Transport
@@ -53,6 +53,7 @@ class Client:
         stop: Stop = never_stop,
         budget: Budget | None = None,
     ) -> None:
+        self.app_id = settings.app_id
         self._sleep = sleep
         self._stop = stop
         self._gate = LimitGate(limits, clock)
@@ -76,13 +77,13 @@ class Client:
         async def read() -> object:
             seen = self._etags.find(installation_id, path)
             etag, refusals = (seen.etag, (304,)) if seen else (None, ())
-            reply = await self._read(
+            response = await self._read(
                 installation_id, purpose, lambda request: request.rest("GET", path, etag=etag, refusals=refusals)
             )
-            if seen and reply.answer.status == 304:
+            if seen and response.answer.status == 304:
                 return decipher(seen.answer)
-            self._etags.keep(installation_id, path, reply.answer)
-            return reply.data
+            self._etags.keep(installation_id, path, response.answer)
+            return response.data
 
         return await retry_read(read, self._sleep)
 
@@ -98,8 +99,8 @@ class Client:
         async def read() -> tuple[object, str | None]:
             await self._sleep_if_low(APP)
             async with self._reads:
-                reply = await self._open_as_app(purpose).rest("GET", _add_query(path, query))
-            return reply.data, reply.following
+                response = await self._open_as_app(purpose).rest("GET", _add_query(path, query))
+            return response.data, response.following
 
         return await retry_read(read, self._sleep)
 
@@ -151,10 +152,10 @@ class Client:
         """
 
         async def read() -> Tail:
-            reply = await self._read(
+            response = await self._read(
                 installation_id, purpose, lambda request: request.rest("GET", path, refusals=(302,))
             )
-            address = reply.answer.headers.get("location")
+            address = response.answer.headers.get("location")
             if address is None:
                 raise bad_answer(purpose, "no address of it")
             async with self._reads:
@@ -183,7 +184,7 @@ class Client:
         body: JsonValue,
         refusals: Collection[int] = (),
         still: Still = never_stop,
-    ) -> Reply:
+    ) -> Response:
         """One write like :meth:`write`, whose refusals with these statuses are answers; a limit is none of them.
 
         :param still: asked when it is this write's turn; what it raises keeps it from being sent.
@@ -229,8 +230,8 @@ class Client:
 
     async def _page(self, installation_id: int, url: str, purpose: str) -> tuple[object, str | None]:
         async def read() -> tuple[object, str | None]:
-            reply = await self._read(installation_id, purpose, lambda request: request.rest("GET", url))
-            return reply.data, reply.following
+            response = await self._read(installation_id, purpose, lambda request: request.rest("GET", url))
+            return response.data, response.following
 
         return await retry_read(read, self._sleep)
 

@@ -192,7 +192,7 @@ class GitHubMerging(GitHubConversation, Merging):
         still: Callable[[], Awaitable[None]] | None,
     ) -> Merged | NotMerged:
         purpose = f"merge {repository.full_name}#{number}"
-        reply = await self._client.attempt(
+        response = await self._client.attempt(
             repository.installation_id,
             "PUT",
             f"{repository_path(repository)}/pulls/{number}/merge",
@@ -201,12 +201,12 @@ class GitHubMerging(GitHubConversation, Merging):
             _REFUSALS,
             still or never_stop,
         )
-        answer = reply.answer
+        answer = response.answer
         if answer.status == 403 and "suspended" in error_message(answer).lower():
             raise to_error(answer, purpose)
         if answer.status in _REFUSALS:
             return NotMerged(obstacle=_to_obstacle(answer), said=error_message(answer))
-        made = parse(MergeAnswer, reply.data, purpose)
+        made = parse(MergeAnswer, response.data, purpose)
         if not made.merged:
             raise bad_answer(purpose, "a success that merged nothing")
         return Merged(sha=made.sha)

@@ -1,4 +1,4 @@
-"""Pull requests that Forge opens on GitHub: from a branch of the repository itself into another one."""
+"""Pull requests on GitHub: reading them, reviewing them, and opening those of Forge from a branch of the repository."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,11 +9,12 @@ from bot.github.client import quote_segment, repository_path
 from bot.github.errors import bad_answer
 from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
+from bot.github.payloads.accounts import Created
 from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.pulls import BranchTip, ListedPull, PullShown
 from domain.errors import CodeHostError, NotFound, Unprocessable
 from domain.github.conversation import CommentEdit
-from domain.github.pull_requests import Branch, PullRequest
+from domain.github.pull_requests import Branch, DraftReview, InlineComment, PullRequest
 from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
 
@@ -135,3 +136,63 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         address = f"{repository_path(repository)}/pulls"
         data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
         return parse(PullShown, data, purpose).to_domain()
+
+    async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest:
+        return (await self.read_pull(repository, number)).to_domain()
+
+    async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
+        """Asks for the commit's pull requests first; GitHub leaves forks out there, so all open ones come second."""
+        numbers = await self._numbers_by_commit(repository, head_sha) or await self._numbers_by_scan(
+            repository, head_sha
+        )
+        pulls = [await self.pull_request(repository, number) for number in numbers]
+        return [pull for pull in pulls if pull.is_open and pull.head_sha == head_sha]
+
+    async def find_review(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
+        found = await self.own_reviews(repository, number, marker)
+        return found[0].id if found else None
+
+    async def create_review(self, repository: RepositoryRef, number: int, review: DraftReview) -> int:
+        purpose = f"post the review on {repository.full_name}#{number}"
+        body: JsonValue = {
+            "commit_id": review.head_sha,
+            "event": "COMMENT",
+            "body": review.body,
+            "comments": [_comment(comment) for comment in review.comments],
+        }
+        address = f"{repository_path(repository)}/pulls/{number}/reviews"
+        data = await self._client.write(repository.installation_id, "POST", address, purpose, body)
+        return parse(Created, data, purpose).id
+
+    async def _numbers_by_commit(self, repository: RepositoryRef, head_sha: str) -> list[int]:
+        purpose = f"find the pull requests of {head_sha[:7]} in {repository.full_name}"
+        address = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}/pulls"
+        try:
+            items = await self._client.items(repository.installation_id, address, purpose)
+        except (NotFound, Unprocessable):  # the commit is known in the fork only
+            return []
+        return _open_with_head(items, head_sha, purpose)
+
+    async def _numbers_by_scan(self, repository: RepositoryRef, head_sha: str) -> list[int]:
+        purpose = f"list the open pull requests of {repository.full_name}"
+        address = f"{repository_path(repository)}/pulls"
+        items = await self._client.items(repository.installation_id, address, purpose, {"state": "open"})
+        return _open_with_head(items, head_sha, purpose)
+
+
+def _open_with_head(items: list[object], head_sha: str, purpose: str) -> list[int]:
+    pulls = parse_all(ListedPull, items, purpose)
+    return [pull.number for pull in pulls if pull.state == "open" and pull.head.sha == head_sha]
+
+
+def _comment(comment: InlineComment) -> JsonValue:
+    """A review comment; GitHub refuses a range of one line, so that is sent as a line."""
+    body: dict[str, JsonValue] = {
+        "path": comment.path,
+        "line": comment.line,
+        "side": "RIGHT",
+        "body": comment.body,
+    }
+    if comment.start_line < comment.line:
+        body |= {"start_line": comment.start_line, "start_side": "RIGHT"}
+    return body

@@ -40,7 +40,7 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Reply:
+class Response:
     """An answer and what it says. A refusal that is an answer says nothing.
 
     :param following: address of the next page.
@@ -79,7 +79,7 @@ class Request(GitHubAPI):
         *,
         etag: str | None = None,
         refusals: Collection[int] = (),
-    ) -> Reply:
+    ) -> Response:
         """A success, or a refusal with one of these statuses; where a 302 is one of them, it is not followed.
 
         :param path: absolute, or below the API's address.
@@ -93,9 +93,9 @@ class Request(GitHubAPI):
             )
         except _UNREADABLE:
             if self._answer.status in refusals:
-                return Reply(self._answer)
+                return Response(self._answer)
             raise self._to_error() from None  # without its cause, which may hold a secret
-        return Reply(self._answer, data, following)
+        return Response(self._answer, data, following)
 
     async def ask_graphql(self, document: Document, variables: Mapping[str, JsonValue]) -> object:
         """The data of an answer without errors: data beside errors is a part, and does not count.

@@ -1,0 +1,78 @@
+"""Reads files of a repository and changes of its dependencies from GitHub."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+
+from bot.github.client import quote_segment, repository_path, require_same
+from bot.github.conversation import GitHubConversation
+from bot.github.errors import bad_answer
+from bot.github.payloads.accounts import RepositoryShown
+from bot.github.payloads.contents import BlobShown, DependencyShown, FileShown
+from bot.github.payloads.parsing import parse, parse_all
+from domain.errors import Forbidden, NotFound
+from domain.github.dependencies import DependencyChange
+from domain.runs.run import RepositoryRef
+
+
+class GitHubContents(GitHubConversation):
+    """Reads contents as an installation of the App sees them."""
+
+    async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
+        """:raises NotFound: the repository itself is not visible (any more), or has no such ``ref``."""
+        purpose = f"read {path} of {repository.full_name}"
+        address = f"{repository_path(repository)}/contents/{'/'.join(map(quote_segment, path.split('/')))}"
+        query = {"ref": ref} if ref is not None else None
+        try:
+            data = await self._client.get(repository.installation_id, address, purpose, query)
+        except NotFound as error:
+            if "no commit found" in error.message.lower():
+                raise
+            await self._require_visible(repository)
+            return None
+        if isinstance(data, list):  # a folder
+            return None
+        return await self._bytes(repository, parse(FileShown, data, purpose), purpose)
+
+    async def dependency_changes(
+        self, repository: RepositoryRef, base_sha: str, head_sha: str
+    ) -> Sequence[DependencyChange] | None:
+        purpose = f"compare the dependencies of {repository.full_name}"
+        span = f"{quote_segment(base_sha)}...{quote_segment(head_sha)}"
+        address = f"{repository_path(repository)}/dependency-graph/compare/{span}"
+        try:
+            items = await self._client.items(repository.installation_id, address, purpose)
+        except (Forbidden, NotFound):
+            await self._require_visible(repository)
+            return None
+        return [item.to_domain() for item in parse_all(DependencyShown, items, purpose)]
+
+    async def _bytes(self, repository: RepositoryRef, file: FileShown, purpose: str) -> bytes | None:
+        if file.type != "file":  # a submodule, or a link that leads out of the repository
+            return None
+        if file.encoding == "base64" and file.content is not None:
+            return _decode(file.content, file.size, purpose)
+        address = f"{repository_path(repository)}/git/blobs/{quote_segment(file.sha)}"
+        blob = parse(BlobShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        return _decode(blob.content, blob.size, purpose)
+
+    async def _require_visible(self, repository: RepositoryRef) -> None:
+        """GitHub answers 404 both for what is absent and for what is hidden: absence counts only in sight.
+
+        :param repository: its id is 0 where only its name is known.
+        :raises NotFound: the repository is gone, or its name belongs to another one now.
+        """
+        purpose = f"see the repository {repository.full_name}"
+        data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
+        found = parse(RepositoryShown, data, purpose).id
+        require_same(repository.model_copy(update={"id": repository.id or found}), found)
+
+
+def _decode(content: str, size: int, purpose: str) -> bytes:
+    try:
+        decoded = base64.b64decode(content)
+    except (binascii.Error, ValueError):
+        raise bad_answer(purpose, "content that is not base64") from None
+    if len(decoded) != size:
+        raise bad_answer(purpose, f"{len(decoded)} bytes of {size}")
+    return decoded
