@@ -45,7 +45,7 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
 
     def log_exception(self, *args: Any, **more: Any) -> None:
-        """Anybody can send what is not HTTP, so that gets one line; the rest is ours and gets its traceback."""
+        """Logs one line for malformed HTTP, which anybody can send, and a traceback for mistakes of ours."""
         error = more.get("exc_info")
         if isinstance(error, HttpProcessingError):
             log.info("http.malformed", why=" ".join(str(error.message).split())[:200])

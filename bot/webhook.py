@@ -49,7 +49,7 @@ class Door:
 
     :param secrets: accepted webhook secrets; two while one is being replaced.
     :param body_seconds: how long a body may take to arrive.
-    :param count: told the status and the outcome of each answer.
+    :param count: called with the status and the outcome of each answer.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Door:
         )
 
     async def _translate(self, event: str, payload: Mapping[str, Any] | Ignored, size: int) -> AnyCommand | Ignored:
-        """What a payload asks for; a long comment, which may take long to understand, keeps nobody else waiting."""
+        """Translates a payload. A long comment is parsed in a thread, so that other requests need not wait."""
         if isinstance(payload, Ignored):
             return payload
         if size <= LONG_BODY:

@@ -1,4 +1,4 @@
-"""What a branch asks for before a merge, by branch protection or by a ruleset, and what a pull request lacks of it."""
+"""Decides whether branch protection and rulesets allow a merge."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def newest_statuses(repository: Repository, sha: str) -> list[CommitStatus]:
 
 
 def refuse_unless_allowed(world: World, pull: PullRequest, method: str) -> None:
-    """:raises Refusal: a setting or a rule stands against this merge, in GitHub's words."""
+    """:raises Refusal: a setting or a rule forbids this merge, in GitHub's words."""
     rules = pull.repository.rules.get(pull.base_ref, [])
     ways = [pull.repository.merge_methods, *(rule.methods for rule in rules if rule.methods)]
     if any(method not in allowed for allowed in ways):

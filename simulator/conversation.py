@@ -122,7 +122,7 @@ def react(
 
 
 def _place(subject: IssueComment | ReviewComment | Review | Issue) -> Issue:
-    """The issue or pull request that something stands below."""
+    """The issue or pull request of a comment."""
     if isinstance(subject, Issue):
         return subject
     return subject.issue if isinstance(subject, IssueComment) else subject.pull

@@ -1,4 +1,4 @@
-"""Deployments and workflow runs: what was put where, and what the repository's own jobs said."""
+"""Records deployments and their statuses."""
 
 from __future__ import annotations
 

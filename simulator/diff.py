@@ -1,4 +1,4 @@
-"""Reads git's diffs and decides which lines a review comment may stand on."""
+"""Reads git's diffs and decides which lines may have a review comment."""
 
 from __future__ import annotations
 

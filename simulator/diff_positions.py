@@ -1,4 +1,4 @@
-"""Where a review comment may stand in a pull request's diff, and where it goes when the head moves."""
+"""Decides where a review comment belongs in a diff, and moves it when the head moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulator.state import Json, PullRequest, ReviewComment, Side
 
 
 class Misplaced(Exception):
-    """The comment cannot stand there: `field` is path, line or start_line."""
+    """The position is not in the diff: `field` is path, line or start_line."""
 
     def __init__(self, field: str) -> None:
         super().__init__(field)

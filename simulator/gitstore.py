@@ -319,7 +319,7 @@ def _fast_import_commit(
     who = f"{commit.author or default_author} {int(date.timestamp())} +0000"
     lines = [f"commit {ref}\nmark :{mark}\nauthor {who}\ncommitter {who}\n".encode(), _data(commit.message.encode())]
     if mark == 1:
-        # Without a parent the branch starts anew, whatever it held before.
+        # Without a parent the branch starts again.
         lines.insert(0, b"" if parent else f"reset {ref}\n\n".encode())
         lines.append(f"from {parent}\n".encode() if parent else b"")
     lines += [_fast_import_file(path, content) for path, content in commit.files.items()]

@@ -18,7 +18,7 @@ from graphql import (
 
 
 class QueryError(Exception):
-    """The query cannot be read or asks for what is not served."""
+    """The query is malformed, or uses a part that the simulator lacks."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ _STATES: dict[str, ReviewState] = {
 
 
 def create_review(world: World, pull: PullRequest, by: Actor, body: Json) -> Review:
-    """One review with all its comments. A single comment that cannot stand refuses everything."""
+    """One review with all its comments. One misplaced comment refuses everything."""
     refuse_if_locked(pull, by)
     commit = _commit_of(pull, body.get("commit_id"), "PullRequestReview")
     event = body.get("event")

@@ -1,4 +1,4 @@
-"""The demo: a whole Forge against a simulated GitHub on this machine, told step by step in the terminal."""
+"""The demo: a whole Forge against a simulated GitHub on this machine, shown step by step in the terminal."""
 
 from bot.demo.show import run
 

@@ -1,4 +1,4 @@
-"""The stage of the demo: what its people do, and what Forge and GitHub show of it on the console."""
+"""Acts for the people of the demo, and shows on the console what Forge and GitHub answer."""
 
 import asyncio
 import os
@@ -58,7 +58,7 @@ class DemoDriver:
     async def command(self, settings: Settings, *words: str, about: str) -> str:
         """Run a command of `forge` on the database of the demo and show what it prints; that text.
 
-        :param about: whose name marks the lines that matter.
+        :param about: a login; the lines with it are shown without ``--verbose``.
         """
         self.console.print(f"$ forge {' '.join(words)}", style="bold", markup=False, soft_wrap=True)
         process = await asyncio.create_subprocess_exec(
@@ -129,7 +129,7 @@ class DemoDriver:
     async def wait_for_check(
         self, repository: Repository, head: str, conclusion: str | None = None, name: str = review_texts.CHECK_NAME
     ) -> CheckRun:
-        """Wait until a check of a head is completed; who wants the details is told each state on the way.
+        """Wait until a check of a head is completed. With ``--verbose`` each state on the way is shown.
 
         :param conclusion: the one it should come to, where it is completed already.
         """
@@ -207,7 +207,7 @@ def report_promises(console: Console, promises: Mapping[str, bool]) -> bool:
 
 
 def describe_thread(thread: Thread) -> str:
-    """The finding of a thread: its name, its rule and where it stands."""
+    """The finding of a thread: its name, its rule and its file."""
     comment = thread.comments[0]
     found = _FINDING.search(comment.body)
     return f"{found['name']}, {found['rule']} in {comment.path}" if found else comment.path

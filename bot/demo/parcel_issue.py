@@ -1,4 +1,4 @@
-"""The issue of the demo: what people want, and what the scripted model plans and changes."""
+"""The issue of the demo, and the plan and the patches of the scripted model."""
 
 from difflib import unified_diff
 
@@ -86,7 +86,7 @@ def _code() -> str:
 def _diff(*changed: tuple[str, str, str]) -> str:
     """What the implementer changes, as git writes it.
 
-    :param changed: path, what it held, and what it holds then.
+    :param changed: path, content before, content after.
     """
     return "".join(
         line

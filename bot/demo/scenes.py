@@ -1,4 +1,4 @@
-"""The acts of the demo: a pull request that is mended, one at a gate, one that teaches, and an issue's way."""
+"""The acts of the demo: a review and its fixes, a gate, a learned dismissal, and an issue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Promises = Mapping[str, bool]
 
 @dataclass(frozen=True)
 class Cast:
-    """The repository and its people: one who may write, one who maintains, one who is nobody here."""
+    """The repository and its people: an author, a maintainer and a stranger without rights."""
 
     repository: Repository
     author: User
@@ -41,7 +41,7 @@ def create_cast(github: Simulator) -> Cast:
 
 
 async def play_review(stage: DemoDriver, cast: Cast, second_push: Mapping[str, FileContent]) -> Promises:
-    """A pull request is reviewed, discussed, mended and approved.
+    """A pull request is reviewed, discussed, fixed and approved.
 
     :param second_push: what the author repairs, by path.
     """

@@ -105,7 +105,7 @@ class Client:
         return await retry_read(read, self._sleep)
 
     async def write_as_app(self, method: str, path: str, purpose: str) -> None:
-        """One write by the App itself, in turn and never repeated; what GitHub says beyond 2xx is not looked at.
+        """One write by the App itself, in turn and never repeated. Ignores the body of a success.
 
         :raises Unavailable: it may have taken effect all the same.
         """
@@ -185,7 +185,7 @@ class Client:
         refusals: Collection[int] = (),
         still: Still = never_stop,
     ) -> Response:
-        """One write like :meth:`write`, whose refusals with these statuses are answers; a limit is none of them.
+        """One write like :meth:`write`. Refusals with these statuses are answers, except limits.
 
         :param still: asked when it is this write's turn; what it raises keeps it from being sent.
         :raises Unavailable: it may have taken effect all the same.

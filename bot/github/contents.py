@@ -57,7 +57,7 @@ class GitHubContents(GitHubConversation):
         return _decode(blob.content, blob.size, purpose)
 
     async def _require_visible(self, repository: RepositoryRef) -> None:
-        """GitHub answers 404 both for what is absent and for what is hidden: absence counts only in sight.
+        """GitHub answers 404 for absent and for hidden things, so this checks that the repository is visible.
 
         :param repository: its id is 0 where only its name is known.
         :raises NotFound: the repository is gone, or its name belongs to another one now.

@@ -27,7 +27,7 @@ _INVISIBLE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
 def to_error(answer: Answer, purpose: str) -> CodeHostError:
-    """The error that an answer which is neither a success nor a limit stands for.
+    """The error for an answer that is neither a success nor a limit.
 
     :param purpose: completes "Could not …".
     """
@@ -36,7 +36,7 @@ def to_error(answer: Answer, purpose: str) -> CodeHostError:
 
 
 def bad_answer(purpose: str, detail: str) -> Unavailable:
-    """A success whose content is not what GitHub documents."""
+    """A success with content that GitHub does not document."""
     return Unavailable(f"Could not {purpose}: GitHub answered something unexpected ({detail}).")
 
 
@@ -56,7 +56,7 @@ def error_codes(answer: Answer) -> set[str]:
 
 
 def quote(text: str) -> str:
-    """Foreign text as it may stand in our messages: one line, bounded, secrets taken out."""
+    """Foreign text made safe for our messages: one bounded line without secrets."""
     line = _SECRET.sub("[secret]", _INVISIBLE.sub(" ", text)).strip()
     return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…"
 

@@ -1,4 +1,4 @@
-"""Issues on GitHub and what is said below them."""
+"""Reads issues and their comments from GitHub."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""What leads to a merge on GitHub: approvals, the checks a branch requires, what was reported, and the merge itself."""
+"""Approves and merges pull requests on GitHub, and reads required checks and their results."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -94,7 +94,7 @@ class GitHubMerging(GitHubConversation, Merging):
         return [(one.path, one.line or one.original_line, one.body or "") for one in shown]
 
     async def own_reviews(self, repository: RepositoryRef, number: int, marker: str) -> list[ReviewShown]:
-        """The App's own reviews whose body holds ``marker``, oldest first."""
+        """The App's own reviews with ``marker`` in their body, oldest first."""
         purpose = f"look for Forge's review on {repository.full_name}#{number}"
         ours = (await self.own_account(repository)).id
         reviews = await self._reviews(repository, number, purpose)
@@ -148,7 +148,7 @@ class GitHubMerging(GitHubConversation, Merging):
         return list(found.values())
 
     async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:
-        """``filter=latest`` leaves one run per name in each check suite: what was run again replaces its forerunner."""
+        """With ``filter=latest`` GitHub gives the newest run of each name in each check suite."""
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
         commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"
         who = repository.installation_id
@@ -213,7 +213,7 @@ class GitHubMerging(GitHubConversation, Merging):
 
 
 def _to_obstacle(answer: Answer) -> MergeObstacle:
-    """What stands in the way; a 405 in words of which we know nothing is some rule of the branch."""
+    """The obstacle that GitHub names. A 405 in unknown words is some rule of the branch."""
     if answer.status == 403:
         return MergeObstacle.not_allowed
     if answer.status == 409:

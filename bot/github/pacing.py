@@ -1,4 +1,4 @@
-"""Gives the writes of an installation their turns: one at a time, what is awaited first, no faster than GitHub wants.
+"""Orders the writes of an installation: one at a time, awaited ones first, no faster than GitHub wants.
 
 GitHub, "Best practices for using the REST API": make requests serially, and leave at least a second between many
 writes. Reads that failed in passing are repeated.
@@ -159,7 +159,7 @@ class WriteLanes:
 
     @asynccontextmanager
     async def turn(self, installation_id: int, write: Write) -> AsyncGenerator[None]:
-        """Waits for its turn; the lane is held until the write is over.
+        """Waits for its turn and keeps the lane until the write is over.
 
         :raises LeftOut: it only informs, and others go before it.
         :raises RateLimited: there is so much to write that it should be tried again later.
@@ -191,7 +191,7 @@ class WriteLanes:
                 lane.wake()
                 self._require_patience(lane, one, began, wait)
                 await self._sleep(wait.total_seconds())
-                lane.wake()  # who is first depends on the moment, too
+                lane.wake()  # the order depends on the moment
             self._require_patience(lane, one, began)
 
     async def _ask_budget(self, installation_id: int, lane: _Lane, one: _QueuedWrite) -> timedelta:

@@ -58,7 +58,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         ).to_domain()
 
     async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
-        """GitHub answers all open ones to a filter it does not understand, so it is not taken at its word."""
+        """GitHub ignores a filter that it does not understand, so this filters again."""
         purpose = f"look for a pull request from {head_branch} of {repository.full_name}"
         owner = (await self.home(repository)).owner.login  # the filter does not know former names
         query = {"state": "open", "head": f"{owner}:{head_branch}"}
@@ -86,7 +86,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
     async def mark_ready(
         self, repository: RepositoryRef, number: int, body: str | None = None, said: CommentEdit | None = None
     ) -> bool:
-        """REST has no word for it. Apps need the permission to write contents, too: https://github.com/cli/cli/issues/8910"""
+        """Only GraphQL can do it, and an App needs to write contents for it: https://github.com/cli/cli/issues/8910"""
         pull = await self.read_pull(repository, number)
         if not pull.draft:
             if body is not None:

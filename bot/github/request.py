@@ -18,7 +18,7 @@ from bot.github.transport import Answer, Call, Transport
 from domain.errors import CodeHostError
 from domain.ports import Clock
 
-APP = 0  # stands for the App itself where an installation is asked for
+APP = 0  # the App itself, in place of an installation
 NO_BODY = b""
 
 _REQUESTER = "forge-app"

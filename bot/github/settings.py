@@ -1,4 +1,4 @@
-"""What the GitHub adapter must be told; a wrong value stops the start with one line that names it."""
+"""The settings of the GitHub adapter. A wrong value stops the start with one line that names it."""
 
 import functools
 from dataclasses import dataclass, field

@@ -30,7 +30,7 @@ class Call:
     :param purpose: what it is for, so that "Could not … " in front of it makes a sentence.
     :param url: absolute.
     :param body: JSON, already encoded.
-    :param is_led_away: a 302 is the answer: what is asked for is kept on another host.
+    :param is_led_away: a 302 is the answer: another host keeps the content.
     """
 
     purpose: str
@@ -51,7 +51,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Tail:
-    """The end of what another host keeps for GitHub.
+    """The end of a file that another host keeps for GitHub.
 
     :param is_cut: there is more before it.
     """
@@ -100,7 +100,7 @@ class Transport:
         raise Unavailable(f"Could not {call.purpose}: GitHub redirected more than {MAX_REDIRECTS} times.")
 
     async def tail(self, address: str, most: int, purpose: str) -> Tail:
-        """The end of what another host keeps; asked for without a credential, and redirected no further.
+        """The end of a file on another host. Sends no credential and follows no redirect.
 
         :param address: where GitHub led to; it needs no more than that.
         :param most: bytes at most.
@@ -131,7 +131,7 @@ class Transport:
             await response.aclose()
 
     async def _build_request(self, url: httpx2.URL, purpose: str) -> httpx2.Request:
-        """A request to the very address that was looked at, under the name that GitHub gave.
+        """A request to the address that was checked, with the name that GitHub gave.
 
         :raises Unavailable: it lies in the network Forge runs in, or has no address.
         """

@@ -21,7 +21,7 @@ def branch(world: World, repository: Repository, name: str, sha: str) -> Json:
 
 
 def _protection(repository: Repository, name: str) -> Json:
-    """What everybody who may read sees of branch protection; rulesets do not show in it."""
+    """Branch protection as readers see it, without rulesets."""
     classic = [rule for rule in repository.rules.get(name, []) if not rule.ruleset]
     checks = {check: app for rule in classic for check, app in rule.checks.items()}
     required = {

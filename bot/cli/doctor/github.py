@@ -1,4 +1,4 @@
-"""Examines what GitHub knows of the App: its permissions, its webhook, where it is installed, and what time it is."""
+"""Examines the App on GitHub: permissions, webhook, deliveries, installations, and the clock."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from domain.github.deliveries import DeliveryAttempt
 _MAX_SKEW = timedelta(seconds=60)
 """An App's token names the times it is valid between, and GitHub takes none from the future."""
 
-_MAX_ATTEMPTS = 20  # deliveries that are looked at
+_MAX_ATTEMPTS = 20  # deliveries
 
 
 async def check_github(settings: Settings, host: GitHubHost, needed: Mapping[str, str]) -> AsyncGenerator[Diagnosis]:

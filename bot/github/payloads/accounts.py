@@ -1,8 +1,8 @@
-"""Accounts, repositories and what was just created, as every part of GitHub's API shows them."""
+"""Accounts, repositories and new objects, as GitHub shows them."""
 
 from pydantic import BaseModel, Field
 
-GHOST_ID = 10137  # GitHub's account that stands for deleted ones
+GHOST_ID = 10137  # GitHub's placeholder for deleted accounts
 GHOST_LOGIN = "ghost"
 
 

@@ -1,4 +1,4 @@
-"""What GitHub says of a merge: its result, the ways that are allowed, and the checks that are required."""
+"""Results of merges, allowed merge methods and required checks, as GitHub shows them."""
 
 from pydantic import BaseModel
 
@@ -86,7 +86,7 @@ class RuleShown(BaseModel):
 
     def list_checks(self) -> list[RequiredCheck] | None:
         """The checks this rule requires; None if it requires some without naming them."""
-        if self.type == "workflows":  # their jobs' names stand in the workflows
+        if self.type == "workflows":  # only the workflows name their jobs
             return None
         if self.type != "required_status_checks":
             return []

@@ -1,4 +1,4 @@
-"""What an account may do in a repository, as GitHub shows it."""
+"""Permissions of accounts in a repository, as GitHub shows them."""
 
 from pydantic import BaseModel
 
@@ -55,7 +55,7 @@ class PermissionShown(BaseModel):
 
 
 def _to_role(name: str) -> str:
-    """A role's name where it is one of GitHub's own; what another one allows cannot be told from its name."""
+    """The name of a role of GitHub's own. A custom role counts as none: its name does not say what it allows."""
     return name if name in ROLES else "none"
 
 
