@@ -53,7 +53,6 @@ class RunWorkflow(ABC):
         self._run = run
         self._journal = WorkflowJournal(services, workflow_id or run.id, self._record_wait)
         self._context = RunContext(services, run, self._journal)
-        self._telling = self._context.progress
         self._is_over = False  # in the ledger; GitHub may not show it yet
 
     @abstractmethod

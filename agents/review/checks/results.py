@@ -152,16 +152,16 @@ def _add_suppressions(
 ) -> tuple[LayerReport, ...]:
     """The layers, each with a note on what silences its tools."""
     return tuple(
-        layer.model_copy(update={"note": " ".join(filter(None, [layer.note, said]))})
-        if (said := suppressions.build_note(silenced, layer.layer, origin))
+        layer.model_copy(update={"note": " ".join(filter(None, [layer.note, note]))})
+        if (note := suppressions.build_note(silenced, layer.layer, origin))
         else layer
         for layer in layers
     )
 
 
-def _build_layer(layer: Layer, outcomes: Sequence[ToolExecution], said: str | None = None) -> LayerReport:
+def _build_layer(layer: Layer, outcomes: Sequence[ToolExecution], extra: str | None = None) -> LayerReport:
     mine = [outcome for outcome in outcomes if outcome.layer is layer]
-    notes = [note for note in (*(outcome.report.note for outcome in mine), said) if note]
+    notes = [note for note in (*(outcome.report.note for outcome in mine), extra) if note]
     missing = dict.fromkeys(outcome.missing for outcome in mine if outcome.missing)
     return LayerReport(
         layer=layer,
