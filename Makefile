@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 # What `make test` and `make test-all` do side by side, on two cores.
 .PHONY: .lint .pytest
-.PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos docs lock clean
+.PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos upgrade docs lock clean
 
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
@@ -55,6 +55,9 @@ security: install ## the threat cases, and the table of their results in docs/se
 
 chaos: install ## long sweeps of kills and faults; FORGE_CHAOS_ALL=1 dies at every point of an issue's run, too
 	$(BIN)/pytest tests/chaos -n 2 --dist worksteal --timeout=0
+
+upgrade: install ## a database of the version before, taken out of git's history, goes on in this version
+	$(BIN)/pytest tests/upgrade -n 2 --dist worksteal --timeout=0
 
 docs: install ## write the pages that are generated from the code
 	$(BIN)/python -m bot.reference.pages docs
