@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.money import BudgetExtension
 from domain.runs.run import Phase, Run
-from memory.budgets import totals
 from memory.db.engine import Database, insert_new
 from memory.db.tables.money import BudgetRow
 from memory.ledger import ledger
@@ -33,7 +32,7 @@ async def extend_within(
     session: AsyncSession, dialect: str, run_id: str, phase: Phase, slice_: BudgetExtension, now: datetime
 ) -> None:
     """Grant a slice within a transaction."""
-    granted = {totals.amount_scope(run_id, phase): slice_.amount, totals.calls_scope(run_id, phase): slice_.calls}
+    granted = {amount_scope(run_id, phase): slice_.amount, calls_scope(run_id, phase): slice_.calls}
     for scope, amount in granted.items():
         if amount:
             await session.execute(insert_new(dialect, BudgetRow, {"scope": scope, "granted": 0}))
@@ -42,3 +41,13 @@ async def extend_within(
             )
     facts = {"amount": slice_.amount, "calls": slice_.calls}
     ledger.record(session, run_id, EventType.budget_granted, now, source="purse", phase=phase, payload=facts)
+
+
+def amount_scope(run_id: str, phase: Phase) -> str:
+    """The key of the money that people granted a phase."""
+    return f"run:{run_id}/{phase.value}"
+
+
+def calls_scope(run_id: str, phase: Phase) -> str:
+    """The key of the calls that people granted a phase."""
+    return f"calls:{run_id}/{phase.value}"

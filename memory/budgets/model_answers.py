@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, func, literal, select, update
+from sqlalchemy import bindparam, case, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -177,22 +177,25 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
 
 
 _TURN_FACTS = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
-SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, literal("").label("what"), _TURN_FACTS.label("value")).where(
+SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, _TURN_FACTS.label("turn")).where(
     AnswerRow.run_id == bindparam("run")
 )
-"""What guards see of a ``run``, in no order; :func:`turns` understands the rows.
+"""What guards see of a ``run``, in no order; for :func:`parse_turns`.
 
 That is the whole answer where a version of Forge kept it that kept nothing beside it.
 """
 
 
 def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
-    """Turns in order, by the rows of :data:`TURNS`."""
+    """Turns in order.
+
+    :param rows: the columns of :data:`SELECT_TURNS`.
+    """
     return list(_parse_turns(sorted(rows, key=lambda row: (row[1], row[0]))))
 
 
 def _parse_turns(rows: Iterable[Sequence[Any]]) -> Iterator[ModelTurn]:
-    for question, at, _, kept in rows:
+    for question, at, kept in rows:
         seen = kept if _STEP in kept else _extract_turn(question, kept)
         if seen is not None:
             step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # of any version

@@ -5,7 +5,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, cast
 
-from sqlalchemy import bindparam, func, insert, null, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
@@ -77,9 +77,9 @@ _MOVES: dict[str, bool] = {
 }
 
 
-_WHAT = EventRow.type + " " + func.coalesce(EventRow.phase, "")
-SELECT_MOVES = select(EventRow.id, EventRow.time, _WHAT, null()).where(EventRow.trace == bindparam("run"), IS_MOVE)
-"""When a ``run`` worked and when it waited, and its phases, in no order; :func:`moved` understands the rows."""
+_WHAT = (EventRow.type + " " + func.coalesce(EventRow.phase, "")).label("what")
+SELECT_MOVES = select(EventRow.id, EventRow.time, _WHAT).where(EventRow.trace == bindparam("run"), IS_MOVE)
+"""When a ``run`` worked and when it waited, and its phases, in no order; for :func:`parse_moves`."""
 
 
 def load_moves(connection: Connection, trace: str) -> Sequence[RunTransition]:
@@ -88,13 +88,16 @@ def load_moves(connection: Connection, trace: str) -> Sequence[RunTransition]:
 
 
 def parse_moves(rows: Iterable[Sequence[Any]]) -> Sequence[RunTransition]:
-    """Moves in order, by the rows of :data:`MOVES`."""
+    """Moves in order.
+
+    :param rows: the columns of :data:`SELECT_MOVES`.
+    """
     return list(_parse_moves(sorted(rows, key=itemgetter(0))))
 
 
 def _parse_moves(rows: Iterable[Sequence[Any]]) -> Iterator[RunTransition]:
     running, phase = False, None
-    for _, at, what, _ in rows:
+    for _, at, what in rows:
         kind, _, named = what.partition(" ")
         match kind:
             case EventType.phase_entered:

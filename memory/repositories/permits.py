@@ -1,19 +1,16 @@
 """Keeps what people allowed and forbade: repositories that are paused, and strangers' heads that got an ok."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, delete, select
+from sqlalchemy import delete
 
 from domain.commands import Sender
 from domain.errors import Halted, Superseded
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database, insert_new
-from memory.db.tables.process import HaltRow
 from memory.db.tables.repositories import OkRow, PauseRow
-from memory.db.tables.runs import PullRequestRow
 from memory.ledger import ledger
 
 
@@ -48,16 +45,6 @@ class RunPermit(NamedTuple):
     halted: bool
     paused: bool
     fence: int | None
-
-
-PERMIT_COLUMNS: Sequence[ColumnElement[Any]] = (
-    select(HaltRow.id).exists(),
-    select(PauseRow.repository_id).where(PauseRow.repository_id == bindparam("repository")).exists(),
-    select(PullRequestRow.fence)
-    .where(PullRequestRow.repository_id == bindparam("repository"), PullRequestRow.number == bindparam("number"))
-    .scalar_subquery(),
-)
-"""The columns of a :class:`RunPermit` of a ``repository`` and a ``number``, for a look that brings more than that."""
 
 
 def require(standing: RunPermit, run: Run) -> None:

@@ -30,13 +30,12 @@ from domain.money import (
 from domain.ports import Clock
 from domain.runs.run import Phase, Run
 from domain.verdicts import BreakerState, Check
-from memory.budgets import circuit_breakers, totals
-from memory.budgets.totals import RESERVED
+from memory.budgets import circuit_breakers
 from memory.db.engine import PLANNED_ONCE, Connection, Database
 from memory.db.tables.money import SpendRow
 from memory.ledger import ledger
 from memory.reservations import call_facts
-from memory.reservations.call_facts import RunCallFacts
+from memory.reservations.call_facts import RESERVED, RunCallFacts, utc_day
 from safety import budgets
 from safety.breakers import Circuit, settle_call
 from safety.call_admission import CallAdmission, CallFacts, admit_call
@@ -131,14 +130,14 @@ class PhaseBudget:
         return reservation
 
     def _load_facts(self, connection: Connection, step: str, provider: str, now: datetime) -> RunCallFacts:
-        recently = totals.bind_recent(now - timedelta(minutes=self._breakers.error_rate.window_minutes), provider)
-        asked = totals.bind_values(self._run, self._phase, now, step, provider)
-        return call_facts.load(connection, self._run, asked | recently, self._sum_installation(connection, now))
+        since = now - timedelta(minutes=self._breakers.error_rate.window_minutes)
+        asked = call_facts.bind_values(self._run, self._phase, now, since, step, provider)
+        return call_facts.load(connection, self._run, asked, self._sum_installation(connection, now))
 
     def _sum_installation(self, connection: Connection, now: datetime) -> int:
         """What counts against the installation's ceiling; nothing where it has none."""
         has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
-        return totals.sum_installation(connection, self._run, now) if has_ceiling else 0
+        return call_facts.sum_installation(connection, self._run, now) if has_ceiling else 0
 
     def _build_facts(self, known: RunCallFacts, step: str) -> CallFacts:
         return CallFacts(
@@ -182,8 +181,8 @@ class PhaseBudget:
         return await self._database.run_in_transaction(lambda connection: self._uses(connection, now))
 
     def _uses(self, connection: Connection, now: datetime) -> Sequence[LimitUse]:
-        row = connection.execute(totals.SELECT_SUMS, totals.bind_values(self._run, self._phase, now)).one()
-        sums = totals.parse_sums(row, self._sum_installation(connection, now))
+        asked = call_facts.bind_values(self._run, self._phase, now, now)
+        sums = call_facts.load_sums(connection, asked, self._sum_installation(connection, now))
         return list_limit_uses(sums.totals, self._extend_limits(sums.granted), self._phase)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
@@ -260,7 +259,7 @@ class PhaseBudget:
             phase=self._phase.value,
             step=step,
             model=model,
-            day=totals.utc_day(now),
+            day=utc_day(now),
             state=RESERVED,
             reserved=reservation.amount,
             amount=reservation.amount,
@@ -323,13 +322,13 @@ async def sum_run(database: Database, run_id: str, phase: Phase | None = None) -
 async def sum_repository(database: Database, repository_id: int, day: datetime | None = None) -> Spent:
     """What a repository spent, on the UTC day of a moment or ever."""
     where = [SpendRow.repository_id == repository_id]
-    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.utc_day(day)]))
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == utc_day(day)]))
 
 
 async def sum_installation(database: Database, installation_id: int, day: datetime | None = None) -> Spent:
     """What all repositories of an installation spent, on the UTC day of a moment or ever."""
     where = [SpendRow.installation_id == installation_id]
-    return await _sum(database, *where, *([] if day is None else [SpendRow.day == totals.utc_day(day)]))
+    return await _sum(database, *where, *([] if day is None else [SpendRow.day == utc_day(day)]))
 
 
 async def list_shares(

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from domain.events import EventType
 from domain.runs.run import Phase
-from memory.budgets import model_answers, totals
+from memory.budgets import model_answers
 from memory.budgets.model_answers import RecordedToolUse
 from memory.db.engine import Connection, Database
 from memory.db.tables.money import AnswerRow
@@ -31,7 +31,7 @@ SEEN = to_step(Iteration("I read.", "read_file {'path': 'a.py'}", "total = 1"))
 
 
 async def load_history(database: Database) -> RunCallFacts:
-    asked = totals.bind_values(RUN, Phase.review, NOW, "s", "anthropic") | totals.bind_recent(NOW - MINUTE, "anthropic")
+    asked = call_facts.bind_values(RUN, Phase.review, NOW, NOW - MINUTE, "s", "anthropic")
 
     def look(connection: Connection) -> RunCallFacts:
         return call_facts.load(connection, RUN, asked, 7)

@@ -7,7 +7,7 @@ import pytest
 from domain.config.configuration import Configuration
 from domain.events import EventType
 from domain.runs.run import Phase
-from memory.budgets import model_answers, totals
+from memory.budgets import model_answers
 from memory.budgets.model_answers import RecordedToolUse
 from memory.db.engine import Connection, Database
 from memory.ledger import ledger
@@ -47,7 +47,7 @@ async def test_turns_that_do_and_see_nothing_new(database: Database, turns: list
     watch, now = CallGuards(RUN, Phase.review, Configuration()), NOW + timedelta(minutes=1)
 
     def find_guard(connection: Connection) -> str | None:
-        asked = totals.bind_values(RUN, Phase.review, now, "s", "anthropic") | totals.bind_recent(NOW, "anthropic")
+        asked = call_facts.bind_values(RUN, Phase.review, now, NOW, "s", "anthropic")
         refusal = watch.find_refusal(connection, call_facts.load(connection, RUN, asked, 0), now)
         return None if refusal is None else refusal.check.name
 
