@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from domain.config.configuration import Audit
@@ -19,15 +19,13 @@ from domain.events import EventType
 from domain.gates import GateState
 from domain.ids import lowest_id_at
 from domain.runs.run import RunState
+from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
-from memory.db.tables.automation import LadderRow, MissedBugRow
-from memory.db.tables.deliveries import CommandCountRow, DeliveryRow, PushRow
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
 from memory.db.tables.gates import GateRow
-from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.repositories import ConfigurationRow, OkRow, PauseRow, PurgeRow
+from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
+from memory.db.tables.repositories import ConfigurationRow, PurgeRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
@@ -43,7 +41,6 @@ PURGE_RETENTION = timedelta(days=60)
 """How long it is known that a repository was purged: copies that nobody uses are gone after half of that anyway."""
 DISPUTE_RETENTION = timedelta(days=365)
 """How long decisions on false positives and on destructive changes are kept at least."""
-BATCH = 200
 
 _DISPUTES = ("false_positive", "destructive")
 _ANSWERED = (GateState.approved.value, GateState.rejected.value)
@@ -96,10 +93,10 @@ async def remove(database: Database, days: Mapping[int, int], now: datetime) -> 
     removed: defaultdict[str, int] = defaultdict(int)
     for group in _group_by_days(days):
         for table, key, rows in _select_old(group, now):
-            removed[table.__tablename__] += await _delete(database, table, key, rows)
+            removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
         removed["gates emptied"] += await _empty_gates(database, group, now)
     for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now)):
-        removed[table.__tablename__] += await _delete(database, table, key, rows)
+        removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
     return {name: count for name, count in removed.items() if count}
 
 
@@ -253,20 +250,6 @@ def _has_no_open_run(guid: Any) -> ColumnElement[bool]:
     return guid.not_in(select(began).where(RunRow.state.not_in(_FINAL)))
 
 
-async def _delete(database: Database, table: type[TableRow], key: Any, rows: Select[Any]) -> int:
-    """Delete in batches: they are looked for without a lock, and other writers get their turn in between."""
-    count = 0
-    while True:
-        async with database.transaction() as session:
-            batch = (await session.scalars(rows.limit(BATCH))).all()
-        if not batch:
-            return count
-        async with database.transaction() as session:
-            gone = await session.execute(delete(table).where(key.in_(batch)).returning(key))
-            count += len(gone.all())
-        await asyncio.sleep(0)
-
-
 async def _empty_gates(database: Database, group: _Group, now: datetime) -> int:
     """Take everything from old answered gates but that they were answered, when and how: the ladder counts that."""
     whole = GateRow.request["prompt"].as_string() != ""
@@ -283,47 +266,3 @@ async def _empty_gates(database: Database, group: _Group, now: datetime) -> int:
         if len(batch) < BATCH:
             return count
         await asyncio.sleep(0)
-
-
-# --- uninstalled --------------------------------------------------------------------------------------------------
-
-
-async def forget(database: Database, repository_ids: Sequence[int]) -> None:
-    """Remove what was asked, found, learned and decided in repositories that Forge lost."""
-    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
-    for table, run in ((AnswerRow, AnswerRow.run_id), (RecallRow, RecallRow.run_id)):
-        await _delete(database, table, run, select(run).where(run.in_(of_runs)))
-    learned = select(MemoryRow.id).where(MemoryRow.repository_id.in_(repository_ids))
-    used = MemoryUseRow.memory_id
-    await _delete(database, MemoryUseRow, used, select(used).where(used.in_(learned)))
-    for table, key in _OF_REPOSITORIES:
-        lost = select(key).where(table.repository_id.in_(repository_ids))
-        await _delete(database, table, key, lost)
-
-
-_OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
-    (GateRow, GateRow.id),
-    (FindingRow, FindingRow.id),
-    (DismissalRow, DismissalRow.id),
-    (MemoryRow, MemoryRow.id),
-    (MissedBugRow, MissedBugRow.id),
-    (LadderRow, LadderRow.repository_id),
-    (CircuitRow, CircuitRow.repository_id),
-    (PauseRow, PauseRow.repository_id),
-    (OkRow, OkRow.repository_id),
-    (PushRow, PushRow.repository_id),
-    (CommandCountRow, CommandCountRow.guid),
-)
-
-
-async def list_deliveries(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
-    """The deliveries that began runs in these repositories."""
-    query = select(RunRow.admitted_by).where(RunRow.repository_id.in_(repository_ids))
-    async with database.transaction() as session:
-        return sorted({admitted.rpartition("#")[0] for admitted in await session.scalars(query)})
-
-
-async def list_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
-    """The runs of these repositories."""
-    async with database.transaction() as session:
-        return (await session.scalars(select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)))).all()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from domain.errors import Forbidden, NotFound
 from memory.learned import memories, memory_file
-from memory.reports import retention
+from memory.reports import lost_repositories
 from memory.repositories import configurations, purges
 from memory.runs import checkpoints, contract_leases, runs
 from pipeline.context import Services
@@ -46,7 +46,7 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     await checkpoints.purge(services.database, repository_ids)
     await contract_leases.purge(services.database, repository_ids)
     await memory_file.purge(services.database, installation_id, repository_ids)
-    await retention.forget(services.database, repository_ids)
+    await lost_repositories.forget(services.database, repository_ids)
     await forget_journals(services, repository_ids)
     await purge_copies(services, installation_id, repository_ids)
     return len(repository_ids)

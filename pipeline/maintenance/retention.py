@@ -9,7 +9,7 @@ import structlog
 from dbos import DBOS
 
 from domain.errors import CodeAccessError
-from memory.reports import retention
+from memory.reports import lost_repositories, retention
 from memory.reports.retention import CODE_RETENTION
 from memory.repositories import purges
 from pipeline.context import Services
@@ -88,8 +88,8 @@ async def _remove_old_journals(until: datetime) -> int:
 
 async def forget_journals(services: Services, repository_ids: Sequence[int]) -> None:
     """Remove the journals of finished workflows of repositories that Forge lost; the others get too old later."""
-    runs = await retention.list_runs(services.database, repository_ids)
-    deliveries = await retention.list_deliveries(services.database, repository_ids)
+    runs = await lost_repositories.list_runs(services.database, repository_ids)
+    deliveries = await lost_repositories.list_deliveries(services.database, repository_ids)
     for start in range(0, len(runs), _BATCH):
         await _remove(await _list_finished([*runs[start : start + _BATCH]]))
     for start in range(0, len(deliveries), _BATCH):

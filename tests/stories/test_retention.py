@@ -12,7 +12,7 @@ from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow
 from memory.db.tables.runs import CheckpointRow, RunRow
-from memory.reports import retention
+from memory.reports import lost_repositories
 from pipeline.maintenance.retention import remove_old
 from simulator.state import PullRequest, Repository
 from tests.resting import find_unfinished
@@ -95,7 +95,7 @@ async def test_an_uninstalled_app_keeps_no_code_and_no_words(read: Story, model:
     left = await _counts(read.forge.services.database)
     assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
     assert left["journals"] == 1  # of the delivery that said so
-    assert await retention.list_runs(read.forge.services.database, [repository.id])
+    assert await lost_repositories.list_runs(read.forge.services.database, [repository.id])
     assert _downloads(read) == []
 
 

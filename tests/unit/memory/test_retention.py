@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from ulid import ULID
 
 from domain.events import EventType
+from memory.db.batches import BATCH
 from memory.db.engine import Database, TableRow
 from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
 from memory.db.tables.gates import GateRow
@@ -17,7 +18,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
 from memory.deliveries import command_counts
-from memory.reports import retention
+from memory.reports import lost_repositories, retention
 from memory.repositories import automation_level, configurations, purges
 from memory.repositories.configurations import ConfigurationScope
 from memory.runs import outbox
@@ -150,7 +151,7 @@ async def test_who_commented_is_known_for_an_hour(database: Database) -> None:
     for guid, minutes in (("old", 61), ("new", 59)):
         await command_counts.count_comment(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
     assert await retention.remove(database, {}, NOON) == {"commanded": 1}
-    await retention.forget(database, [SHOP])
+    await lost_repositories.forget(database, [SHOP])
     async with database.transaction() as session:
         assert (await session.scalars(select(CommandCountRow.guid))).all() == []
 
@@ -211,7 +212,7 @@ async def test_an_approval_is_known_until_the_repository_is_long_lost(database: 
     assert await _count_left(database, run_id) == {"outbox": 1}
 
     await purges.note(database, [SHOP], NOON)
-    await retention.forget(database, [SHOP])
+    await lost_repositories.forget(database, [SHOP])
     assert await retention.remove(database, {}, NOON + timedelta(days=59)) == {}
     assert await retention.remove(database, {}, NOON + timedelta(days=61)) == {"outbox": 1, "purges": 1}
     assert await _count_left(database, run_id) == {}
@@ -227,11 +228,11 @@ async def test_a_replaced_checkpoint_goes_with_the_code(database: Database) -> N
 
 
 async def test_many_rows_go_in_batches(database: Database) -> None:
-    many = [row for _ in range(retention.BATCH + 5) for row in [spend_row(_id(100), "gone", 1)]]
+    many = [row for _ in range(BATCH + 5) for row in [spend_row(_id(100), "gone", 1)]]
     for row in many:
         row.reserved_at = NOON - timedelta(days=100)
     await _store(database, [*many])
-    assert await retention.remove(database, {}, NOON) == {"spend": retention.BATCH + 5}
+    assert await retention.remove(database, {}, NOON) == {"spend": BATCH + 5}
 
 
 async def test_what_is_lost_is_forgotten(database: Database) -> None:
@@ -254,7 +255,7 @@ async def test_what_is_lost_is_forgotten(database: Database) -> None:
             CircuitRow(repository_id=SHOP, provider="anthropic", circuit={}),
         ],
     )
-    await retention.forget(database, [SHOP])
+    await lost_repositories.forget(database, [SHOP])
     assert await _count_left(database, _run_of(lost)) == {
         name: count for name, count in WHOLE.items() if name not in {"answers", "gates"}
     }

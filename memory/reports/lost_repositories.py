@@ -1,0 +1,58 @@
+"""Removes what is kept about repositories that Forge lost, and names their runs and deliveries."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from memory.db.batches import delete_in_batches
+from memory.db.engine import Database
+from memory.db.tables.automation import LadderRow, MissedBugRow
+from memory.db.tables.deliveries import CommandCountRow, PushRow
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
+from memory.db.tables.money import AnswerRow, CircuitRow
+from memory.db.tables.repositories import OkRow, PauseRow
+from memory.db.tables.runs import RunRow
+
+
+async def forget(database: Database, repository_ids: Sequence[int]) -> None:
+    """Remove what was asked, found, learned and decided in repositories that Forge lost."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    for table, run in ((AnswerRow, AnswerRow.run_id), (RecallRow, RecallRow.run_id)):
+        await delete_in_batches(database, table, run, select(run).where(run.in_(of_runs)))
+    learned = select(MemoryRow.id).where(MemoryRow.repository_id.in_(repository_ids))
+    used = MemoryUseRow.memory_id
+    await delete_in_batches(database, MemoryUseRow, used, select(used).where(used.in_(learned)))
+    for table, key in _OF_REPOSITORIES:
+        lost = select(key).where(table.repository_id.in_(repository_ids))
+        await delete_in_batches(database, table, key, lost)
+
+
+_OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
+    (GateRow, GateRow.id),
+    (FindingRow, FindingRow.id),
+    (DismissalRow, DismissalRow.id),
+    (MemoryRow, MemoryRow.id),
+    (MissedBugRow, MissedBugRow.id),
+    (LadderRow, LadderRow.repository_id),
+    (CircuitRow, CircuitRow.repository_id),
+    (PauseRow, PauseRow.repository_id),
+    (OkRow, OkRow.repository_id),
+    (PushRow, PushRow.repository_id),
+    (CommandCountRow, CommandCountRow.guid),
+)
+
+
+async def list_deliveries(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
+    """The deliveries that began runs in these repositories."""
+    query = select(RunRow.admitted_by).where(RunRow.repository_id.in_(repository_ids))
+    async with database.transaction() as session:
+        return sorted({admitted.rpartition("#")[0] for admitted in await session.scalars(query)})
+
+
+async def list_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
+    """The runs of these repositories."""
+    async with database.transaction() as session:
+        return (await session.scalars(select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)))).all()
