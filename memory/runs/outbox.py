@@ -41,13 +41,27 @@ class WriteClaim:
     tried_at: datetime
 
 
-async def claim(database: Database, run: Run, step: str, kind: str, now: datetime) -> WriteClaim:
+@dataclass(frozen=True)
+class TestedHead:
+    """The tests that a check shows.
+
+    :param occasion: tells one testing of this head from another.
+    """
+
+    head_sha: str
+    occasion: str
+
+
+async def claim(
+    database: Database, run: Run, step: str, kind: str, now: datetime, tested: TestedHead | None = None
+) -> WriteClaim:
     """Claim a write for a run, in one transaction with the check of its fencing token.
 
+    :param tested: what a check shows that this write opens; :func:`list_opened_tests` finds it.
     :raises Superseded: if another run owns the pull request by now and this write was never tried.
     """
     async with database.transaction() as session:
-        row, is_new = await _get_or_create(session, database.dialect, run.id, step, kind, now)
+        row, is_new = await _get_or_create(session, database.dialect, run.id, step, kind, now, tested)
         fence = await session.scalar(
             select(PullRequestRow.fence).where(
                 PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
@@ -99,18 +113,12 @@ async def find_proposal(database: Database, owner: str) -> int | None:
         return await session.scalar(query)
 
 
-async def list_opened_tests(database: Database, owner: str) -> Sequence[tuple[str, str]]:
-    """(head, occasion) of the checks of tests that a run opened."""
-    query = select(OutboxRow.step).where(
-        OutboxRow.run_id == owner,
-        OutboxRow.kind == "check",
-        OutboxRow.step.startswith("tests "),
-        OutboxRow.step.endswith(": queued"),
-    )
+async def list_opened_tests(database: Database, owner: str) -> Sequence[TestedHead]:
+    """What the checks of tests show that a run opened."""
+    query = select(OutboxRow.head_sha, OutboxRow.occasion).where(OutboxRow.run_id == owner)
     async with database.transaction() as session:
-        steps = await session.scalars(query)
-        named = (step.removeprefix("tests ").removesuffix(": queued").partition(" ") for step in steps)
-        return [(head, occasion) for head, _, occasion in named]
+        rows = (await session.execute(query)).all()
+    return [TestedHead(head, occasion) for head, occasion in rows if head is not None and occasion is not None]
 
 
 async def find_proposing_run(database: Database, repository_id: int, number: int) -> str | None:
@@ -184,7 +192,13 @@ async def _load_states(database: Database, owner: str, step: str, kind: str) -> 
 
 
 async def _get_or_create(
-    session: AsyncSession, dialect: str, owner: str, step: str, kind: str, now: datetime
+    session: AsyncSession,
+    dialect: str,
+    owner: str,
+    step: str,
+    kind: str,
+    now: datetime,
+    tested: TestedHead | None = None,
 ) -> tuple[OutboxRow, bool]:
     """The row of a write, and whether it was made just now."""
     row_id = new_id()
@@ -193,6 +207,8 @@ async def _get_or_create(
         "run_id": owner,
         "step": step,
         "kind": kind,
+        "head_sha": None if tested is None else tested.head_sha,
+        "occasion": None if tested is None else tested.occasion,
         "state": "pending",
         "remote_id": None,
         "created_at": now,

@@ -31,20 +31,17 @@ async def resume(
         fence = (await session.execute(held.returning(PullRequestRow.fence))).scalar_one()
         newest = select(RunRow).filter_by(**key).order_by(RunRow.id.desc()).limit(1)
         row = (await session.scalars(newest)).one()
-        if row.id == run.id and row.detail == _detail(cause):
+        if row.id == run.id and row.resumed_by == cause and row.state == RunState.waiting.value:
             return row.as_run()
         ended = {*_ENDED, RunState.completed.value} if also_completed else _ENDED
         if row.id != run.id or row.state not in ended:
             return None
         await session.execute(update(PullRequestRow).filter_by(**key).values(fence=fence + 1))
         row.fence, row.state, row.finished_at = fence + 1, RunState.waiting.value, None
-        row.reason, row.detail = ReasonCode.none.value, _detail(cause)
+        row.reason, row.detail = ReasonCode.none.value, f"taken up again by {cause}"
+        row.ended_by, row.resumed_by = None, cause
         for gate in await session.scalars(select(GateRow).where(GateRow.run_id == run.id)):
             if gate.state != GateState.approved.value:  # what was answered stays in the ledger
                 gate.state, gate.subject = GateState.void.value, f"{gate.subject} until {fence}"
         ledger.record(session, run.id, EventType.run_resumed, now, payload={"cause": cause})
         return row.as_run()
-
-
-def _detail(cause: str) -> str:
-    return f"taken up again by {cause}"

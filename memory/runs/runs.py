@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import String, cast, func, select, update
+from sqlalchemy import Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Repeat
@@ -96,11 +96,10 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         if isinstance(attempt, Admission):
             return attempt
         row = _new_row(candidate, attempt, seen_fence + 1, now)
+        row.sender_id = await _find_sender(session, candidate.admitted_by)
         session.add(row)
         await purges.clear(session, repository_id)
-        superseded = await _take_fence(
-            session, repository_id, number, seen_fence, ReasonCode.superseded, _supersession_detail(row), now
-        )
+        superseded = await _take_fence(session, repository_id, number, seen_fence, _Ending.by_run(row), now)
         if candidate.kept is not None:
             await model_answers.keep_within(session, database.dialect, row.id, *candidate.kept, now)
         ledger.record(
@@ -114,23 +113,24 @@ async def end_all(
     repository_id: int,
     number: int,
     reason: ReasonCode,
-    detail: str,
+    delivery: str,
     now: datetime,
     seen_fence: int | None = None,
 ) -> tuple[Run, ...] | None:
     """Take the fencing token from whatever runs on a pull request; the runs that were stopped.
 
-    :param detail: names what stopped them, so that a repeated step finds the same runs again.
+    :param delivery: what stops them, so that a repeated step finds the same runs again.
     :param seen_fence: the token from before the caller asked GitHub; None is answered if it moved since.
     """
     async with database.transaction() as session:
         current = await _lock(session, database, repository_id, number)
-        stopped_before = await _find_ended(session, repository_id, number, detail)
+        stopped_before = await _find_ended(session, repository_id, number, delivery)
         if stopped_before:
             return stopped_before
         if seen_fence is not None and current != seen_fence:
             return None
-        return await _take_fence(session, repository_id, number, current, reason, detail, now)
+        ending = _Ending(reason, delivery, f"ended by delivery {delivery}")
+        return await _take_fence(session, repository_id, number, current, ending, now)
 
 
 async def move(
@@ -192,15 +192,11 @@ async def count_begun(database: Database, run: Run, since: datetime) -> RunCount
             RunRow.id <= run.id,
         )
     )
-    sender = number_in(DeliveryRow.command["sender"]["id"])
-    admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
     async with database.transaction() as session:
-        who = await session.scalar(
-            select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run.id)
-        )
+        sender_id = await session.scalar(_select_sender(run.id))
         return RunCounts(
             on_pull_request=await session.scalar(query.where(RunRow.number == run.number)) or 0,
-            by_sender=await session.scalar(query.join(DeliveryRow, admission).where(sender == who)) or 0,
+            by_sender=await session.scalar(query.where(RunRow.sender_id == sender_id)) or 0,
             in_repository=await session.scalar(query) or 0,
         )
 
@@ -213,13 +209,13 @@ async def get_started_at(database: Database, run_id: str) -> datetime | None:
 
 
 async def find_requester(database: Database, run_id: str) -> int | None:
-    """The account whose delivery began a run."""
-    admission = DeliveryRow.guid + "#" + cast(RunRow.number, String) == RunRow.admitted_by
-    sender = number_in(DeliveryRow.command["sender"]["id"])
+    """The account whose delivery began a run; None if it is not known."""
     async with database.transaction() as session:
-        return await session.scalar(
-            select(sender).select_from(RunRow).join(DeliveryRow, admission).where(RunRow.id == run_id)
-        )
+        return await session.scalar(_select_sender(run_id))
+
+
+def _select_sender(run_id: str) -> Select[int | None]:
+    return select(RunRow.sender_id).where(RunRow.id == run_id)
 
 
 async def is_current(database: Database, run: Run) -> bool:
@@ -333,8 +329,25 @@ async def _load_fence(session: AsyncSession, repository_id: int, number: int) ->
     ) or 0
 
 
+@dataclass(frozen=True)
+class _Ending:
+    """Why runs end.
+
+    :param by: the run or delivery that ends them.
+    :param detail: the same for people.
+    """
+
+    reason: ReasonCode
+    by: str
+    detail: str
+
+    @classmethod
+    def by_run(cls, row: RunRow) -> "_Ending":
+        return cls(ReasonCode.superseded, row.id, f"superseded by {row.id}")
+
+
 async def _take_fence(
-    session: AsyncSession, repository_id: int, number: int, current: int, reason: ReasonCode, detail: str, now: datetime
+    session: AsyncSession, repository_id: int, number: int, current: int, ending: _Ending, now: datetime
 ) -> tuple[Run, ...]:
     """Raise the fence from its current value and cancel the runs that held it or an older one."""
     active = list(
@@ -357,12 +370,14 @@ async def _take_fence(
         GateRow.repository_id == repository_id,
         GateRow.number == number,
         GateRow.run_id.in_([row.id for row in active]),
-        why=reason.value,
+        why=ending.reason.value,
         now=now,
     )
+    told = {"reason": ending.reason.value, "detail": ending.detail}
     for row in active:
-        row.state, row.reason, row.detail, row.finished_at = RunState.cancelled.value, reason.value, detail, now
-        ledger.record(session, row.id, EventType.run_cancelled, now, payload={"reason": reason.value, "detail": detail})
+        row.state, row.reason, row.detail, row.finished_at = RunState.cancelled.value, *told.values(), now
+        row.ended_by = ending.by
+        ledger.record(session, row.id, EventType.run_cancelled, now, payload=told)
     return tuple(row.as_run() for row in active)
 
 
@@ -370,7 +385,7 @@ async def _find_admission(session: AsyncSession, admitted_by: str) -> Admission 
     row = await session.scalar(select(RunRow).where(RunRow.admitted_by == admitted_by))
     if row is None:
         return None
-    return Admission(row.as_run(), await _find_ended(session, row.repository_id, row.number, _supersession_detail(row)))
+    return Admission(row.as_run(), await _find_ended(session, row.repository_id, row.number, row.id))
 
 
 async def _choose_attempt(
@@ -405,16 +420,17 @@ def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
     return same_ref and row.base_sha == candidate.base_sha and row.check_name == candidate.check_name
 
 
-def _supersession_detail(row: RunRow) -> str:
-    return f"superseded by {row.id}"
-
-
-async def _find_ended(session: AsyncSession, repository_id: int, number: int, detail: str) -> tuple[Run, ...]:
-    """The runs whose detail names what put an end to them."""
-    found = await session.scalars(
-        select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number, RunRow.detail == detail)
-    )
+async def _find_ended(session: AsyncSession, repository_id: int, number: int, ended_by: str) -> tuple[Run, ...]:
+    """The runs that a run or a delivery ended."""
+    same = {"repository_id": repository_id, "number": number, "ended_by": ended_by}
+    found = await session.scalars(select(RunRow).filter_by(**same))
     return tuple(row.as_run() for row in found)
+
+
+async def _find_sender(session: AsyncSession, admitted_by: str) -> int | None:
+    """The account that sent the delivery of an admission, which is named GUID#NUMBER."""
+    guid, _, _ = admitted_by.rpartition("#")
+    return await session.scalar(select(number_in(DeliveryRow.command["sender"]["id"])).where(DeliveryRow.guid == guid))
 
 
 def _new_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> RunRow:

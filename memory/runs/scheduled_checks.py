@@ -1,60 +1,72 @@
-"""Keeps when Forge looks next whether it may act on a head that it reviewed; one row per run, among the waits."""
+"""Keeps when Forge next checks whether a run may act, or whether what it waits for is there; one row per run."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, select, update
 
 from domain.runs.run import Run
 from memory.db.engine import Database, upsert
-from memory.db.tables.runs import RunRow, WaitRow
-
-MARK = "/look"  # ends the key of such a row; what waits otherwise is named by its workflow
-_REASON = "look "
+from memory.db.tables.runs import RunRow, ScheduledCheckRow
 
 
-async def schedule(database: Database, run_id: str, count: int, at: datetime) -> None:
-    """Look again at a moment.
+class Cause(StrEnum):
+    """What a check is about."""
 
-    :param count: how many looks there were before.
+    head = "head"  # what Forge may do unasked with the head it reviewed
+    contracts = "contracts"  # the contracts that a run of an issue waits for
+    tests = "tests"  # the results of tests that a run of an issue waits for
+
+
+@dataclass(frozen=True)
+class ScheduledCheck:
+    """One check of a run.
+
+    :param number: tells the checks of one cause apart: how many there were before, or a moment in seconds.
     """
-    values = {"workflow_id": f"{run_id}{MARK}", "until": at, "reason": f"{_REASON}{count}"}
+
+    run_id: str
+    cause: Cause
+    number: int
+
+
+async def schedule(database: Database, check: ScheduledCheck, due: datetime) -> None:
+    """Check a run at a moment, in place of what was scheduled for it before."""
+    values = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number, "due": due}
     async with database.transaction() as session:
-        await session.execute(upsert(database.dialect, WaitRow, values, {}))
+        await session.execute(upsert(database.dialect, ScheduledCheckRow, values, {}))
 
 
-async def list_due(database: Database, now: datetime) -> Sequence[tuple[str, int]]:
-    """(run id, count of looks) of those whose moment has come."""
-    query = select(WaitRow.workflow_id, WaitRow.reason).where(
-        WaitRow.workflow_id.endswith(MARK, autoescape=True), WaitRow.until <= now
-    )
+async def list_due(database: Database, now: datetime) -> Sequence[ScheduledCheck]:
+    """The checks whose moment has come."""
+    query = select(ScheduledCheckRow).where(ScheduledCheckRow.due <= now)
     async with database.transaction() as session:
-        found = await session.execute(query)
-        return [(key.removesuffix(MARK), int(reason.removeprefix(_REASON))) for key, reason in found]
+        rows = await session.scalars(query)
+        return [ScheduledCheck(row.run_id, Cause(row.cause), row.number) for row in rows]
 
 
-async def remove(database: Database, run_id: str, count: int) -> None:
-    """The look is under way, or there is nothing to look at any more."""
-    mine = (WaitRow.workflow_id == f"{run_id}{MARK}", WaitRow.reason == f"{_REASON}{count}")
+async def remove(database: Database, check: ScheduledCheck) -> None:
+    """The check is under way, or there is nothing to check any more."""
+    same = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number}
     async with database.transaction() as session:
-        await session.execute(delete(WaitRow).where(*mine))
+        await session.execute(delete(ScheduledCheckRow).filter_by(**same))
 
 
 async def run_now(database: Database, run_ids: Sequence[str], now: datetime) -> None:
-    """Look now at what would be looked at later."""
-    keys = [f"{run_id}{MARK}" for run_id in run_ids]
+    """Check now what would be checked later."""
+    mine = (ScheduledCheckRow.run_id.in_(run_ids), ScheduledCheckRow.due > now)
     async with database.transaction() as session:
-        await session.execute(
-            update(WaitRow).where(WaitRow.workflow_id.in_(keys), WaitRow.until > now).values(until=now)
-        )
+        await session.execute(update(ScheduledCheckRow).where(*mine).values(due=now))
 
 
 async def list_for_repository(database: Database, repository_id: int) -> Sequence[Run]:
-    """The runs of a repository whose heads are going to be looked at."""
+    """The runs of a repository for which a check is scheduled."""
     query = (
         select(RunRow)
-        .join(WaitRow, func.substr(WaitRow.workflow_id, 1, 26) == RunRow.id)
-        .where(RunRow.repository_id == repository_id, WaitRow.workflow_id.endswith(MARK, autoescape=True))
+        .join(ScheduledCheckRow, ScheduledCheckRow.run_id == RunRow.id)
+        .where(RunRow.repository_id == repository_id)
     )
     async with database.transaction() as session:
         return [row.as_run() for row in await session.scalars(query)]

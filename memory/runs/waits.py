@@ -7,7 +7,6 @@ from sqlalchemy import delete, func, select, update
 
 from memory.db.engine import Database, upsert
 from memory.db.tables.runs import RunRow, WaitRow
-from memory.runs.scheduled_checks import MARK as LOOK
 
 _MANY = 500  # of which one statement may ask
 _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # a run's workflows are named by its id and what woke it
@@ -23,8 +22,7 @@ async def add(database: Database, workflow_id: str, until: datetime, reason: str
 async def list_due(database: Database, now: datetime) -> Sequence[str]:
     """The workflows whose moment has come."""
     async with database.transaction() as session:
-        is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
-        return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now, ~is_look))).all()
+        return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now))).all()
 
 
 async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
@@ -46,10 +44,9 @@ async def filter_waiting(database: Database, workflow_ids: Sequence[str], now: d
 
 
 async def end(database: Database, run_id: str, now: datetime) -> None:
-    """Let what waits for a run go on now; when it is looked at again stays as it is."""
-    is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
+    """Let what waits for a run go on now."""
     async with database.transaction() as session:
-        await session.execute(update(WaitRow).where(_run_id == run_id, ~is_look).values(until=now))
+        await session.execute(update(WaitRow).where(_run_id == run_id).values(until=now))
 
 
 async def end_for_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
@@ -62,8 +59,7 @@ async def end_for_pull_request(database: Database, repository_id: int, number: i
 async def get_until(database: Database, run_id: str) -> datetime | None:
     """The moment what works for a run waits for; None if it does not wait."""
     async with database.transaction() as session:
-        is_look = WaitRow.workflow_id.endswith(LOOK, autoescape=True)
-        return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id, ~is_look))
+        return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id))
 
 
 async def end_for_reason(database: Database, reason: str, now: datetime) -> int:

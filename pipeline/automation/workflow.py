@@ -41,19 +41,29 @@ _FIRST_DELAY = timedelta(seconds=30)  # usually the end of the run queues the fi
 
 async def schedule_first_check(services: Services, run: Run) -> None:
     """Schedule the check of a run that is about to end, in case this process dies before it queues one."""
-    await scheduled_checks.schedule(services.database, run.id, 0, services.clock.now() + _FIRST_DELAY)
+    check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.Cause.head, 0)
+    await scheduled_checks.schedule(services.database, check, services.clock.now() + _FIRST_DELAY)
 
 
-async def enqueue_check(run_id: str, count: int = 0) -> None:
-    """Queue a check; a repeated call changes nothing."""
-    await enqueue(AUTOMATE, run_id, count, run=run_id, occasion=count)
+async def enqueue_first_check(run_id: str) -> None:
+    """Queue the first check of a run; a repeated call changes nothing."""
+    await _enqueue_check(scheduled_checks.ScheduledCheck(run_id, scheduled_checks.Cause.head, 0))
+
+
+async def _enqueue_check(check: scheduled_checks.ScheduledCheck) -> None:
+    await enqueue(AUTOMATE, check.run_id, check.number, run=check.run_id, occasion=_name_check(check))
 
 
 async def enqueue_due_checks(services: Services) -> None:
     """Queue the scheduled checks that are due."""
-    for run_id, count in await scheduled_checks.list_due(services.database, services.clock.now()):
-        await enqueue_check(run_id, count)
-        await scheduled_checks.remove(services.database, run_id, count)
+    for check in await scheduled_checks.list_due(services.database, services.clock.now()):
+        await _enqueue_check(check)
+        await scheduled_checks.remove(services.database, check)
+
+
+def _name_check(check: scheduled_checks.ScheduledCheck) -> str:
+    """The check as part of a workflow's id: checks of a head have only their number."""
+    return str(check.number) if check.cause is scheduled_checks.Cause.head else f"{check.cause} {check.number}"
 
 
 class _CheckOutcome(BaseModel):
@@ -106,7 +116,7 @@ class AutomationRun:
 
     async def _begin(self) -> bool:
         """Whether the run is over; if not, the next check is scheduled."""
-        await scheduled_checks.remove(self._services.database, self._run.id, self._count)
+        await scheduled_checks.remove(self._services.database, self._make_check(self._count))
         run = await runs.get(self._services.database, self._run.id)
         if run is not None and run.state is RunState.running and self._count < _MAX_CHECKS:
             await self._schedule_next(self._services.clock.now() + _FIRST_DELAY)
@@ -233,7 +243,10 @@ class AutomationRun:
         return _CheckOutcome(again=self._services.clock.now() + timedelta(minutes=_PAUSES[self._count]))
 
     async def _schedule_next(self, at: datetime) -> None:
-        await scheduled_checks.schedule(self._services.database, self._run.id, self._count + 1, at)
+        await scheduled_checks.schedule(self._services.database, self._make_check(self._count + 1), at)
+
+    def _make_check(self, number: int) -> scheduled_checks.ScheduledCheck:
+        return scheduled_checks.ScheduledCheck(self._run.id, scheduled_checks.Cause.head, number)
 
     async def _withdraw_announcement(self, why: str) -> None:
         """Show in the announcement, if there is one, that the merge is off."""

@@ -220,7 +220,7 @@ class Cancellation:
             repository.id,
             number,
             reason,
-            f"ended by delivery {self._guid}",
+            self._guid,
             self._services.clock.now(),
             seen_fence,
         )

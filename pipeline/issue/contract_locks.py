@@ -22,7 +22,6 @@ log = structlog.get_logger(__name__)
 
 _TOKENS, _WAITS = "contracts it holds", "contracts it waits for"  # keys in the database
 _RENEWAL_SECONDS = LEASE.total_seconds() / 5  # between two renewals
-_FIRST_CHECK_NUMBER = 1_000  # numbers of scheduled checks from here on are for contracts; others stay far below
 
 
 class TakenContracts(BaseModel):
@@ -149,7 +148,8 @@ class ContractLocks:
             return True
         again = waited.model_copy(update={"times": waited.times + 1})
         await model_answers.keep(database, run, _WAITS, again.model_dump(mode="json"), now)
-        await scheduled_checks.schedule(database, run.id, _FIRST_CHECK_NUMBER + waited.times, now + LEASE)
+        check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.Cause.contracts, waited.times)
+        await scheduled_checks.schedule(database, check, now + LEASE)
         return False
 
     async def _wake_others(self) -> None:

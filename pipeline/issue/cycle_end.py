@@ -62,7 +62,8 @@ class CycleEnd:
 
     async def _schedule_check(self) -> None:
         now = self.context.now()
-        await scheduled_checks.schedule(self.context.database, self.context.run.id, int(now.timestamp()), now + GRACE)
+        check = scheduled_checks.ScheduledCheck(self.context.run.id, scheduled_checks.Cause.tests, int(now.timestamp()))
+        await scheduled_checks.schedule(self.context.database, check, now + GRACE)
 
     async def _write_result(self) -> None:
         result = await self.verification.build_result(self.built, self.comment.progress.send_backs)

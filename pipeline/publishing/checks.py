@@ -4,15 +4,19 @@ from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from memory.runs.outbox import TestedHead
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.publishing.publisher import answer_once, write_once
 
 
-async def ensure_check(services: Services, run: Run, step: str, check: CheckRun) -> tuple[int, bool]:
+async def ensure_check(
+    services: Services, run: Run, step: str, check: CheckRun, tested: TestedHead | None = None
+) -> tuple[int, bool]:
     """The id of a check, which is created if there is none yet, and whether this call created it.
 
     :param step: names its creation.
+    :param tested: the tests it shows.
     """
     is_new = False
 
@@ -25,26 +29,30 @@ async def ensure_check(services: Services, run: Run, step: str, check: CheckRun)
         is_new = True
         return made.id
 
-    return await write_once(services, run, step, "check", create, find=find), is_new
+    return await write_once(services, run, step, "check", create, find=find, tested=tested), is_new
 
 
-async def update_check(services: Services, run: Run, creation: str, check: CheckRun) -> None:
+async def update_check(
+    services: Services, run: Run, creation: str, check: CheckRun, tested: TestedHead | None = None
+) -> None:
     """Show progress in a check: see :class:`pipeline.publishing.progress.ProgressUpdates`.
 
     :param creation: names its creation.
     """
-    check_id, is_new = await ensure_check(services, run, creation, check)
+    check_id, is_new = await ensure_check(services, run, creation, check, tested)
     if not is_new:
         await services.host.update_check_run(run.repository, check_id, check)
 
 
-async def complete_check(services: Services, run: Run, creation: str, step: str, check: CheckRun) -> int:
+async def complete_check(
+    services: Services, run: Run, creation: str, step: str, check: CheckRun, tested: TestedHead | None = None
+) -> int:
     """Bring a check into a state, once; its id.
 
     :param creation: names its creation.
     :param step: names this state of it.
     """
-    check_id, is_new = await ensure_check(services, run, creation, check)
+    check_id, is_new = await ensure_check(services, run, creation, check, tested)
 
     async def update() -> int:
         if not is_new:

@@ -24,17 +24,25 @@ PostLater = Callable[[ProgressWrite], None]
 
 
 async def write_once(
-    services: Services, run: Run, step: str, kind: str, write: Write, *, find: Find | None = None
+    services: Services,
+    run: Run,
+    step: str,
+    kind: str,
+    write: Write,
+    *,
+    find: Find | None = None,
+    tested: outbox.TestedHead | None = None,
 ) -> int:
     """Make a write of a run once; the id of the object on GitHub.
 
     :param step: names the write in the outbox, together with its kind.
     :param find: None if the write may be repeated: it says the same again.
+    :param tested: the tests that a check shows which this write creates.
     :raises Superseded: if another run owns the pull request.
     :raises Halted: if the operator told Forge to stop; nothing is claimed then.
     """
     await halts.require_none(services.database)
-    claim = await outbox.claim(services.database, run, step, kind, services.clock.now())
+    claim = await outbox.claim(services.database, run, step, kind, services.clock.now(), tested)
     if claim.remote_id is not None:
         return claim.remote_id
     remote_id = await _find_effect(services, claim, find)

@@ -40,12 +40,12 @@ class HeadTestCheck:
         :raises Superseded: if another run owns the pull request or issue.
         """
         check = self._build_check("queued", test_texts.render_queued(), None)
-        await ensure_check(self.services, self.run, self._creation_step, check)
+        await ensure_check(self.services, self.run, self._creation_step, check, self._head_test)
 
     async def show_progress(self, doing: str) -> None:
         """Show what the tests do now: see :class:`pipeline.publishing.progress.ProgressUpdates`."""
         check = self._build_check("in_progress", test_texts.render_progress(doing), None)
-        await update_check(self.services, self.run, self._creation_step, check)
+        await update_check(self.services, self.run, self._creation_step, check, self._head_test)
 
     async def conclude(self, verdict: Verdict, text: CheckText) -> None:
         """Show the result."""
@@ -73,9 +73,14 @@ class HeadTestCheck:
     def _creation_step(self) -> str:
         return self.step_name("queued")
 
+    @property
+    def _head_test(self) -> outbox.TestedHead:
+        return outbox.TestedHead(self.head, self.occasion)
+
     async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
         check = self._build_check(status, text, conclusion)
-        await complete_check(self.services, self.run, self._creation_step, self.step_name(step), check)
+        name = self.step_name(step)
+        await complete_check(self.services, self.run, self._creation_step, name, check, self._head_test)
 
     def _build_check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
         return CheckRun.model_validate(
@@ -97,8 +102,8 @@ async def close_checks(services: Services, run: Run) -> None:
 
     A check that GitHub no longer finds, or that was completed meanwhile, stays as it is.
     """
-    for head, occasion in await outbox.list_opened_tests(services.database, run.id):
-        shown = HeadTestCheck(services, run, head, occasion)
-        found = await services.host.find_check_run(run.repository, head, shown.external_id)
+    for tested in await outbox.list_opened_tests(services.database, run.id):
+        shown = HeadTestCheck(services, run, tested.head_sha, tested.occasion)
+        found = await services.host.find_check_run(run.repository, shown.head, shown.external_id)
         if found is not None and not found.is_completed:
             await services.host.update_check_run(run.repository, found.id, shown.cancellation)

@@ -114,7 +114,7 @@ class ReviewRun(RunWorkflow):
         await self._journal.step("finish", self._finish, state, reason)
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
         if state is RunState.completed:
-            await workflow.enqueue_check(self._run.id)
+            await workflow.enqueue_first_check(self._run.id)
         return reason.value or state.value
 
     async def _finish(self, state: RunState, reason: ReasonCode) -> None:

@@ -1,5 +1,6 @@
 """The migrations make exactly the tables the code describes, on both databases, also with data in them."""
 
+import json
 import math
 from array import array
 from collections.abc import Mapping, Sequence
@@ -16,9 +17,10 @@ import migrations
 from domain.errors import ConfigurationError
 from domain.events import Event, EventType
 from domain.memories.memory import Archived
-from memory.db.engine import Connection, Database, Engine, TableRow, begin, sync_engine
+from memory.db.engine import Connection, Database, Engine, TableRow, begin, sync_engine, upsert
 from memory.db.tables.learned import MemoryRow, MemoryVectorRow
 from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import ScheduledCheckRow, WaitRow
 from memory.learned.memories import archive, to_row
 from memory.learned.vectors import Vector, keep, list_missing
 from memory.ledger.ledger import SELECT_MOVES, parse_moves
@@ -206,3 +208,79 @@ async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, t
         assert (await session.scalars(select(MemoryVectorRow.memory_id))).all() == []
     await database.close()
     drop_database(url)
+
+
+RUN, ISSUE_RUN, WAITING_RUN, OLDER_RUN, GONE_RUN = (f"01J00000000000000000AAAAA{letter}" for letter in "ABCDE")
+SENDER = 2_412_345_678
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("is_running", [False, True])
+def test_own_columns_have_what_texts_said(backend: Backend, is_running: bool, tmp_path: Path) -> None:
+    """What the version before wrote before the update, and what its processes write after it, while they still run."""
+    url = create_database(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0024" if is_running else "0023")
+    with begin(engine) as connection:
+        _write_texts(connection)
+    migrations.upgrade(engine)
+    with begin(engine) as connection:
+        checks = connection.exec_driver_sql("SELECT run_id, cause, number FROM scheduled_checks ORDER BY run_id").all()
+        due = connection.scalars(select(ScheduledCheckRow.due)).all()
+        waits = connection.exec_driver_sql("SELECT workflow_id FROM waits").all()
+        runs = connection.exec_driver_sql("SELECT id, ended_by, resumed_by, sender_id FROM runs ORDER BY id").all()
+        tests = connection.exec_driver_sql("SELECT id, head_sha, occasion FROM outbox ORDER BY id").all()
+    engine.dispose()
+    drop_database(url)
+    assert [tuple(row) for row in checks] == [
+        (RUN, "head", 3),
+        (ISSUE_RUN, "contracts", 4),
+        (WAITING_RUN, "tests", 1_767_225_600),
+        (GONE_RUN, "head", 0),
+    ]
+    assert set(due) == {NOON}
+    assert [tuple(row) for row in waits] == [(RUN,)]
+    assert [tuple(row) for row in runs] == [
+        (RUN, None, None, SENDER),
+        (ISSUE_RUN, "7d8e", None, None),
+        (WAITING_RUN, None, "9f0a", None),
+        (OLDER_RUN, RUN, None, None),
+    ]
+    assert [tuple(row) for row in tests] == [("1", "a" * 40, "on request 2"), ("2", None, None), ("3", None, None)]
+
+
+def _write_texts(connection: Connection) -> None:
+    """As code of the version before does it: rows first, their details later."""
+    moment = NOON.isoformat(sep=" ")
+    command = json.dumps({"sender": {"id": SENDER, "login": "alice"}})
+    connection.exec_driver_sql(
+        "INSERT INTO deliveries (guid, event, action, received_at, outcome, reason, command)"
+        f" VALUES ('5b6c', 'pull_request', 'opened', '{moment}', 'accepted', '', '{command}')"
+    )
+    for number, (run, by, trigger, state, detail) in enumerate(
+        [
+            (RUN, "5b6c", "pull_request", "running", ""),
+            (ISSUE_RUN, "gone", "issue", "cancelled", "ended by delivery 7d8e"),
+            (WAITING_RUN, "gone", "issue", "waiting", "taken up again by 9f0a"),
+            (OLDER_RUN, "gone", "pull_request", "cancelled", f"superseded by {RUN}"),
+        ],
+        start=9,
+    ):
+        connection.exec_driver_sql(
+            "INSERT INTO runs (id, admitted_by, installation_id, repository_id, owner, name, number, head_sha,"
+            f" base_sha, trigger, attempt, fence, state, reason, detail, created_at) VALUES ('{run}', '{by}#{number}',"
+            f" 3, 7, 'o', 'r', {number}, 'h', 'b', '{trigger}', 1, 1, 'pending', '', '', '{moment}')"
+        )
+        connection.exec_driver_sql(f"UPDATE runs SET state = '{state}', detail = '{detail}' WHERE id = '{run}'")
+    looks = {RUN: 3, ISSUE_RUN: 1_004, WAITING_RUN: 1_767_225_600, GONE_RUN: 0}
+    waits = [(f"{run}/look", f"look {number}") for run, number in looks.items()]
+    for workflow, reason in [(f"{RUN}/look", "look 2"), (RUN, "rate limit"), *waits]:
+        connection.execute(
+            upsert(connection.dialect.name, WaitRow, {"workflow_id": workflow, "until": NOON, "reason": reason}, {})
+        )
+    steps = {"1": f"tests {'a' * 40} on request 2: queued", "2": "queued", "3": f"tests {'a' * 40} 2: concluded"}
+    for key, step in steps.items():
+        connection.exec_driver_sql(
+            "INSERT INTO outbox (id, run_id, step, kind, state, created_at)"
+            f" VALUES ('{key}', '{RUN}', '{step}', 'check', 'done', '{moment}')"
+        )

@@ -46,7 +46,10 @@ class RunRow(TableRow):
     fence: Mapped[int]
     state: Mapped[str]
     reason: Mapped[str]
-    detail: Mapped[str] = mapped_column(Text)
+    detail: Mapped[str] = mapped_column(Text)  # for people
+    ended_by: Mapped[str | None]  # the run or delivery that ended it; None while it works, or where it ended itself
+    resumed_by: Mapped[str | None]  # the delivery that resumed it last
+    sender_id: Mapped[int | None]  # the account whose delivery began it
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
@@ -97,7 +100,9 @@ class OutboxRow(TableRow):
     id: Mapped[str] = mapped_column(primary_key=True)
     run_id: Mapped[str]
     step: Mapped[str]
-    kind: Mapped[str]  # check, review, comment, …
+    kind: Mapped[str]  # check, review, comment, label, push, merge, description, pull_request, …
+    head_sha: Mapped[str | None]  # of the tests that a check shows; None for other writes
+    occasion: Mapped[str | None]  # tells one testing of this head from another
     state: Mapped[str]  # pending | done
     remote_id: Mapped[int | None]
     created_at: Mapped[datetime]
@@ -112,6 +117,17 @@ class WaitRow(TableRow):
     workflow_id: Mapped[str] = mapped_column(primary_key=True)
     until: Mapped[datetime]
     reason: Mapped[str]
+
+
+class ScheduledCheckRow(TableRow):
+    """When Forge next checks whether a run may act, or has nothing to wait for any more. One per run."""
+
+    __tablename__ = "scheduled_checks"
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    cause: Mapped[str]  # head | contracts | tests
+    number: Mapped[int]  # tells the checks of one cause apart
+    due: Mapped[datetime]
 
 
 class ContractLeaseRow(TableRow):

@@ -2,14 +2,15 @@
 
 from datetime import timedelta
 
-from domain.commands import Sender
+from domain.commands import Repeat, Sender
 from domain.events import EventType
-from domain.runs.run import RepositoryRef
+from domain.runs.run import RepositoryRef, Trigger
 from memory.db.engine import Database
 from memory.ledger import audit, ledger
 from memory.ledger.audit import EventFilter
 from memory.runs import runs
-from tests.rows import NOON, delivery_row, run_row
+from memory.runs.runs import Candidate
+from tests.rows import NOON, delivery_row
 
 LARGE = 2_412_345_678
 RUN = "01J00000000000000000AAAAAA"
@@ -26,11 +27,12 @@ async def test_a_thread_is_known_by_the_comment_it_began_with(database: Database
 async def test_who_began_a_run_is_known_by_their_account(database: Database) -> None:
     command = {"repository": SHOP.model_dump(), "sender": {"id": LARGE, "login": "alice"}, "number": 1}
     async with database.transaction() as session:
-        run = run_row(RUN, SHOP.id, installation_id=SHOP.installation_id)
-        session.add_all([run, delivery_row(f"delivery of {RUN}", SHOP.id, command=command)])
-    assert await runs.find_requester(database, RUN) == LARGE
-    found = await runs.get(database, RUN)
+        session.add(delivery_row("guid", SHOP.id, command=command))
+    head = "a" * 40
+    wanted = Candidate("guid#1", SHOP, 1, head, head, Trigger.pull_request, Repeat.always)
+    found = (await runs.admit(database, wanted, 0, NOON)).run
     assert found is not None
+    assert await runs.find_requester(database, found.id) == LARGE
     begun = await runs.count_begun(database, found, NOON - timedelta(hours=1))
     assert (begun.by_sender, begun.in_repository) == (1, 1)
 

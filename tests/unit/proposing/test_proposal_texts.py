@@ -111,7 +111,11 @@ def find_unwanted(markdown: str, *more: str) -> list[str]:
 
 def test_what_it_came_to_takes_the_place_held_for_it() -> None:
     proved = VerifiedResult(
-        left=["shop/cart.py:3 ruff/F401"], tests="Passed: 2 tests", coverage=0.75, send_backs=2, conditions=["closes #7"]
+        left=["shop/cart.py:3 ruff/F401"],
+        tests="Passed: 2 tests",
+        coverage=0.75,
+        send_backs=2,
+        conditions=["closes #7"],
     )
     before = texts.render_body(usual(), MARKER).replace("Closes #12", "Closes #12\n\nA word of a person.")
     after = texts.add_result(before, proved, 500_000)
