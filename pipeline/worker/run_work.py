@@ -1,9 +1,10 @@
 """Works on a run: the review of a pull request, or the work on an issue."""
 
+from dbos import DBOS
 from dbos._error import DBOSUnexpectedStepError  # not exported
 
 from domain.runs.run import Run, RunState
-from memory.runs import checkpoints
+from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.issue.status_comment import is_end_shown
@@ -12,12 +13,17 @@ from pipeline.learning.reflection_queue import reflect_if_ended
 from pipeline.review.workflow import ReviewRun
 from pipeline.runs.closing import end_derailed
 
+UNKNOWN = "unknown run"
 
-async def work_on_run(services: Services, run: Run, workflow_id: str, *, asks_again: bool) -> str:
-    """Bring a run to its end or to its next wait; how that went.
+
+async def work_on_run(services: Services, run_id: str, asks_again: bool = False) -> str:
+    """Bring a run to its end or to its next wait, as a workflow; how that went.
 
     :param asks_again: a completed run may have something left to ask people.
     """
+    run, workflow_id = await runs.get(services.database, run_id), DBOS.workflow_id or run_id
+    if run is None:
+        return UNKNOWN
     journal, kind = WorkflowJournal(services, workflow_id), IssueRun if run.is_of_issue else ReviewRun
     try:
         if await journal.step("is it over", _is_over, services, run, asks_again):

@@ -27,11 +27,8 @@ from pipeline.issue.test_command import HeadTest
 from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
 from pipeline.runs.closing import close_run
-from pipeline.worker.run_work import work_on_run
+from pipeline.worker.run_work import UNKNOWN, work_on_run
 from safety.reflection_triggers import Moment
-
-_UNKNOWN = "unknown run"
-
 
 Work = Callable[..., Coroutine[Any, Any, str]]
 """Does the work of a workflow, called with the services and what was queued with it; answers how it went."""
@@ -41,20 +38,15 @@ async def _deliver(services: Services, guid: str, repeats: str | None = None) ->
     return await dispatch(services, guid, repeats or guid, DBOS.workflow_id or guid)
 
 
-async def _work(services: Services, run_id: str, asks_again: bool = False) -> str:
-    run = await runs.get(services.database, run_id)
-    return _UNKNOWN if run is None else await work_on_run(services, run, _own_id(), asks_again=asks_again)
-
-
 async def _close(services: Services, run_id: str) -> str:
     run = await runs.get(services.database, run_id)
-    return _UNKNOWN if run is None else await close_run(services, _own_id(), run)
+    return UNKNOWN if run is None else await close_run(services, _own_id(), run)
 
 
 async def _automate(services: Services, run_id: str, count: int) -> str:
     run = await runs.get(services.database, run_id)
     if run is None:
-        return _UNKNOWN
+        return UNKNOWN
     if run.is_of_issue:
         await enqueue_resume(run, f"look {count}")
         return "looks again"
@@ -63,19 +55,19 @@ async def _automate(services: Services, run_id: str, count: int) -> str:
 
 async def _test(services: Services, run_id: str, occasion: str) -> str:
     run = await runs.get(services.database, run_id)
-    return _UNKNOWN if run is None else await HeadTest(services, run, occasion, _own_id()).execute()
+    return UNKNOWN if run is None else await HeadTest(services, run, occasion, _own_id()).execute()
 
 
 async def _read_reply(services: Services, run_id: str, guid: str, reply: str) -> str:
     run = await runs.get(services.database, run_id)
     if run is None:
-        return _UNKNOWN
+        return UNKNOWN
     return await ReplyWorkflow(services, run, ReadReply.model_validate_json(reply), guid, _own_id()).execute()
 
 
 async def _reflect(services: Services, run_id: str, moment: str) -> str:
     run = await runs.get(services.database, run_id)
-    return _UNKNOWN if run is None else await ReflectionRun(services, run, Moment(moment), _own_id()).execute()
+    return UNKNOWN if run is None else await ReflectionRun(services, run, Moment(moment), _own_id()).execute()
 
 
 async def _consolidate(services: Services, repository_id: int) -> str:
@@ -84,7 +76,7 @@ async def _consolidate(services: Services, repository_id: int) -> str:
 
 WORK: Mapping[Workflow, Work] = {
     DELIVERY: _deliver,
-    RUN: _work,
+    RUN: work_on_run,
     CLOSE_RUN: _close,
     TEST: _test,
     READ_REPLY: _read_reply,
