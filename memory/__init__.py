@@ -1,1 +1,1 @@
-"""What happened and what was learned: tables, ledger, runs, findings and the outbox."""
+"""The database: tables, ledger, runs, gates, findings, money and memories."""

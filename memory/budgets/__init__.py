@@ -1,1 +1,1 @@
-"""What was granted and spent, and what models answered."""
+"""Budget extensions, circuit breakers and answers of models."""

@@ -1,4 +1,4 @@
-"""Keeps what people granted the phases of a run beyond their limits."""
+"""Keeps the budget extensions that people gave the phases of a run."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Keeps what models answered in a run, by what they were asked, so that no answer is paid for twice."""
+"""Keeps the answers of models in a run by the digest of their question, so that no answer is paid for twice."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,7 +92,7 @@ _FIELDS = {field.name for field in fields(Step)}
 
 @dataclass(frozen=True)
 class RecordedToolUse:
-    """What one use of a tool came to.
+    """The result of one use of a tool.
 
     :param reason: of an error: the same for every use that was refused for the same; empty: the text.
     :param seconds: that it took.

@@ -1,4 +1,4 @@
-"""Queries that are asked so often that putting them together would take longer than they do."""
+"""Compiles queries once that run before every call of a model: compiling would take longer than running them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -307,7 +307,7 @@ def is_outage(error: BaseException) -> bool:
     """Whether the database, rather than what was asked of it, is the reason of an error of SQLAlchemy."""
     if not isinstance(error, DBAPIError):
         return isinstance(error, PoolTimeout)
-    if isinstance(error.orig, sqlite3.Error):  # which calls a misspelt column operational, too
+    if isinstance(error.orig, sqlite3.Error):  # which also calls a misspelt column operational
         return getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _SQLITE_OUTAGES
     return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError | InternalError)
 

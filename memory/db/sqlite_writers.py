@@ -1,4 +1,4 @@
-"""Lets the writers of one SQLite file take turns, so that none starves and the door need not stand in line.
+"""Queues the writers of one SQLite file, so that none starves and webhooks go first.
 
 SQLite makes a second writer try again after pauses, in no order: among many writers one can be unlucky for seconds.
 Within a process this is the line they stand in instead; between processes SQLite's own pauses remain.

@@ -1,1 +1,1 @@
-"""Deliveries of webhooks and what they told."""
+"""Webhook deliveries, and what is counted or noted from them."""

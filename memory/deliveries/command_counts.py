@@ -1,4 +1,4 @@
-"""Counts the comments with commands of the last hour, so that outsiders cannot have any number of them answered."""
+"""Counts the comments with commands of the last hour by account, which limits the answers to outsiders."""
 
 from datetime import datetime
 

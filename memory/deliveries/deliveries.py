@@ -1,4 +1,4 @@
-"""Stores what the door accepted, several deliveries in one commit, and what became of each."""
+"""Stores accepted deliveries, several in one commit, and the outcome of each."""
 
 import re
 from collections import Counter
@@ -40,7 +40,7 @@ _ULID_OR_NUMBER = re.compile(r"\b(?:[0-9A-HJKMNP-TV-Z]{26}|\d+)\b")
 _IDENTIFIERS = frozenset(
     {"kind", "owner", "name", "login", "node_id", "head_sha", "base_sha", "updated_at", "written_at"}
 )
-"""Fields of commands that nobody writes a credential into: the door has no time to look at them, too."""
+"""Fields of commands that never contain a credential; redacting them would delay the webhook."""
 _BATCH = 500  # in one statement
 _INSERTS = {
     dialect: insert_new(dialect, DeliveryRow).returning(DeliveryRow.guid) for dialect in ("sqlite", "postgresql")
@@ -89,7 +89,7 @@ def _mask(value: Any) -> Any:
 
 
 async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:
-    """Record what became of an accepted delivery."""
+    """Record the outcome of an accepted delivery."""
     async with database.transaction() as session:
         await session.execute(
             update(DeliveryRow)

@@ -1,4 +1,4 @@
-"""Keeps how far GitHub's log of deliveries was read, whose turn it is to read it, and what was tried in vain."""
+"""Keeps how far GitHub's log of deliveries was read, which process reads it, and which deliveries failed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _BATCH = 200  # rows per transaction: the door must not wait for a long one
 
 @dataclass(frozen=True)
 class LogLease:
-    """A process's turn at the log of an App; ``holder`` is made anew at each start."""
+    """A process's turn at the log of an App; ``holder`` is new at each start."""
 
     app_id: int
     holder: str

@@ -148,7 +148,7 @@ async def _undo(
             DismissalRow.undone_at.is_(None),
             DismissalRow.memory_id.in_(taught),
         )
-        taught -= set(await session.scalars(others))  # what was dismissed together and still is goes on teaching it
+        taught -= set(await session.scalars(others))  # findings that stay dismissed still teach it
         await memories.archive_within(session, taught, Archived.forgotten, now)
         for past in undone:
             await memories.undo_use_within(session, Use.dismissed, _cause(past.fingerprint), now)

@@ -1,4 +1,4 @@
-"""Keeps gates and their decisions; a gate is decided once, whoever and however many try."""
+"""Keeps gates and their decisions; a gate is decided once, however many people try."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -185,7 +185,7 @@ async def find_by_short_id(database: Database, shown_id: str) -> Sequence[Gate]:
 
 
 async def list_answered(database: Database) -> Sequence[tuple[Gate, Run]]:
-    """The decided gates whose run still waits, with that run: somebody has to let it go on."""
+    """The decided gates whose run still waits, with that run: it must be resumed."""
     query = (
         select(GateRow, RunRow)
         .join(RunRow, RunRow.id == GateRow.run_id)

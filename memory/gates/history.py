@@ -1,4 +1,4 @@
-"""Looks back on gates: the latest, those that wait first, and how they were answered and how fast."""
+"""Lists the latest gates, waiting ones first, and counts how they were answered and how fast."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""What Forge learned: memories, recall, consolidation."""
+"""Memories: storing, recalling and consolidating them."""

@@ -1,4 +1,4 @@
-"""Keeps new memories within what may live in a repository, in the transaction that makes them."""
+"""Keeps the memories of a repository within their limit, in the transaction that adds new ones."""
 
 from collections.abc import Sequence
 from datetime import datetime

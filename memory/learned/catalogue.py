@@ -1,4 +1,4 @@
-"""What people look up and put right in what Forge knows, from the command line."""
+"""Lists, shows and corrects memories for the command line."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ class CatalogueEntry:
     """A memory with how often it was recalled.
 
     :param recalled_at: None if it never was.
-    :param uses: what became of it.
+    :param uses: how often it was used, by kind.
     """
 
     memory: Memory
@@ -76,7 +76,7 @@ class SourceDismissal:
 class MemoryHistory:
     """All that is known of a memory, oldest first.
 
-    :param uses: (moment, what became of it, its cause).
+    :param uses: (moment, its use, its cause).
     :param events: who stored, edited or archived it, as far as the ledger goes back.
     """
 
@@ -100,7 +100,7 @@ async def list_memories(
 
     :param repository_ids: None: everywhere.
     :param patterns: nothing but patterns.
-    :param archived: what counts no more, too.
+    :param archived: whether archived memories are included.
     """
     query = select(MemoryRow).order_by(MemoryRow.id.desc())
     if repository_ids is not None:

@@ -1,4 +1,4 @@
-"""Keeps what a night changes among the memories of a repository, so that it may be interrupted and done again."""
+"""Applies the nightly consolidation of a repository's memories, so that it may be interrupted and repeated."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ async def _merge(session: AsyncSession, dialect: str, change: ArchivedMemory, in
 
 
 async def report(database: Database, repository_id: int, night: str, plan: ConsolidationPlan, now: datetime) -> None:
-    """Tell what a night came to, once.
+    """Record the result of a night, once.
 
     :param night: names it.
     """

@@ -1,4 +1,4 @@
-"""Ranks the memories of a scope by the words and tags they hold.
+"""Ranks the memories of a scope by their words and tags.
 
 The text search of the database says which hold what; what that is worth is the same on both
 (:mod:`domain.memories.ranking`).

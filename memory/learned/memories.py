@@ -1,4 +1,4 @@
-"""Keeps what Forge learned and what became of it; memories are archived, never deleted."""
+"""Keeps memories and their uses; memories are archived, never deleted."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -107,7 +107,7 @@ def _select_in(repository_id: int) -> Select[MemoryRow]:
 async def record_use(
     database: Database, ids: Collection[str], what: Use, cause: str, now: datetime
 ) -> Sequence[Memory]:
-    """Note what became of memories, once per cause; the memories whose confidence that changed, as they are now.
+    """Note uses of memories, once per cause; the memories whose confidence changed, as they are now.
 
     :param cause: what happened, e.g. the id of a run or of a delivery.
     """
@@ -135,7 +135,7 @@ async def record_use_within(
 
 
 async def undo_use_within(session: AsyncSession, what: Use, cause: str, now: datetime) -> None:
-    """Undo what became of memories by a cause, within a transaction: their confidence is given back."""
+    """Undo the uses of memories by a cause, within a transaction: their confidence returns."""
     gone = delete(MemoryUseRow).where(MemoryUseRow.use == what.value, MemoryUseRow.cause == cause)
     for memory_id in (await session.scalars(gone.returning(MemoryUseRow.memory_id))).all():
         row = await session.get(MemoryRow, memory_id, with_for_update=True)

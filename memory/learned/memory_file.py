@@ -1,4 +1,4 @@
-"""Keeps in step what is remembered with what a repository's ``.github/forge-memory.md`` says."""
+"""Brings the memories of a repository in line with its ``.github/forge-memory.md``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Finds the memories that fit what an agent is about to do, and keeps what became of telling them."""
+"""Finds the memories that fit the task of an agent, and keeps whether they helped."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ async def recall(
 ) -> Sequence[RecalledMemory]:
     """The live memories that fit, best first. Nothing is written: see :func:`note`.
 
-    :param vector: of what is asked, if a model makes some of memories, too.
+    :param vector: of the query, if a model makes vectors of memories.
     """
     words = ranking.extract_terms(" ".join((*asked.tags, asked.text)))
     tags = tuple(dict.fromkeys(asked.tags))[:_MOST_TAGS]

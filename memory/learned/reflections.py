@@ -1,4 +1,4 @@
-"""Keeps what became of what Forge's own reflection on a run taught, and what is known of the run for it."""
+"""Stores the outcome of a reflection, and finds runs worth one."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ async def keep(
     now: datetime,
     most: int = MOST_LIVE,
 ) -> int:
-    """Keep what a reflection came to, once per run and moment; how many new memories that made.
+    """Keep the result of a reflection, once per run and moment; the number of new memories.
 
     :param note: why nothing was learned, if nothing was.
     :param most: memories that may live in the repository.
@@ -68,7 +68,7 @@ async def _find_recorded(session: AsyncSession, run: Run, moment: str) -> Mappin
 async def _keep(
     session: AsyncSession, dialect: str, run: Run, decided: LearningDecision, most: int, now: datetime
 ) -> EventType:
-    """Keep one learning, if it is to be; what became of it."""
+    """Keep one learning if it passes; its outcome."""
     learning, refused = decided.learning, decided.refused
     memory = _memory(run, learning, now)
     if decided.is_new and not await capacity.keep(session, run.repository.id, [memory], most, run.id, now):

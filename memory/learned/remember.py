@@ -1,4 +1,4 @@
-"""Keeps what people teach in so many words, and takes it away again."""
+"""Adds the memories that people ask for, and archives those they take back."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Keeps the vectors that a model made of memories, and tells how near those of a scope are to a question's.
+"""Keeps the vectors of memories, and measures how near those of a scope are to the vector of a query.
 
 One that says something else from now on loses its vector, and gets another. To read all vectors of a scope takes far
 longer than to compare them, so beside each is, for its first numbers, whether they are above their mean: vectors that

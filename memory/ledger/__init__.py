@@ -1,1 +1,1 @@
-"""The ledger of events and what it tells of safety."""
+"""The ledger of events and the safety audit."""

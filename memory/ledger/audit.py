@@ -1,4 +1,4 @@
-"""Finds what the ledger tells of safety: who decided what and when, and what stopped whom."""
+"""Finds the safety events of the ledger: who decided what and when, and which limits stopped a run."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field

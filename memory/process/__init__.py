@@ -1,1 +1,1 @@
-"""What processes share: leases on executor ids, halts, limits of GitHub."""
+"""State that processes share: leases on executor ids, halts, rate limits of GitHub."""

@@ -17,7 +17,7 @@ take up something more right before it dies for good."""
 
 @dataclass(frozen=True)
 class Holder:
-    """A process: ``instance`` is made anew at each start, ``host`` and ``pid`` tell where it runs."""
+    """A process: ``instance`` is new at each start, ``host`` and ``pid`` tell where it runs."""
 
     executor_id: str
     instance: str

@@ -1,4 +1,4 @@
-"""Keeps whether the operator told every process to stop, and lets the work go on afterwards."""
+"""Keeps the operator's order to stop every process, and resumes the work afterwards."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,7 +59,7 @@ async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
 
 
 async def resume(database: Database, by: str, now: datetime) -> Halt | None:
-    """Take the order back and let what waits for that go on; the order that held, if any did."""
+    """Take the order back and resume what waits for that; the order, if there was one."""
     async with database.transaction() as session:
         row = (await session.scalars(delete(HaltRow).where(HaltRow.id == _ROW_ID).returning(HaltRow))).first()
         if row is None:
@@ -72,7 +72,7 @@ async def resume(database: Database, by: str, now: datetime) -> Halt | None:
 
 
 async def resume_waiting(database: Database, now: datetime) -> None:
-    """Let what began to wait while the order was taken back go on, too; a look costs no write."""
+    """Resume what began to wait while the order was taken back; where nothing did, this writes nothing."""
     waiting = select(WaitRow.workflow_id).where(WaitRow.reason == HALTED, WaitRow.until > now).limit(1)
     async with database.transaction() as session:
         if await session.scalar(waiting) is None or await session.get(HaltRow, _ROW_ID) is not None:

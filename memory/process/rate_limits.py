@@ -1,4 +1,4 @@
-"""Keeps until when GitHub asked us to be quiet, for every process and across restarts."""
+"""Keeps until when GitHub told us to send nothing, for every process and across restarts."""
 
 from dataclasses import dataclass
 from datetime import datetime

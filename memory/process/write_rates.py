@@ -1,4 +1,4 @@
-"""Keeps how much of its rate of writes to GitHub each installation has used, for all processes together."""
+"""Keeps how much of its write rate each installation used, for all processes together."""
 
 from datetime import datetime
 

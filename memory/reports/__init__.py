@@ -1,1 +1,1 @@
-"""What operators ask for: metrics, costs, the state of everything; and retention."""
+"""Reports for operators: metrics, costs, the state of everything; and retention."""

@@ -1,4 +1,4 @@
-"""Brings together what the ledger, runs, spend, findings, gates and memories tell of how well Forge does.
+"""Collects the facts behind the metrics from ledger, runs, spend, findings, gates and memories.
 
 A week is found by the ids of runs, which begin with their moment, so that only what is new is read. What belongs to a
 run counts for the moment it began.
@@ -209,7 +209,7 @@ async def _load_answers(session: AsyncSession, period: ReportPeriod) -> Sequence
 
 
 async def _load_first_verdicts(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
-    """The verdict of the first run of each pull request that came to one. A run that goes on may end twice."""
+    """The first verdict on each pull request. A resumed run may end twice."""
     earlier = aliased(RunRow)
     went_before = (
         select(earlier.id)

@@ -1,4 +1,4 @@
-"""Removes what was kept long enough, kind by kind, in batches so small that nobody waits for the lock.
+"""Removes rows whose retention time is over, kind by kind, in batches so small that nobody waits for the lock.
 
 How long is what ``audit.retention_days`` of a repository said last. Dismissals, findings, runs and approvals
 stay: a dismissal lasts until it is taken back, an approval counts as long, and the others are what is compared with.
@@ -176,7 +176,7 @@ def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
 
 
 def _is_counted() -> ColumnElement[bool]:
-    """Whether an event says what became of a head: the ladder counts it, and a revert of it may come late."""
+    """Whether an event is the outcome of a head: the ladder counts it, and a revert may come late."""
     merged = and_(
         EventRow.type == EventType.ladder_acted.value, EventRow.payload["act"].as_string() == Action.auto_merge.value
     )
@@ -189,7 +189,7 @@ def _is_old_gate(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...
     return (
         GateRow.id < lowest_id_at(until),
         or_(GateRow.decided_at < disputed, and_(GateRow.decided_at < until, GateRow.name.not_in(_DISPUTES))),
-        _is_over(GateRow.run_id),  # what people said is read again when it goes on
+        _is_over(GateRow.run_id),  # a resumed run reads again what people said
         group.matches(GateRow.repository_id),
     )
 

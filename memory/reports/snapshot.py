@@ -1,4 +1,4 @@
-"""How it stands at this moment over all repositories: breakers, gates that wait, levels, the operator's halt."""
+"""Counts the present state of all repositories: breakers, waiting gates, levels, the operator's halt."""
 
 from collections import Counter
 from dataclasses import dataclass

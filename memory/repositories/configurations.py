@@ -1,4 +1,4 @@
-"""Keeps the last valid version of each configuration file, which holds while the file is broken."""
+"""Keeps the last valid version of each configuration file, which applies while the file is broken."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Keeps what people allowed and forbade: repositories that are paused, and strangers' heads that got an ok."""
+"""Keeps which repositories are paused, and which heads of strangers somebody approved for review."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -23,21 +23,21 @@ async def pause(database: Database, repository: RepositoryRef, sender: Sender, n
 
 
 async def unpause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
-    """Let things go on."""
+    """End a pause."""
     async with database.transaction() as session:
         await session.execute(delete(PauseRow).where(PauseRow.repository_id == repository.id))
         await ledger.record_person_action(session, repository, None, EventType.unpaused, sender, now)
 
 
 async def find_pauser(database: Database, repository: RepositoryRef) -> str | None:
-    """The login of whoever paused the repository; None if nobody did."""
+    """The login of the person who paused the repository; None if nobody did."""
     async with database.transaction() as session:
         row = await session.get(PauseRow, repository.id)
         return None if row is None else row.by_login
 
 
 class RunPermit(NamedTuple):
-    """What holds for a run now.
+    """Whether a run may call a model now.
 
     :param fence: of its pull request; None if nobody knows that.
     """

@@ -1,4 +1,4 @@
-"""Remembers which repositories were purged: every process removes its own copies of them, on whatever machine."""
+"""Keeps which repositories were purged, so that the processes of every machine remove their copies."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime

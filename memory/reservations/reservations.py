@@ -1,4 +1,4 @@
-"""Keeps what every call of a model was reserved for and cost, so that runs cannot overrun a budget together.
+"""Keeps the reservation and the cost of every call of a model, so that runs cannot overrun a budget together.
 
 A reservation is one transaction: take the turn of the installation, sum what counts, let `safety.budgets` decide,
 insert. The turn is the database's, so it holds across workers and processes.

@@ -1,4 +1,4 @@
-"""Keeps the output of each phase of a run, so that the run goes on from there."""
+"""Keeps the output of each phase of a run, from which the run continues."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -153,7 +153,7 @@ async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
 
 
 async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValue], now: datetime) -> None:
-    """Store what the tests of the newest head came to, in place of an earlier head's."""
+    """Store the test result of the newest head, in place of an earlier head's."""
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.testing).with_for_update())
         if row is None:
@@ -165,14 +165,14 @@ async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValu
 
 
 async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | None:
-    """What the tests of the newest head came to that was tested."""
+    """The test result of the newest tested head."""
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.testing))
         return None if row is None else row.output
 
 
 async def save_send_back(database: Database, run: Run, bounce: SendBack, count: int, now: datetime) -> None:
-    """Store that the proposed change was sent back to be mended, once.
+    """Store once that the proposed change was sent back for correction.
 
     :param count: how often it was before.
     """
@@ -195,7 +195,7 @@ async def save_send_back(database: Database, run: Run, bounce: SendBack, count: 
 
 
 async def load_send_backs(database: Database, run: Run) -> Sequence[SendBack]:
-    """How often, by what and why the proposed change was sent back to be mended, in order."""
+    """How often, by what and why the proposed change was sent back for correction, in order."""
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.implementation))
         return [] if row is None else _parse_send_backs(row)

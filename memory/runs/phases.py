@@ -1,4 +1,4 @@
-"""Keeps in which phase a run is: told as events, each once, by which the time of a phase is reckoned."""
+"""Records as events when a run enters and leaves a phase, each once; the time of a phase is computed from them."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from safety import breakers
 async def enter(database: Database, run: Run, phase: Phase, turn: int, now: datetime) -> None:
     """The run comes into a phase, if it works; a repeated call changes nothing.
 
-    :param turn: which time it does, from 1: a phase is entered again after a bounce, and its time goes on.
+    :param turn: which time it does, from 1: a run enters a phase again after it was sent back, and its time adds up.
     """
     async with database.transaction() as session:
         if (

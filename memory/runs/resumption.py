@@ -1,4 +1,4 @@
-"""Takes up a run again that ended before it was through: the same one, with all it has, under a new fencing token."""
+"""Resumes a run that failed or was stopped: the same run with its checkpoints, under a new fencing token."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Keeps when Forge next checks whether a run may act, or whether what it waits for is there; one row per run."""
+"""Keeps when Forge checks a run next: whether it may act, or need not wait any more. One row per run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Keeps which workflow waits until which moment; a sweep on our clock wakes them."""
+"""Keeps until when each workflow waits; a sweep on our clock wakes them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -44,13 +44,13 @@ async def filter_waiting(database: Database, workflow_ids: Sequence[str], now: d
 
 
 async def end(database: Database, run_id: str, now: datetime) -> None:
-    """Let what waits for a run go on now."""
+    """Wake what waits for a run now."""
     async with database.transaction() as session:
         await session.execute(update(WaitRow).where(_run_id == run_id).values(until=now))
 
 
 async def end_for_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
-    """Let every run of a pull request that waits go on now."""
+    """Wake every waiting run of a pull request now."""
     its_runs = select(RunRow.id).where(RunRow.repository_id == repository_id, RunRow.number == number)
     async with database.transaction() as session:
         await session.execute(update(WaitRow).where(_run_id.in_(its_runs)).values(until=now))
@@ -63,7 +63,7 @@ async def get_until(database: Database, run_id: str) -> datetime | None:
 
 
 async def end_for_reason(database: Database, reason: str, now: datetime) -> int:
-    """Let everything go on that waits for this reason; how many workflows that were."""
+    """Wake everything that waits for this reason; the number of workflows."""
     async with database.transaction() as session:
         ended = update(WaitRow).where(WaitRow.reason == reason, WaitRow.until > now).values(until=now)
         return len((await session.scalars(ended.returning(WaitRow.workflow_id))).all())

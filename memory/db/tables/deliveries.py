@@ -19,7 +19,7 @@ class DeliveryRow(TableRow):
     action: Mapped[str]
     received_at: Mapped[datetime] = mapped_column(index=True)
     outcome: Mapped[str]  # accepted | ignored
-    reason: Mapped[str]  # why it was ignored; what became of it otherwise
+    reason: Mapped[str]  # why it was ignored, or its outcome
     command: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     finished_at: Mapped[datetime | None]
     acts_once: Mapped[str | None] = mapped_column(unique=True)  # what it is known by beside its GUID
@@ -59,11 +59,11 @@ class CommandCountRow(TableRow):
     repository_id: Mapped[int]
     account_id: Mapped[int]
     at: Mapped[datetime] = mapped_column(index=True)
-    told: Mapped[str]  # what whoever wrote it was told and is not told again: "quota", "refusal"
+    told: Mapped[str]  # what its author was told and is not told again: "quota", "refusal"
 
 
 class PushRow(TableRow):
-    """Somebody pushed a head to a pull request: who wrote a change does not decide about it."""
+    """Somebody pushed a head to a pull request: nobody decides about their own change."""
 
     __tablename__ = "pushes"
 

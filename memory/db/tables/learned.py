@@ -72,7 +72,7 @@ class MemoryVectorRow(TableRow):
 
 
 class RecallRow(TableRow):
-    """A memory that an agent was told, and what became of that: nothing yet, ``helped`` or ``ignored``."""
+    """A memory in the prompt of an agent, and its outcome: none yet, ``helped`` or ``ignored``."""
 
     __tablename__ = "recalls"
     __table_args__ = (Index("recalls_by_memory", "memory_id"),)

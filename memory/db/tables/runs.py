@@ -76,7 +76,7 @@ class RunRow(TableRow):
 
 
 class CheckpointRow(TableRow):
-    """The output of a phase, so that a run goes on from there."""
+    """The output of a phase, from which a run continues."""
 
     __tablename__ = "checkpoints"
     __table_args__ = (UniqueConstraint("run_id", "phase", name="checkpoint_of_phase"),)
