@@ -39,7 +39,7 @@ async def _download(told: Story, repository: Repository) -> None:
     filling = told.forge.services.toolbox.cache_warmer
     assert filling is not None
     home = told.forge.settings.data_dir / "home"
-    (home / ".cache").mkdir(parents=True)
+    (home / ".cache").mkdir(parents=True, exist_ok=True)  # of an earlier story on this Forge
     assert filling.cache.may_fill(repository.id, "key")
     await filling.cache.keep(repository.id, "key", home, os.geteuid())
     assert _downloads(told) == [str(repository.id)]
