@@ -1,11 +1,11 @@
-"""Waits for GitHub's API to show what a webhook told of: it may lag seconds behind (T-W15)."""
+"""Waits until GitHub's API shows what a webhook announced; it may lag behind by seconds (T-W15)."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from dbos import DBOS
-from pydantic import JsonValue
+from pydantic import BaseModel
 
 from domain.errors import Behind, NotFound
 from domain.github.issues import Issue
@@ -13,64 +13,82 @@ from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot, is_stale
 from domain.runs.run import RepositoryRef
 from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal, kind_of
 from pipeline.durable.steps import call_dbos
 
-Told = TypeVar("Told")
-Shown = TypeVar("Shown", Issue, PullRequest)
-Step = Callable[[str, Callable[[], Awaitable[JsonValue]]], Awaitable[JsonValue]]
+T = TypeVar("T")
+Seen = TypeVar("Seen")
+Live = TypeVar("Live", Issue, PullRequest)
+
+
+class _Found(BaseModel, Generic[T]):
+    found: T
+
+
+class _Lagging(BaseModel):
+    behind: str
 
 
 async def read_when_visible(
-    services: Services, step: Step, key: str, look: Callable[[Told | None], Awaitable[JsonValue]], told: Told | None
-) -> JsonValue:
-    """A step that looks at what an event told of, again after a pause as long as GitHub does not show it.
+    services: Services,
+    journal: WorkflowJournal,
+    key: str,
+    look: Callable[[Seen | None], Awaitable[T]],
+    seen: Seen | None,
+    *,
+    is_repeated: bool = True,
+) -> T:
+    """A step that reads what an event announced. While GitHub does not show it, the step is repeated after a pause.
 
-    :param step: of the journal.
-    :param look: raises ``Behind`` where GitHub does not show yet what it is given; for None any answer counts.
-    :param told: what the event showed; None where that is not known: then there is one look.
-    :raises CodeHostError: as the last look.
+    :param look: raises ``Behind`` if GitHub does not show ``seen`` yet; for None it takes any answer.
+    :param seen: what the event showed. With None there is one look only.
+    :param is_repeated: whether the journal repeats a step that fails.
+    :raises CodeHostError: if the last look failed.
     """
+    kind = kind_of(look)
+    found = cast(Any, _Found)[kind]
+    either: Any = found | _Lagging
 
-    async def look_once() -> JsonValue:
+    async def look_once() -> _Found[T] | _Lagging:
         try:
-            return {"found": await look(told)}
+            return found(found=await look(seen))
         except Behind as behind:
-            return {"behind": behind.message}
+            return _Lagging(behind=behind.message)
 
-    for pause in services.lag if told is not None else ():
-        answer = cast(dict[str, JsonValue], await step(key, look_once))
-        if "found" in answer:
-            return answer["found"]
+    for pause in services.lag if seen is not None else ():
+        answer: _Found[T] | _Lagging = await journal.step_as(either, key, look_once, is_repeated=is_repeated)
+        if not isinstance(answer, _Lagging):
+            return answer.found
         await call_dbos(partial(DBOS.sleep_async, pause))
-    return await step(key, lambda: look(None))
+    return await journal.step_as(kind, key, partial(look, None), is_repeated=is_repeated)
 
 
 async def load_pull_request(
     services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
 ) -> PullRequest:
-    """The pull request at this moment.
+    """Ask GitHub for a pull request.
 
-    :raises Behind: if GitHub answers with what was there before ``seen``.
+    :raises Behind: if GitHub shows a state from before ``seen``.
     """
     return _require_current(await _require_found(services.host.pull_request(repository, number), seen), seen)
 
 
 async def load_issue(services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None) -> Issue:
-    """The issue at this moment; as :func:`pull_request`."""
+    """Ask GitHub for an issue; see :func:`load_pull_request`."""
     return _require_current(await _require_found(services.host.issue(repository, number), seen), seen)
 
 
-async def _require_found(asked: Awaitable[Shown], seen: EventSnapshot | None) -> Shown:
-    """What an event has just named is not there yet, rather than not there."""
+async def _require_found(live: Awaitable[Live], seen: EventSnapshot | None) -> Live:
+    """An object that an event named exists, even if GitHub does not find it yet."""
     try:
-        return await asked
+        return await live
     except NotFound as error:
         if seen is None:
             raise
         raise Behind(error.message, error.advice) from error
 
 
-def _require_current(live: Shown, seen: EventSnapshot | None) -> Shown:
+def _require_current(live: Live, seen: EventSnapshot | None) -> Live:
     if seen is not None and is_stale(live, seen):
         raise Behind(f"GitHub does not show yet what it told of #{live.number}.", "Forge looks again.")
     return live

@@ -73,7 +73,7 @@ class Effect(StrEnum):
 
     reads_only = "reads_only"  # it changes nothing, so Forge may execute it twice
     answers_gate = "answers_gate"  # the gate decides who may; the waiting run is resumed
-    judges_findings = "judges_findings"  # the waiting run is resumed, and its verdict drawn again
+    judges_findings = "judges_findings"  # if allowed: the waiting run is resumed, the automation level evaluated again
     counts_for_level = "counts_for_level"  # the automation level is evaluated again
 
 
@@ -124,7 +124,7 @@ _DEPLOYS = RequiredRole(in_production="maintain")
 _AT_GATE = RequiredRole("", is_gates=True)
 
 _READS = frozenset({Effect.reads_only})
-_JUDGES = frozenset({Effect.judges_findings, Effect.counts_for_level})
+_JUDGES = frozenset({Effect.judges_findings})
 _ANSWERS = frozenset({Effect.answers_gate})
 _DECIDES = frozenset({Effect.answers_gate, Effect.counts_for_level})
 _COUNTS = frozenset({Effect.counts_for_level})

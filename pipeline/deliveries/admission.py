@@ -1,56 +1,129 @@
-"""Admits runs of issues: on the code as it is now, one at a time, and only for who may ask."""
+"""Admits runs: of pull requests on their live head, of issues on the code as it is now, one at a time."""
 
-from pydantic import BaseModel
+from typing import Any, cast
 
-from domain.commands import LabelledIssue, Repeat
+from pydantic import BaseModel, model_validator
+
+from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import NotFound
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot, is_edited
-from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.slash.commands import PlainCommand
-from domain.slash.verbs import Verb
+from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
-from memory.ledger import ledger
+from memory.deliveries import pushes
 from memory.runs import runs
-from memory.runs.runs import Admission, Candidate
+from messages import deliveries as texts
+from messages.automation import AT_LEVEL_0
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle
-from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import load_actor
-from safety.authorization import authorise
-from safety.eligibility import asks_for_run
 from safety.required_checks import check_name
-
-CLOSED = "it is closed"
-IN_PROGRESS = "it is being worked on"
-EMPTY = "the repository has no commit to begin from"
-EDITED = "somebody edited it since this was asked for; read it again, and ask again if that is what you want"
 
 
 class FencedPullRequest(BaseModel):
-    """The pull request at this moment, and the fencing token from just before."""
+    """A live pull request, and its fencing token from just before it was read."""
 
     fence: int
     pull_request: PullRequest
 
 
+class Admitted(BaseModel):
+    """An admitted run and the runs it superseded; without a run, ``why`` gives the reason.
+
+    :param is_at_level_0: the automation level forbids the run.
+    """
+
+    run: Run | None = None
+    superseded: tuple[Run, ...] = ()
+    why: str = ""
+    is_at_level_0: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier(cls, stored: Any) -> Any:
+        """An earlier version kept the reason in words only."""
+        if not isinstance(stored, dict) or "is_at_level_0" in stored:
+            return cast(Any, stored)
+        known = cast(dict[str, Any], stored)
+        return {**known, "is_at_level_0": known.get("why", "").startswith(AT_LEVEL_0)}
+
+
 async def load_with_fence(
     services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
 ) -> FencedPullRequest:
-    """Look at a pull request before something begins or ends there.
+    """Read a pull request before a run begins or ends there.
 
-    :raises Behind: if GitHub answers with what was there before ``seen``.
+    :raises Behind: if GitHub shows a state from before ``seen``.
     """
     fence = await runs.get_fence(services.database, repository.id, number)
-    return FencedPullRequest(
-        fence=fence, pull_request=await consistent_reads.load_pull_request(services, repository, number, seen)
-    )
+    pull_request = await consistent_reads.load_pull_request(services, repository, number, seen)
+    return FencedPullRequest(fence=fence, pull_request=pull_request)
 
 
-async def choose_check_name(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:
-    """The name of the check that says the verdict on a pull request, by the branch it goes into now."""
+async def admit_review(
+    services: Services, guid: str, command: ReviewPullRequest, seen: EventSnapshot | None
+) -> Admitted:
+    """Admit a run on the live head. If somebody else may have seen a newer head meanwhile, look again.
+
+    :raises Behind: if GitHub shows a state from before ``seen``.
+    """
+    database, admitted_by = services.database, f"{guid}#{command.number}"
+    if command.pushed_at is not None:
+        pushed = (command.number, command.head_sha, command.sender, command.pushed_at)
+        await pushes.note(database, command.repository, *pushed)
+    while True:
+        look = await load_with_fence(services, command.repository, command.number, seen)
+        if not look.pull_request.is_open:
+            # an execution of this that died may have admitted it
+            return _build_admitted(await runs.find_admission(database, admitted_by), texts.CLOSED_PULL_REQUEST)
+        candidate = runs.Candidate(
+            admitted_by=admitted_by,
+            repository=command.repository,
+            number=command.number,
+            head_sha=look.pull_request.head_sha,
+            base_sha=look.pull_request.base_sha,
+            trigger=command.trigger,
+            repeat=command.repeat,
+            base_ref=look.pull_request.base_ref,
+            check_name=await _choose_check_name(services, command.repository, look.pull_request),
+        )
+        admission = await runs.admit(database, candidate, look.fence, services.clock.now())
+        if not admission.stale:
+            return _build_admitted(admission, _explain_known(admission.known))
+
+
+async def admit_issue(
+    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger, seen: EventSnapshot | None
+) -> Admitted:
+    """Admit a run of an open issue, unless one works on it. A plan that waits for people is replaced.
+
+    The run is about the words of the issue when somebody asked: whoever edits them later may lack the permission to.
+
+    :raises Behind: if GitHub shows a state from before ``seen``.
+    """
+    admitted_by = f"{guid}#{number}"
+    if trigger is Trigger.issue and (why := await find_opening_obstacle(services, repository)) is not None:
+        return _build_admitted(await runs.find_admission(services.database, admitted_by), why, is_at_level_0=True)
+    while True:
+        fence = await runs.get_fence(services.database, repository.id, number)
+        issue = await consistent_reads.load_issue(services, repository, number, seen)
+        if not issue.is_open or is_edited(issue, seen):
+            why = texts.EDITED if issue.is_open else texts.CLOSED_ISSUE
+            return _build_admitted(await runs.find_admission(services.database, admitted_by), why)
+        try:
+            head = (await services.host.default_branch(repository)).head_sha
+        except NotFound:  # the issue was there a moment ago
+            return Admitted(why=texts.NO_COMMIT)
+        kept = (model_answers.ISSUE, {"title": issue.title, "body": issue.body})
+        candidate = runs.Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept)
+        admission = await runs.admit(services.database, candidate, fence, services.clock.now())
+        if not admission.stale:  # else another run began on the issue meanwhile
+            return _build_admitted(admission, texts.IN_PROGRESS)
+
+
+async def _choose_check_name(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:
+    """The name of the check with the verdict on a pull request; it depends on the base branch."""
     base, default = pull_request.base_ref, pull_request.default_branch
     if base == default:
         return check_name(base, default, ())
@@ -61,67 +134,14 @@ async def choose_check_name(services: Services, repository: RepositoryRef, pull_
     return redact_outgoing(check_name(base, default, required))
 
 
-class Admitted(BaseModel):
-    """A run and those it put an end to; without a run, ``why`` says what spoke against one."""
-
-    run: Run | None = None
-    superseded: tuple[Run, ...] = ()
-    why: str = ""
-
-
-def build_admitted(found: Admission | None, why_not: str) -> Admitted:
-    """What became of a candidate, for the journal."""
+def _build_admitted(found: runs.Admission | None, why_not: str, *, is_at_level_0: bool = False) -> Admitted:
     if found is None or found.run is None:
-        return Admitted(why=why_not)
+        return Admitted(why=why_not, is_at_level_0=is_at_level_0)
     return Admitted(run=found.run, superseded=found.superseded)
 
 
-async def admit_issue(
-    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger, seen: EventSnapshot | None
-) -> Admitted:
-    """Admit a run of an open issue, unless one works on it; a plan that waits for people makes way.
-
-    It is about the words that the issue had when somebody asked: who edits it later need not be one who may ask.
-
-    :raises Behind: if GitHub answers with what was there before ``seen``.
-    """
-    admitted_by = f"{guid}#{number}"
-    if trigger is Trigger.issue and (why := await find_opening_obstacle(services, repository)) is not None:
-        return build_admitted(await runs.find_admission(services.database, admitted_by), why)
-    while True:
-        fence = await runs.get_fence(services.database, repository.id, number)
-        issue = await consistent_reads.load_issue(services, repository, number, seen)
-        if not issue.is_open or is_edited(issue, seen):
-            why = EDITED if issue.is_open else CLOSED
-            return build_admitted(await runs.find_admission(services.database, admitted_by), why)
-        try:
-            head = (await services.host.default_branch(repository)).head_sha
-        except NotFound:  # the issue was there a moment ago
-            return build_admitted(None, EMPTY)
-        kept = (model_answers.ISSUE, {"title": issue.title, "body": issue.body})
-        candidate = Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept)
-        admission = await runs.admit(services.database, candidate, fence, services.clock.now())
-        if not admission.stale:  # else something else began on the issue meanwhile
-            return build_admitted(admission, IN_PROGRESS)
-
-
-async def find_label_refusal(services: Services, guid: str, command: LabelledIssue) -> str | None:
-    """Why a label asks for nothing; None if it asks for a run, and who put it there may.
-
-    :raises CodeHostError: if GitHub does not say who that is; that is never a permission.
-    """
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, command.repository, ceilings)
-    if not asks_for_run(command.label, loaded.configuration.labels):
-        return "ignored: another label"
-    if command.head_sha is not None:  # on a pull request it says what the button says
-        return None
-    if not loaded.configuration.issues.run:
-        return "ignored: issues.run is off here"
-    standing = await load_actor(services, command.repository, None, command.sender)
-    refused = authorise(PlainCommand(verb=Verb.run), standing.facts)
-    if refused is None:
-        return None
-    payload = {"verb": Verb.run.value, "code": refused.code.value, "account": command.sender.id, "held": refused.held}
-    await ledger.record_refusal(services.database, guid, payload, services.clock.now())
-    return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"
+def _explain_known(known: Run | None) -> str:
+    """Why the head is not reviewed again."""
+    if known is None or known.state.is_final:
+        return texts.REVIEWED
+    return texts.AT_GATE if known.reason is ReasonCode.gate else texts.IN_REVIEW

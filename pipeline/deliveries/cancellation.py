@@ -1,12 +1,11 @@
-"""Ends runs: because a pull request or an issue was closed, access was lost, or a person said so."""
+"""Ends runs: because a pull request or an issue was closed, access was lost, or a person stopped them."""
 
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import timedelta
-from typing import Any, cast
+from functools import partial
 
 import structlog
-from pydantic import JsonValue
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
 from domain.errors import CodeHostError, Recovery
@@ -14,12 +13,12 @@ from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from memory.runs import outbox, runs, waits
+from messages import deliveries as texts
 from pipeline import consistent_reads
 from pipeline.automation.level import learn_from_end
 from pipeline.consistent_reads import read_when_visible
-from pipeline.context import Services
 from pipeline.deliveries.admission import FencedPullRequest, load_with_fence
-from pipeline.durable.journal import WorkflowJournal
+from pipeline.deliveries.context import DeliveryContext
 from pipeline.feedback.reactions import record_thumbs
 from pipeline.gates.ask import show_closed_gates
 from pipeline.maintenance.purge import list_lost_repositories, purge
@@ -30,21 +29,22 @@ from pipeline.runs.status import close_status
 
 log = structlog.get_logger(__name__)
 
-_STALE_AFTER = timedelta(days=14)  # GitHub itself ends a check that was not completed by then
+_STALE_AFTER = timedelta(days=14)  # GitHub ends a check that nobody completed by then
 
 AnyEnd = EndPullRequest | EndIssue | EndInstallation | ResumeInstallation
 
 
 class Cancellation:
-    """Ends what a delivery puts an end to."""
+    """Ends the runs that a delivery makes void."""
 
-    def __init__(self, services: Services, journal: WorkflowJournal, guid: str) -> None:
-        self._services = services
-        self._journal = journal
-        self._guid = guid
+    def __init__(self, context: DeliveryContext) -> None:
+        self._context = context
+        self._services = context.services
+        self._database = context.services.database
+        self._journal = context.journal
 
     async def carry_out(self, command: AnyEnd) -> str:
-        """Do what the command asks; what became of it."""
+        """Do what the command asks; how that ended."""
         match command:
             case EndPullRequest():
                 return await self._end_pull_request(command)
@@ -55,190 +55,171 @@ class Cancellation:
             case ResumeInstallation():
                 return await self._close_open_checks(command)
 
-    async def _end_pull_request(self, command: EndPullRequest) -> str:
-        """End what runs on a pull request, unless it is open again: the event may be late."""
-        ended, look = None, None
-        while ended is None:
-            look = None
-            with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-                answer = await self._read_when_visible("look", lambda seen: self._reload(command, seen), command.seen)
-                look = FencedPullRequest.model_validate(answer)
-            if look is not None and look.pull_request.is_open:
-                return "the pull request is open again"
-            fence = None if look is None else look.fence
-            ended = await self._end(command.repository, command.number, ReasonCode.closed, fence)
-        live = await self._load_ended(command) if look is None else look.pull_request
-        if live is not None and not live.is_open:
-            await self._learn(command, live)
-        await wake_owner(self._services, self._journal, command.repository, command.number, self._guid)
-        if live is not None:
-            await self._read_thumbs(command.repository, live)
-        return _describe_count(len(ended))
-
-    async def _load_ended(self, command: EndPullRequest) -> PullRequest | None:
-        """The pull request, as soon as GitHub says; None if it never does.
-
-        What runs there was ended at once. What its end teaches, a merge or a revert, is worth waiting for.
-        """
-
-        async def look() -> JsonValue:
-            live = await self._services.host.pull_request(command.repository, command.number)
-            return live.model_dump(mode="json")
-
-        try:
-            return PullRequest.model_validate(await self._journal.step("how it ended", look))
-        except CodeHostError as error:
-            log.warning("ending.not_learned", guid=self._guid, number=command.number, error=str(error))
-            return None
-
-    async def _read_when_visible(
-        self, key: str, look: Callable[[EventSnapshot | None], Awaitable[JsonValue]], seen: EventSnapshot | None
-    ) -> JsonValue:
-        """Look without repeating what fails: what runs is not to go on meanwhile."""
-        return await read_when_visible(self._services, self._journal.step_once, key, look, seen)
-
-    async def _end_issue(self, command: EndIssue) -> str:
-        """End what runs on an issue, unless it is open again: the event may be late."""
-        is_open = False
-        with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
-            is_open = bool(
-                await self._read_when_visible("look", lambda seen: self._is_open(command, seen), command.seen)
-            )
-        if is_open:
-            return "the issue is open again"
-        if await self._journal.step("was it merged", lambda: self._was_merged_by_run(command)):
-            return "its pull request was merged"
-        return _describe_count(len(await self.end(command.repository, command.number, ReasonCode.closed)))
-
-    async def _end_installation(self, command: EndInstallation) -> str:
-        installation_id, repository_ids = command.installation_id, command.repository_ids
-        if repository_ids is not None and await self._journal.has_patch("what is lost is looked up"):
-            repository_ids = await self._find_lost(installation_id, repository_ids)
-            if not repository_ids:
-                return "it is covered again"
-        ended = _describe_count(await self._end_active(installation_id, repository_ids, ReasonCode.access_lost))
-        if not command.is_for_good:
-            return ended
-        purged = await self._journal.step("purge", lambda: self._purge(installation_id, repository_ids))
-        return f"{ended}, {purged} purged"
-
-    async def _close_open_checks(self, command: ResumeInstallation) -> str:
-        """Have the checks closed that could not be while Forge had no access."""
-        answer = await self._journal.step("find", lambda: self._list_unclosed(command.installation_id))
-        found = [Run.model_validate(run) for run in cast(list[Any], answer)]
-        for run in found:
-            await close_later(run, self._guid)
-        return f"{len(found)} checks to close"
-
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
-        """End what runs on a pull request; the runs that were stopped."""
+        """End the runs on a pull request or issue; those that were stopped."""
         return await self._end(repository, number, reason) or ()
 
     async def end_all(self, repository: RepositoryRef, reason: ReasonCode) -> int:
-        """End what runs in a repository; how many runs that were."""
+        """End the runs in a repository; how many numbers had one."""
         return await self._end_active(repository.installation_id, (repository.id,), reason)
-
-    async def _end_active(
-        self, installation_id: int, repository_ids: tuple[int, ...] | None, reason: ReasonCode
-    ) -> int:
-        found = await self._journal.step("find", lambda: self._list_active(installation_id, repository_ids))
-        active = cast(list[list[Any]], found)
-        for repository, number in active:
-            await self._end(RepositoryRef.model_validate(repository), number, reason)
-        return len(active)
-
-    async def _end(
-        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None = None
-    ) -> list[Run] | None:
-        """End what runs on a pull request; None if something began there since ``seen_fence`` was seen."""
-        stopped = await self._journal.step("end", lambda: self._end_runs(repository, number, reason, seen_fence))
-        if stopped is None:
-            return None
-        ended = [Run.model_validate(run) for run in cast(list[Any], stopped)]
-        await self.show_stopped(ended)
-        return ended
 
     async def show_stopped(self, stopped: Sequence[Run]) -> None:
         """Show on GitHub at once that runs were stopped; each ends by itself at its next step or write."""
         for run in stopped:
-            is_said = await self._journal.step("close the check", lambda run=run: self._close_check(run))
-            if is_said is False:  # what waited for a person has nothing else that would
-                await close_later(run, self._guid)
+            is_closed = await self._journal.step("close the check", self._close_check, run)
+            if is_closed is False:
+                await close_later(run, self._context.guid)  # nothing else closes a run that waited for a person
             if not run.is_of_issue:
-                await wake_owner(self._services, self._journal, run.repository, run.number, self._guid)
+                await wake_owner(self._services, self._journal, run.repository, run.number, self._context.guid)
 
-    async def _reload(self, command: EndPullRequest, seen: EventSnapshot | None) -> JsonValue:
-        return (await load_with_fence(self._services, command.repository, command.number, seen)).model_dump(mode="json")
+    # --- pull requests ------------------------------------------------------------------------------------------
 
-    async def _was_merged_by_run(self, command: EndIssue) -> JsonValue:
-        """Whether the issue was closed by merging what its run proposed: then the run finds that out by itself."""
-        past = await runs.list_for_pull_request(self._services.database, command.repository.id, command.number)
+    async def _end_pull_request(self, command: EndPullRequest) -> str:
+        """End the runs on a pull request, unless it is open again: the event may be late."""
+        ended, look = None, None
+        while ended is None:
+            look = await self._reload(command)
+            if look is not None and look.pull_request.is_open:
+                return texts.REOPENED_PULL_REQUEST
+            fence = None if look is None else look.fence
+            ended = await self._end(command.repository, command.number, ReasonCode.closed, fence)
+        live = await self._load_ended(command) if look is None else look.pull_request
+        if live is not None and not live.is_open:
+            await self._journal.step("learn from it", learn_from_end, self._services, command, live)
+        await wake_owner(self._services, self._journal, command.repository, command.number, self._context.guid)
+        if live is not None:
+            await self._journal.step("read the thumbs", record_thumbs, self._services, command.repository, live)
+        return texts.describe_ended(len(ended))
+
+    async def _reload(self, command: EndPullRequest) -> FencedPullRequest | None:
+        """Read the pull request once: its runs must stop soon. None if GitHub does not say; then the event counts."""
+        look = partial(load_with_fence, self._services, command.repository, command.number)
+        with contextlib.suppress(CodeHostError):
+            return await read_when_visible(self._services, self._journal, "look", look, command.seen, is_repeated=False)
+        return None
+
+    async def _load_ended(self, command: EndPullRequest) -> PullRequest | None:
+        """The pull request, as soon as GitHub says; None if it never does.
+
+        Its runs have ended by now. Forge learns from a merge or a revert, so it can wait for the answer.
+        """
+        try:
+            return await self._journal.step("how it ended", self._load_pull_request, command)
+        except CodeHostError as error:
+            log.warning("ending.not_learned", guid=self._context.guid, number=command.number, error=str(error))
+            return None
+
+    async def _load_pull_request(self, command: EndPullRequest) -> PullRequest:
+        return await self._services.host.pull_request(command.repository, command.number)
+
+    # --- issues -------------------------------------------------------------------------------------------------
+
+    async def _end_issue(self, command: EndIssue) -> str:
+        """End the runs on an issue, unless it is open again: the event may be late."""
+        is_open, look = False, partial(self._is_open, command)
+        with contextlib.suppress(CodeHostError):  # if GitHub does not say, the event counts
+            is_open = await read_when_visible(
+                self._services, self._journal, "look", look, command.seen, is_repeated=False
+            )
+        if is_open:
+            return texts.REOPENED_ISSUE
+        if await self._journal.step("was it merged", self._was_merged_by_run, command):
+            return texts.MERGED
+        return texts.describe_ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
+
+    async def _is_open(self, command: EndIssue, seen: EventSnapshot | None) -> bool:
+        return (await consistent_reads.load_issue(self._services, command.repository, command.number, seen)).is_open
+
+    async def _was_merged_by_run(self, command: EndIssue) -> bool:
+        """Whether the merge of a run's own pull request closed the issue; then the run notices that by itself."""
+        past = await runs.list_for_pull_request(self._database, command.repository.id, command.number)
         newest = past[0].run if past else None
-        number = None if newest is None else await outbox.find_proposal(self._services.database, newest.id)
+        number = None if newest is None else await outbox.find_proposal(self._database, newest.id)
         if newest is None or newest.state.is_final or number is None:
             return False
         return (await self._services.host.pull_request(command.repository, number)).is_merged
 
-    async def _is_open(self, command: EndIssue, seen: EventSnapshot | None) -> JsonValue:
-        return (await consistent_reads.load_issue(self._services, command.repository, command.number, seen)).is_open
+    # --- installations ------------------------------------------------------------------------------------------
 
-    async def _learn(self, command: EndPullRequest, live: PullRequest) -> None:
-        await self._journal.step("learn from it", lambda: learn_from_end(self._services, command, live))
+    async def _end_installation(self, command: EndInstallation) -> str:
+        installation_id, repository_ids = command.installation_id, command.repository_ids
+        if repository_ids is not None and await self._journal.has_patch("what is lost is looked up"):
+            repository_ids = await self._journal.step("what is lost", self._list_lost, installation_id, repository_ids)
+            if not repository_ids:
+                return texts.COVERED_AGAIN
+        ended = texts.describe_ended(await self._end_active(installation_id, repository_ids, ReasonCode.access_lost))
+        if not command.is_for_good:
+            return ended
+        purged = await self._journal.step("purge", purge, self._services, installation_id, repository_ids)
+        return texts.describe_purge(ended, purged)
 
-    async def _read_thumbs(self, repository: RepositoryRef, live: PullRequest) -> None:
-        await self._journal.step("read the thumbs", lambda: record_thumbs(self._services, repository, live))
+    async def _list_lost(self, installation_id: int, repository_ids: tuple[int, ...]) -> tuple[int, ...]:
+        """The repositories that are lost now: the event may be late."""
+        return tuple(await list_lost_repositories(self._services, installation_id, repository_ids))
 
-    async def _list_unclosed(self, installation_id: int) -> JsonValue:
+    async def _close_open_checks(self, command: ResumeInstallation) -> str:
+        """Close the checks that Forge could not close while it had no access."""
+        found = await self._journal.step("find", self._list_unclosed, command.installation_id)
+        for run in found:
+            await close_later(run, self._context.guid)
+        return texts.describe_unclosed(len(found))
+
+    async def _list_unclosed(self, installation_id: int) -> list[Run]:
         since = self._services.clock.now() - _STALE_AFTER
-        found = await runs.list_access_lost(self._services.database, installation_id, since)
-        return [run.model_dump(mode="json") for run in found]
+        return [*await runs.list_access_lost(self._database, installation_id, since)]
 
-    async def _find_lost(self, installation_id: int, repository_ids: tuple[int, ...]) -> tuple[int, ...]:
-        """Which of these are lost now: the event may be late."""
-        found = await self._journal.step("what is lost", lambda: self._list_lost(installation_id, repository_ids))
-        return tuple(cast(list[int], found))
+    async def _end_active(
+        self, installation_id: int, repository_ids: tuple[int, ...] | None, reason: ReasonCode
+    ) -> int:
+        active = await self._journal.step("find", self._list_active, installation_id, repository_ids)
+        for repository, number in active:
+            await self._end(repository, number, reason)
+        return len(active)
 
-    async def _list_lost(self, installation_id: int, repository_ids: Sequence[int]) -> JsonValue:
-        return [*await list_lost_repositories(self._services, installation_id, repository_ids)]
+    async def _list_active(
+        self, installation_id: int, repository_ids: tuple[int, ...] | None
+    ) -> list[tuple[RepositoryRef, int]]:
+        found = await runs.list_active(self._database, installation_id, repository_ids)
+        return [(run.repository, run.number) for run in found]
 
-    async def _purge(self, installation_id: int, repository_ids: Sequence[int] | None) -> JsonValue:
-        return await purge(self._services, installation_id, repository_ids)
+    # --- one run ------------------------------------------------------------------------------------------------
 
-    async def _close_check(self, run: Run) -> JsonValue:
-        """Whether what shows a run is closed, or cannot be; if not, it is to be tried again."""
-        await waits.end(self._services.database, run.id, self._services.clock.now())
+    async def _end(
+        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None = None
+    ) -> list[Run] | None:
+        """End the runs on a pull request; None if a run began there since ``seen_fence`` was read."""
+        stopped = await self._journal.step("end", self._end_runs, repository, number, reason, seen_fence)
+        if stopped is not None:
+            await self.show_stopped(stopped)
+        return stopped
+
+    async def _end_runs(
+        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None
+    ) -> list[Run] | None:
+        stopped = await runs.end_all(
+            self._database,
+            repository.id,
+            number,
+            reason,
+            self._context.guid,
+            self._services.clock.now(),
+            seen_fence,
+        )
+        return None if stopped is None else [*stopped]
+
+    async def _close_check(self, run: Run) -> bool | None:
+        """Close what shows a run; False if that has to be tried again. An earlier version answered None."""
+        await waits.end(self._database, run.id, self._services.clock.now())
         is_void = await _try_write(show_closed_gates(self._services, run))
         if run.reason is ReasonCode.closed and await run_check.has_concluded(self._services, run):
             return is_void  # its verdict came first, or the run finds that it did not
         return await _try_write(close_status(self._services, run)) and is_void
 
-    async def _end_runs(
-        self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None
-    ) -> JsonValue:
-        stopped = await runs.end_all(
-            self._services.database,
-            repository.id,
-            number,
-            reason,
-            self._guid,
-            self._services.clock.now(),
-            seen_fence,
-        )
-        return None if stopped is None else [run.model_dump(mode="json") for run in stopped]
 
-    async def _list_active(self, installation_id: int, repository_ids: tuple[int, ...] | None) -> JsonValue:
-        found = await runs.list_active(self._services.database, installation_id, repository_ids)
-        return [[run.repository.model_dump(mode="json"), run.number] for run in found]
-
-
-async def _try_write(saying: Awaitable[None]) -> bool:
-    """Whether a last word was said, tried once; also where GitHub never takes it."""
+async def _try_write(write: Awaitable[None]) -> bool:
+    """Write once; False if GitHub may accept it later."""
     try:
-        await saying
+        await write
     except CodeHostError as error:
         return error.recovery not in {Recovery.wait, Recovery.retry}
     return True
-
-
-def _describe_count(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'} ended"

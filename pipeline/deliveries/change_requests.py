@@ -1,8 +1,9 @@
-"""Takes what people ask for on a pull request of Forge's own to the run that proposed it, also if that was through."""
+"""Forwards change requests on a pull request that Forge opened to the run that opened it."""
 
-from pydantic import JsonValue
+from functools import partial
 
 from domain.commands import ChangesRequested
+from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, Run
 from domain.slash.commands import PlainCommand
@@ -10,54 +11,56 @@ from domain.slash.verbs import Verb
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import outbox, resumption, runs
+from messages import deliveries as texts
 from pipeline.consistent_reads import read_when_visible
-from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
+from pipeline.deliveries.context import DeliveryContext
 from pipeline.durable.queues import enqueue_resume
-from pipeline.gates.actor import load_actor
+from pipeline.gates.actor import CommandActor, load_actor
 from safety.authorization import authorise
 
-_NOT_PROPOSED = "no run of Forge's proposed it"
 
-
-async def forward(services: Services, journal: WorkflowJournal, command: ChangesRequested, guid: str) -> str:
-    """Let the run look at a person's review of the head it proposed; what became of it."""
-
-    async def find(seen: EventSnapshot | None) -> JsonValue:
-        found = await _find_owner(services, command, guid, seen)
-        return found if isinstance(found, str) else found.model_dump(mode="json")
-
-    found = await read_when_visible(services, journal.step, "whose pull request it is", find, command.seen)
+async def forward_change_request(context: DeliveryContext, command: ChangesRequested) -> str:
+    """Resume the run with a person's review of the head it proposed, also if it had ended; how that ended."""
+    find, key = partial(_find_run, context, command), "whose pull request it is"
+    found = await read_when_visible(context.services, context.journal, key, find, command.seen)
     if isinstance(found, str):
         return found
-    run = Run.model_validate(found)
-    await enqueue_resume(run, guid)
-    return f"run {run.id} looks at it"
+    await enqueue_resume(found, context.guid)
+    return texts.describe_resumed_owner(found.id)
 
 
-async def _find_owner(
-    services: Services, command: ChangesRequested, guid: str, seen: EventSnapshot | None
-) -> Run | str:
-    """The run, waiting to be queued; or why it is not."""
+async def _find_run(context: DeliveryContext, command: ChangesRequested, seen: EventSnapshot | None) -> Run | str:
+    """The run to resume, in the state in which it can be; or why there is none."""
+    services = context.services
     owner = await outbox.find_proposing_run(services.database, command.repository.id, command.number)
     run = None if owner is None else await runs.get(services.database, owner)
     if run is None:
-        return _NOT_PROPOSED
+        return texts.NOT_PROPOSED
     if await permits.find_pauser(services.database, command.repository) is not None:
-        return "ignored: Forge is paused"
-    standing = await load_actor(services, command.repository, command.number, command.sender, seen)
-    refused = authorise(PlainCommand(verb=Verb.run), standing.facts)
+        return texts.PAUSED
+    actor = await load_actor(services, command.repository, command.number, command.sender, seen)
+    refused = await _find_refusal(context, command, actor) or _find_obstacle(command, actor.pull_request, run)
     if refused is not None:
-        payload = {"verb": "review", "code": refused.code.value, "account": command.sender.id, "held": refused.held}
-        await ledger.record_refusal(services.database, guid, payload, services.clock.now())
-        return f"refused: it needs the role {refused.needed}, the sender has {refused.held}"
-    if standing.pull_request is None or not standing.pull_request.is_open:
-        return "the pull request is closed"
-    if standing.pull_request.head_sha != command.head_sha:
-        return "the head moved meanwhile"
-    if run.reason is ReasonCode.branch_moved:
-        return "the branch is a person's"
+        return refused
     if not run.state.is_final:
         return run
-    revived = await resumption.resume(services.database, run, guid, services.clock.now(), also_completed=True)
-    return revived or "another run took over"
+    resumed = await resumption.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
+    return resumed or texts.OTHER_RUN
+
+
+async def _find_refusal(context: DeliveryContext, command: ChangesRequested, actor: CommandActor) -> str | None:
+    refused = authorise(PlainCommand(verb=Verb.run), actor.facts)
+    if refused is None:
+        return None
+    payload = {"verb": "review", "code": refused.code.value, "account": command.sender.id, "held": refused.held}
+    await ledger.record_refusal(context.services.database, context.guid, payload, context.services.clock.now())
+    return texts.describe_refusal(refused.needed, refused.held)
+
+
+def _find_obstacle(command: ChangesRequested, live: PullRequest | None, run: Run) -> str | None:
+    """Why the review is not about what the run would change."""
+    if live is None or not live.is_open:
+        return texts.CLOSED_PULL_REQUEST
+    if live.head_sha != command.head_sha:
+        return texts.HEAD_MOVED
+    return texts.BRANCH_OF_PERSON if run.reason is ReasonCode.branch_moved else None

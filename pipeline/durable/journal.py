@@ -88,12 +88,19 @@ class WorkflowJournal:
         :param call: its return annotation is the type that the journal stores as JSON and reads back.
         :raises ForgeError: the step's error, if repeating it does not help.
         """
-        return await self.step_as(_kind_of(call), key, call, *arguments)
+        return await self.step_as(kind_of(call), key, call, *arguments)
 
     async def step_as(
-        self, kind: type[T], key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments
+        self,
+        kind: type[T],
+        key: str,
+        call: Callable[[*Arguments], Awaitable[T]],
+        *arguments: *Arguments,
+        is_repeated: bool = True,
     ) -> T:
-        """A step whose type of answer the caller gives; see :meth:`step`."""
+        """A step whose type of answer the caller gives; see :meth:`step` and :meth:`step_once`."""
+        if not is_repeated:
+            return await self._once(kind, key, partial(call, *arguments))
         pauses, looks = iter(self._pauses), iter(self._services.lag)
         while True:
             try:
@@ -114,7 +121,7 @@ class WorkflowJournal:
 
         :raises ForgeError: the step's error.
         """
-        return await self._once(_kind_of(call), key, partial(call, *arguments))
+        return await self._once(kind_of(call), key, partial(call, *arguments))
 
     async def _once(self, kind: type[T], key: str, call: Callable[[], Awaitable[T]]) -> T:
         adapter = _adapter(kind)
@@ -197,7 +204,7 @@ async def _record(adapter: TypeAdapter[T], call: Callable[[], Awaitable[T]]) -> 
         return dict(to_json(error))
 
 
-def _kind_of(call: Callable[..., Awaitable[T]]) -> type[T]:
+def kind_of(call: Callable[..., Awaitable[T]]) -> type[T]:
     """What a call answers, by its annotation.
 
     :raises TypeError: it says nothing.

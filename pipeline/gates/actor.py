@@ -35,6 +35,11 @@ class CommandActor(BaseModel):
     has_ok: bool
     has_pushed: bool = False
 
+    @classmethod
+    def without_role(cls, sender: Sender) -> "CommandActor":
+        """An actor before GitHub was asked: nothing is allowed."""
+        return cls(sender=sender, role="none", pull_request=None, is_fork=False, has_ok=False)
+
     @property
     def facts(self) -> AuthorizationFacts:
         """What the authorisation decides from."""

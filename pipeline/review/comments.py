@@ -65,7 +65,7 @@ async def record_comments(
     if not posted.review_id:
         return
     try:
-        await read_when_visible(services, journal.step, "know the comments", look, posted.comments)
+        await read_when_visible(services, journal, "know the comments", look, posted.comments)
     except ForgeError as error:  # the run has ended, or is about to
         log.warning("comments.unknown", run=run.id, error=str(error))
 

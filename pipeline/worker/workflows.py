@@ -34,10 +34,6 @@ Work = Callable[..., Coroutine[Any, Any, str]]
 """Does the work of a workflow, called with the services and what was queued with it; answers how it went."""
 
 
-async def _deliver(services: Services, guid: str, repeats: str | None = None) -> str:
-    return await dispatch(services, guid, repeats or guid, DBOS.workflow_id or guid)
-
-
 async def _close(services: Services, run_id: str) -> str:
     run = await runs.get(services.database, run_id)
     return UNKNOWN if run is None else await close_run(services, _own_id(), run)
@@ -75,7 +71,7 @@ async def _consolidate(services: Services, repository_id: int) -> str:
 
 
 WORK: Mapping[Workflow, Work] = {
-    DELIVERY: _deliver,
+    DELIVERY: dispatch,
     RUN: work_on_run,
     CLOSE_RUN: _close,
     TEST: _test,

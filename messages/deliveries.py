@@ -1,0 +1,110 @@
+"""The words of the deliveries table: how each delivery ended."""
+
+from collections.abc import Sequence
+
+from domain.runs.start import NotStarted, RunStart
+
+UNKNOWN = "unknown delivery"
+OTHER_VERSION = "failed: it was stored by another version of Forge; ask again with a comment"
+TOO_OLD = "ignored: the comment is older than any delivery that GitHub repeats"
+MISTAKE = "failed: Forge made a mistake of its own; its log has the details."
+RESTARTED = "failed: Forge was updated while it waited, and cannot go on where it was"
+
+NO_DRAFT = "nothing is under way that a draft ends"
+CLOSED_PULL_REQUEST = "the pull request is closed"
+REVIEWED = "this head was reviewed before"
+IN_REVIEW = "this head is being reviewed"
+AT_GATE = "this head was reviewed and waits for a person's decision"
+NO_PULL_REQUEST = "no open pull request has this head"
+
+CLOSED_ISSUE = "it is closed"
+IN_PROGRESS = "it is being worked on"
+NO_COMMIT = "the repository has no commit to begin from"
+EDITED = "somebody edited it since this was asked for; read it again, and ask again if that is what you want"
+NOTHING_TO_RETRY = "no run of this issue ended before it was through"
+STILL_RUNNING = "its run goes on"
+
+OTHER_LABEL = "ignored: another label"
+ISSUES_OFF = "ignored: issues.run is off here"
+NO_GATE = "ignored: there is no such gate"
+GATE_SHOWN = "shown"
+NOT_COVERED = "ignored: this installation does not cover the repository any more"
+
+NOT_PROPOSED = "no run of Forge's proposed it"
+PAUSED = "ignored: Forge is paused"
+HEAD_MOVED = "the head moved meanwhile"
+BRANCH_OF_PERSON = "the branch is a person's"
+OTHER_RUN = "another run took over"
+UNKNOWN_HEAD = "no run knows this head"
+
+REOPENED_PULL_REQUEST = "the pull request is open again"
+REOPENED_ISSUE = "the issue is open again"
+MERGED = "its pull request was merged"
+COVERED_AGAIN = "it is covered again"
+
+
+def describe_start(start: RunStart) -> str:
+    """For a delivery that asked for a run."""
+    return start.why if isinstance(start, NotStarted) else f"run {start.run_id}"
+
+
+def describe_starts(starts: Sequence[RunStart]) -> str:
+    """For a button on a check, which may belong to several pull requests."""
+    return ", ".join(map(describe_start, starts)) or NO_PULL_REQUEST
+
+
+def describe_refusal(needed: str, held: str) -> str:
+    """For a sender without the role."""
+    return f"refused: it needs the role {needed}, the sender has {held}"
+
+
+def describe_ignored(why: str) -> str:
+    return f"ignored: {why}"
+
+
+def describe_failure(why: str) -> str:
+    return f"failed: {why}"
+
+
+def describe_answers(count: int, unanswered: str | None) -> str:
+    """For a comment with commands.
+
+    :param unanswered: why GitHub took no answer; None if it did.
+    """
+    return f"{count} obeyed, unanswered: {unanswered}" if unanswered else f"{count} answered"
+
+
+def describe_turned_away(why: str) -> str:
+    return f"turned away: {why}"
+
+
+def describe_address(changed: int) -> str:
+    return f"{changed} addresses changed"
+
+
+def describe_report(conclusion: str) -> str:
+    """For the check on the head of a merge queue."""
+    return f"reported {conclusion}"
+
+
+def describe_resumed_owner(run_id: str) -> str:
+    """For a review of a pull request that Forge opened."""
+    return f"run {run_id} looks at it"
+
+
+def describe_woken(numbers: Sequence[int]) -> str:
+    """For a workflow of the repository that ended."""
+    return f"told of pull request {', '.join(map(str, numbers))}" if numbers else UNKNOWN_HEAD
+
+
+def describe_ended(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'} ended"
+
+
+def describe_purge(ended: str, purged: int) -> str:
+    """:param purged: how many repositories."""
+    return f"{ended}, {purged} purged"
+
+
+def describe_unclosed(count: int) -> str:
+    return f"{count} checks to close"

@@ -1,0 +1,99 @@
+"""What the handler of one command works with, and the permission to execute it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar, TypeVarTuple
+
+from domain.commands import ExecuteComment, Sender
+from domain.errors import Behind, CodeHostError, NotAllowed, RateLimited
+from domain.github.seen import EventSnapshot
+from domain.runs.run import RepositoryRef
+from domain.slash.commands import SlashCommand
+from memory.db.engine import Database
+from messages import commands as texts
+from pipeline.consistent_reads import read_when_visible
+from pipeline.deliveries.context import DeliveryContext
+from pipeline.deliveries.run_starter import RunStarter
+from pipeline.durable.journal import kind_of
+from pipeline.gates.actor import CommandActor, load_actor, record_refusal
+from safety.authorization import CommandRefusal, authorise
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+@dataclass(frozen=True)
+class CommandContext(DeliveryContext):
+    """One comment and its author.
+
+    :param actor: has no role until GitHub was asked for it.
+    """
+
+    comment: ExecuteComment
+    actor: CommandActor
+
+    @property
+    def database(self) -> Database:
+        return self.services.database
+
+    @property
+    def repository(self) -> RepositoryRef:
+        return self.comment.repository
+
+    @property
+    def number(self) -> int:
+        return self.comment.number
+
+    @property
+    def sender(self) -> Sender:
+        return self.comment.sender
+
+    def start_runs(self, asked: SlashCommand) -> RunStarter:
+        """What starts the runs a command asks for."""
+        return RunStarter(self, partial(self.require_permission, asked))
+
+    async def ask_for_actor(self) -> "CommandContext | None":
+        """The context with the live role of the author, read in a step; None if GitHub did not say."""
+        key, seen = "ask for permission", self.comment.seen
+        actor = await read_when_visible(self.services, self.journal, key, self.load_actor, seen)
+        return None if actor is None else replace(self, actor=actor)
+
+    async def load_actor(self, seen: EventSnapshot | None = None) -> CommandActor | None:
+        """The author with their role at this moment; None if GitHub did not say."""
+        number = self.number if self.comment.is_pull_request else None
+        try:
+            return await load_actor(self.services, self.repository, number, self.sender, seen)
+        except (RateLimited, Behind):
+            raise
+        except CodeHostError:
+            return None
+
+    async def step_with_permission(
+        self,
+        key: str,
+        asked: SlashCommand,
+        call: Callable[[*Arguments], Awaitable[T]],
+        *arguments: *Arguments,
+    ) -> T:
+        """A step that asks for permission again before it acts: the comment may have waited for hours (T-P15)."""
+
+        async def act() -> T:
+            await self.require_permission(asked)
+            return await call(*arguments)
+
+        return await self.journal.step_as(kind_of(call), key, act)
+
+    async def require_permission(self, asked: SlashCommand) -> None:
+        """:raises NotAllowed: the author may not, or GitHub does not say."""
+        actor = await self.load_actor()
+        if actor is None:
+            raise NotAllowed(texts.cannot_ask(self.sender.login))
+        refused = authorise(asked, actor.facts)
+        if refused is not None:
+            await self.record_refusal(refused)
+            raise NotAllowed(texts.refuse(refused, self.sender.login))
+
+    async def record_refusal(self, refused: CommandRefusal) -> None:
+        """Keep a refusal for the audit."""
+        await record_refusal(self.services, self.guid, self.sender, refused)

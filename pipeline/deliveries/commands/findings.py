@@ -1,0 +1,125 @@
+"""Executes the commands about findings: ``dismiss``, ``undismiss``, ``explain`` and ``why``."""
+
+from difflib import get_close_matches
+
+from domain.review.findings import Finding
+from domain.review.inline_comments import Remark
+from domain.runs.run import Phase
+from domain.slash.commands import AboutFinding, Approve, Dismiss
+from domain.slash.verbs import Verb
+from memory.findings import dismissals, findings
+from memory.runs import checkpoints
+from messages import commands as texts
+from messages import memory as memory_texts
+from pipeline.config import loading
+from pipeline.deliveries.commands.context import CommandContext
+from pipeline.gates.actor import load_actor
+from pipeline.verdicts import threads, update
+from pipeline.verdicts.dismissal import dismiss as dismiss_findings
+from pipeline.verdicts.suppression import is_learning_enabled, load_dismissal_history, load_evidence
+from safety.authorization import GateRule, authorise
+from safety.gates import build_request, is_grave
+from safety.suppression import list_to_release
+
+
+async def dismiss(context: CommandContext, asked: Dismiss) -> str:
+    """``/forge dismiss``: do not raise a finding again."""
+    return await context.step_with_permission(asked.verb, asked, _dismiss, context, asked)
+
+
+async def answer_about_finding(context: CommandContext, asked: AboutFinding) -> str:
+    """``/forge explain``, ``why`` and ``undismiss``."""
+    return await context.step_with_permission(asked.verb, asked, _answer, context, asked)
+
+
+async def _answer(context: CommandContext, asked: AboutFinding) -> str:
+    meant = await _find_meant(context, asked.finding)
+    if not meant:
+        return await _answer_no_finding(context, asked)
+    finding = next(iter(meant))
+    if asked.verb is Verb.undismiss:
+        return await _undismiss(context, finding)
+    if asked.verb is Verb.why:
+        return await _explain_why(context, finding)
+    known = await dismissals.find_by_fingerprint(context.database, context.repository, [finding.fingerprint])
+    return texts.explain_finding(finding, known.get(finding.fingerprint))
+
+
+async def _dismiss(context: CommandContext, asked: Dismiss) -> str:
+    """Dismiss all findings of one comment, or none if one of them needs a higher role."""
+    meant = await _find_meant(context, asked.finding)
+    if not meant:
+        return await _answer_no_finding(context, asked)
+    for finding in meant:
+        refused = await _find_refusal(context, finding)
+        if refused is not None:
+            return refused
+    known = await dismissals.find_by_fingerprint(
+        context.database, context.repository, [each.fingerprint for each in meant]
+    )
+    new = tuple(finding for finding in meant if finding.fingerprint not in known)
+    if not new:
+        return texts.already_dismissed(meant[0], known[meant[0].fingerprint])
+    where = (context.repository, context.number)
+    cause = f"{context.guid} dismiss {new[0].id}"
+    taught = await dismiss_findings(context.services, *where, new, context.sender, asked.reason, cause)
+    await threads.resolve(context.services, *where, new[0])
+    if len(meant) > 1:
+        return texts.confirm_group_dismissal(new, asked.reason, taught)
+    return texts.confirm_dismissal(new[0], asked.reason, taught=taught)
+
+
+async def _undismiss(context: CommandContext, finding: Finding) -> str:
+    """Take a dismissal back; of a finding that resembles dismissed ones, the dismissals of those."""
+    where, now = (context.repository, context.number), context.services.clock.now()
+    is_undone = await dismissals.undo(context.database, *where, finding, context.sender, now)
+    history = None if is_undone else await load_dismissal_history(context.database, context.repository, [finding])
+    similar = () if history is None else list_to_release(finding, history)
+    if similar:
+        ids = [past.id for past in similar]
+        await dismissals.undo_all(context.database, *where, ids, context.sender, now)
+    cause = f"{context.guid} undismiss {finding.id}"
+    await update.update_verdict(context.services, *where, cause)
+    if similar:
+        return memory_texts.confirm_similar_undismissal(finding, similar)
+    return texts.confirm_undismissal(finding) if is_undone else texts.not_dismissed(finding)
+
+
+async def _explain_why(context: CommandContext, finding: Finding) -> str:
+    where = (context.repository, context.number)
+    is_learning = await is_learning_enabled(context.services, context.repository)
+    return memory_texts.answer_why(await load_evidence(context.database, *where, finding, is_learning=is_learning))
+
+
+async def _find_refusal(context: CommandContext, finding: Finding) -> str | None:
+    """A finding that the gate ``security_findings`` asks about needs the role of that gate, too."""
+    services, where = context.services, (context.repository, context.number)
+    review = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
+    current = () if review is None else review.findings
+    if not is_grave(finding) or finding.fingerprint not in {each.fingerprint for each in current}:
+        return None
+    ceilings = services.ceilings.of_configuration
+    loaded = await loading.load(services.host, services.database, context.repository, ceilings)
+    wanted = build_request("security_findings", Phase.review, "", "", (), loaded.configuration)
+    actor = await load_actor(services, *where, context.sender)
+    refused = authorise(Approve(), actor.facts, GateRule(wanted.role, wanted.not_author))
+    if refused is None:
+        return None
+    await context.record_refusal(refused)
+    return texts.refuse(refused.model_copy(update={"verb": Verb.dismiss}), context.sender.login)
+
+
+async def _find_meant(context: CommandContext, name: str | None) -> Remark:
+    """The finding a command names, or those of the thread it replies in."""
+    if name is not None:
+        found = await findings.find_by_name(context.database, context.repository.id, context.number, name)
+        return () if found is None else (found,)
+    carried = await findings.load_by_comment(context.database, context.repository.id, context.number)
+    return carried.get(context.comment.comment.thread or 0, ())
+
+
+async def _answer_no_finding(context: CommandContext, asked: Dismiss | AboutFinding) -> str:
+    if asked.finding is None:
+        return texts.which_finding(asked.verb)
+    names = await findings.list_names(context.database, context.repository.id, context.number)
+    return texts.no_such_finding(asked.finding, get_close_matches(asked.finding.upper(), names, 2, 0.7))

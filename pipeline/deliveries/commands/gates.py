@@ -1,0 +1,155 @@
+"""Executes the commands at a gate: ``approve``, ``reject``, ``delegate``, ``continue`` and ``accept``."""
+
+from typing import Any
+
+from pydantic import BaseModel, model_validator
+
+from domain.gates import BUDGET_GATES, Choice, Gate
+from domain.money import BudgetExtension, to_micro
+from domain.slash.commands import Approve, Continue, Delegate, PlainCommand, Reject, SlashCommand
+from domain.slash.verbs import Verb
+from memory.budgets import grants
+from memory.runs import runs
+from messages import automation as automation_texts
+from messages import commands as texts
+from messages import gate_answers
+from pipeline.automation import level
+from pipeline.deliveries.commands.context import CommandContext
+from pipeline.gates.ask import list_gates
+from pipeline.gates.decide import GateAnswer, GateDecisionReply, decide_gate, delegate_gate, find_gate
+from safety.authorization import authorise
+from safety.review_quota import OUTSIDERS
+
+
+class GateReply(BaseModel):
+    """The reply to a command at a gate.
+
+    :param is_outsider: it refuses an account without a role.
+    """
+
+    text: str
+    is_outsider: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier(cls, stored: Any) -> Any:
+        """An earlier version kept the text only."""
+        return {"text": stored} if isinstance(stored, str) else stored
+
+
+async def answer_gate(context: CommandContext, asked: SlashCommand) -> GateReply:
+    """Execute one of these commands. The gate says who may."""
+    return await context.journal.step(asked.verb, _answer, context, asked)
+
+
+async def _answer(context: CommandContext, asked: SlashCommand) -> GateReply:
+    reply = await _find_answer(context, asked)
+    is_outsider = reply.refused is not None and reply.refused.held in OUTSIDERS
+    return GateReply(text=reply.text, is_outsider=is_outsider)
+
+
+async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDecisionReply:
+    written_at = context.comment.written_at
+    match asked:
+        case Approve():
+            answer = GateAnswer(context.sender, Choice.approve, asked.conditions or "", asked.sha, written_at)
+            return await _decide(context, asked.gate, answer)
+        case Reject():
+            if await _stops_merge(context):
+                return GateDecisionReply(automation_texts.confirm_merge_stop())
+            name, reason = await _parse_rejection(context, asked)
+            return await _decide(context, name, GateAnswer(context.sender, Choice.reject, reason, None, written_at))
+        case Delegate():
+            gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+            if isinstance(gate, str):
+                return GateDecisionReply(gate)
+            return await delegate_gate(context.services, context.guid, gate, asked, context.sender)
+        case Continue():
+            return await _continue(context, asked)
+        case _:
+            return await _accept(context)
+
+
+async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateDecisionReply:
+    gate = await _find_own_decision(context, name) or await find_gate(
+        context.services, context.repository, context.number, name
+    )
+    return (
+        GateDecisionReply(gate)
+        if isinstance(gate, str)
+        else await decide_gate(context.services, context.guid, gate, answer)
+    )
+
+
+async def _find_own_decision(context: CommandContext, name: str | None) -> Gate | None:
+    """The gate that an execution of this delivery decided before it died."""
+    known = await list_gates(context.services, context.repository, context.number)
+    mine = [gate for gate in known if _is_own(context, gate)]
+    return next((gate for gate in mine if name in {None, gate.name, gate.short_id}), None)
+
+
+def _is_own(context: CommandContext, gate: Gate) -> bool:
+    return gate.decision is not None and gate.decision.cause == context.guid
+
+
+async def _parse_rejection(context: CommandContext, asked: Reject) -> tuple[str | None, str]:
+    """The gate a rejection names. A gate of the repository's own is the first word of the reason."""
+    if asked.gate is not None:
+        return asked.gate, asked.reason
+    known = await list_gates(context.services, context.repository, context.number)
+    first, _, rest = asked.reason.partition(" ")
+    return (first, rest.strip()) if any(first == gate.name for gate in known) else (None, asked.reason)
+
+
+async def _stops_merge(context: CommandContext) -> bool:
+    """Whether a rejection stops an announced merge: if no gate waits, and the author may cancel."""
+    where = (context.services, context.repository, context.number)
+    if await list_gates(*where, waiting=True) or await level.find_announced_merge(*where) is None:
+        return False
+    actor = await context.load_actor()
+    if actor is None or authorise(PlainCommand(verb=Verb.cancel), actor.facts) is not None:
+        return False
+    return await level.stop_merge(*where, f"{context.sender.login} rejected it")
+
+
+async def _continue(context: CommandContext, asked: Continue) -> GateDecisionReply:
+    """Grant a slice: at the gate that waits for one, or beforehand."""
+    named = BudgetExtension(amount=to_micro(asked.usd or 0), calls=asked.iterations or 0)
+    stopped = await _find_stopping_gate(context)
+    if stopped is not None:
+        answer = GateAnswer(context.sender, Choice.approve, "", None, context.comment.written_at, named)
+        return await decide_gate(context.services, context.guid, stopped, answer)
+    actor = await context.load_actor()
+    if actor is None:
+        return GateDecisionReply(texts.cannot_ask(context.sender.login))
+    refused = authorise(asked, actor.facts)
+    if refused is not None:
+        await context.record_refusal(refused)
+        return GateDecisionReply(texts.refuse(refused, context.sender.login), refused)
+    return await _extend_budget(context, named)
+
+
+async def _extend_budget(context: CommandContext, named: BudgetExtension) -> GateDecisionReply:
+    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    if not past or past[0].run.state.is_final:
+        return GateDecisionReply(gate_answers.nothing_to_continue())
+    run, now = past[0].run, context.services.clock.now()
+    await grants.extend_budget(context.database, run, run.budget_phase, named, now, context.guid)
+    return GateDecisionReply(gate_answers.confirm_extension(named, run.id))
+
+
+async def _accept(context: CommandContext) -> GateDecisionReply:
+    """Keep what there is so far, where a guard or a budget stopped the rest."""
+    stopped = await _find_stopping_gate(context)
+    if stopped is None:
+        return GateDecisionReply(gate_answers.nothing_to_accept())
+    words = "the current state is accepted"
+    answer = GateAnswer(context.sender, Choice.reject, words, None, context.comment.written_at)
+    return await decide_gate(context.services, context.guid, stopped, answer)
+
+
+async def _find_stopping_gate(context: CommandContext) -> Gate | None:
+    """The gate of a guard or a budget that waits here, or that this delivery decided."""
+    known = await list_gates(context.services, context.repository, context.number)
+    stopping = [gate for gate in reversed(known) if gate.name in BUDGET_GATES]
+    return next((gate for gate in stopping if gate.is_waiting or _is_own(context, gate)), None)

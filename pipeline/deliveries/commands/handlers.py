@@ -1,0 +1,43 @@
+"""Maps each verb to the function that executes it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from domain.slash.verbs import Verb
+from pipeline.deliveries.commands import automation, findings, memories, pause, runs, show
+from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.gates import GateReply, answer_gate
+
+Handler = Callable[[CommandContext, Any], Awaitable[str | GateReply]]
+"""Executes a command, of the type its verb has; the reply. May be called again after a crash: its steps are kept."""
+
+HANDLERS: Mapping[Verb, Handler] = {
+    Verb.help: show.show_help,
+    Verb.status: show.show_status,
+    Verb.cost: show.show_cost,
+    Verb.view: show.show_gate,
+    Verb.history: show.show_history,
+    Verb.level: automation.answer_level,
+    Verb.missed: automation.report_miss,
+    Verb.why: findings.answer_about_finding,
+    Verb.explain: findings.answer_about_finding,
+    Verb.undismiss: findings.answer_about_finding,
+    Verb.dismiss: findings.dismiss,
+    Verb.remember: memories.remember_text,
+    Verb.forget: memories.forget,
+    Verb.review: runs.review,
+    Verb.test: runs.test,
+    Verb.run: runs.run,
+    Verb.plan: runs.plan,
+    Verb.retry: runs.retry,
+    Verb.resume: runs.resume,
+    Verb.cancel: runs.cancel,
+    Verb.abort: runs.cancel,
+    Verb.more: answer_gate,
+    Verb.approve: answer_gate,
+    Verb.reject: answer_gate,
+    Verb.delegate: answer_gate,
+    Verb.accept: answer_gate,
+    Verb.pause: pause.pause,
+    Verb.unpause: pause.unpause,
+}

@@ -1,0 +1,116 @@
+"""Executes ``remember`` and ``forget``."""
+
+import re
+from collections.abc import Collection
+
+import structlog
+
+from domain.errors import CodeHostError, RateLimited
+from domain.memories.memory import LONGEST, Memory, MemoryKind, Origin, Scope, create_memory
+from domain.slash.commands import Forget, TextCommand
+from domain.text.redaction import holds_secret
+from memory.findings import dismissals
+from memory.learned import consolidation, memories, remember
+from messages import memory as texts
+from pipeline.config import loading
+from pipeline.deliveries.commands.context import CommandContext
+from pipeline.verdicts import update
+from pipeline.verdicts.suppression import load_memory_settings
+
+log = structlog.get_logger(__name__)
+
+_INSTRUCTION = re.compile(
+    r"\b(always|never|must|should|use|prefer|avoid|run|write|keep|call|don'?t|do not|before|after|when|whenever|if)\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"[\w.*@-]+(?:/[\w.*@-]+)+/?|[\w-]+\.[a-z]{1,5}\b|\b[A-Z]{1,4}[0-9]{2,4}\b")
+_MAX_TAGS = 20
+
+
+async def remember_text(context: CommandContext, asked: TextCommand) -> str:
+    """``/forge remember``: keep a text as a memory."""
+    return await context.step_with_permission(asked.verb, asked, _remember, context, asked.text)
+
+
+async def forget(context: CommandContext, asked: Forget) -> str:
+    """``/forge forget``: remove a memory and what it suppressed."""
+    return await context.step_with_permission(asked.verb, asked, _forget, context, asked.memory)
+
+
+async def _remember(context: CommandContext, text: str) -> str:
+    configured = await load_memory_settings(context.services, context.repository)
+    if not configured.enabled:
+        return texts.refuse_switched_off()
+    if holds_secret(text):
+        return texts.refuse_secret()
+    cause = f"comment {context.comment.comment.id}"
+    memory = _build_memory(context, text, cause, Scope.organisation if configured.organisation else Scope.repository)
+    where = (context.repository, context.number)
+    taught = await remember.learn(context.database, *where, memory, context.sender, cause, configured.max)
+    return texts.no_room(configured.max) if taught is None else texts.confirm_remember(*taught)
+
+
+def _build_memory(context: CommandContext, text: str, cause: str, scope: Scope) -> Memory:
+    return create_memory(
+        context.repository,
+        Origin.person,
+        MemoryKind.procedural if _INSTRUCTION.search(text) else MemoryKind.semantic,
+        text[:LONGEST],
+        f"/forge remember by {context.sender.login} in #{context.number}, {cause}",
+        context.services.clock.now(),
+        tags=tuple(dict.fromkeys(_TAG.findall(text)))[:_MAX_TAGS],
+        scope=scope,
+        pinned=True,
+    )
+
+
+async def _forget(context: CommandContext, name: str) -> str:
+    found = await memories.find_by_short_id(context.database, context.repository, name)
+    meant = [memory for memory in found if memory.is_live] or found
+    if not meant:
+        return await _describe_shared(context, name) or texts.no_such_memory(name)
+    if len(meant) > 1:
+        return texts.which_memory(name, meant)
+    return await _forget_memory(context, meant[0])
+
+
+async def _forget_memory(context: CommandContext, memory: Memory) -> str:
+    where, now = (context.repository, context.number), context.services.clock.now()
+    taught_in = await dismissals.find_pull_requests(context.database, context.repository, memory.id)
+    undone = await dismissals.undo_by_memory(context.database, *where, memory.id, context.sender, now)
+    was_live = await remember.forget(context.database, *where, memory, context.sender, now)
+    if taught_in:
+        await _update_verdicts(context, taught_in, f"{context.guid} forget {memory.id}")
+    return texts.confirm_forget(memory, undone) if undone or was_live else texts.already_forgotten(memory)
+
+
+async def _describe_shared(context: CommandContext, name: str) -> str:
+    """Where a memory that another repository shares can be forgotten; permission is asked there."""
+    if not (await load_memory_settings(context.services, context.repository)).organisation:
+        return ""
+    found = await memories.find_shared(context.database, context.repository, name)
+    return "\n".join([texts.refuse_shared_memory(each, await _find_home(context, each)) for each in found])
+
+
+async def _find_home(context: CommandContext, memory: Memory) -> str | None:
+    """The name of the repository that shares a memory, if it still does."""
+    home = await consolidation.find_address(context.database, memory.repository_id)
+    if home is None or home.installation_id != context.repository.installation_id:
+        return None
+    configured = await loading.load_stored(context.database, home)
+    return home.full_name if configured.memory.organisation else None
+
+
+async def _update_verdicts(context: CommandContext, numbers: Collection[int], cause: str) -> None:
+    """Here, and on other open pull requests: the verdict of a merged one stays."""
+    services, repository = context.services, context.repository
+    if context.comment.is_pull_request:
+        await update.update_verdict(services, repository, context.number, cause)
+    for number in sorted(set(numbers) - {context.number}):
+        try:
+            if (await services.host.pull_request(repository, number)).is_open:
+                await update.update_verdict(services, repository, number, cause)
+        except RateLimited:
+            raise
+        except CodeHostError as error:  # its next review applies it
+            log.warning("teaching.not_reconcluded", number=number, error=str(error))

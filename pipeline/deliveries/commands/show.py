@@ -1,0 +1,118 @@
+"""Executes the commands that only show something: ``help``, ``status``, ``cost``, ``history`` and ``view``."""
+
+from collections.abc import Sequence
+
+from domain.money import LimitUse
+from domain.runs.run import Run
+from domain.slash.commands import AboutGate, PlainCommand
+from memory.budgets import model_answers
+from memory.findings import dismissals
+from memory.repositories import permits
+from memory.reservations import reservations
+from memory.runs import checkpoints, runs, waits
+from messages import commands as texts
+from messages import gates as gate_texts
+from messages import history as history_texts
+from messages import plan as plan_texts
+from pipeline.config import loading
+from pipeline.deliveries.commands.context import CommandContext
+from pipeline.gates.ask import list_gates
+from pipeline.gates.decide import find_gate
+from safety.budgets import limits_of
+
+
+async def show_help(context: CommandContext, asked: PlainCommand) -> str:
+    """``/forge help``"""
+    return await context.journal.step(asked.verb, _render_help)
+
+
+async def show_status(context: CommandContext, asked: PlainCommand) -> str:
+    """``/forge status``"""
+    return await context.journal.step(asked.verb, _render_status, context)
+
+
+async def show_cost(context: CommandContext, asked: PlainCommand) -> str:
+    """``/forge cost``"""
+    return await context.journal.step(asked.verb, _render_cost, context)
+
+
+async def show_history(context: CommandContext, asked: PlainCommand) -> str:
+    """``/forge history``"""
+    return await context.journal.step(asked.verb, _render_history, context)
+
+
+async def show_gate(context: CommandContext, asked: AboutGate) -> str:
+    """``/forge view``"""
+    return await context.journal.step(asked.verb, _render_gate, context, asked.gate)
+
+
+async def _render_help() -> str:
+    return texts.render_help()
+
+
+async def _render_status(context: CommandContext) -> str:
+    database, repository = context.database, context.repository
+    past = await runs.list_for_pull_request(database, repository.id, context.number)
+    last = past[0] if past else None
+    until = None if last is None else await waits.get_until(database, last.run.id)
+    doing = "" if last is None else last.run.detail if not last.run.state.is_final else ""
+    waiting = await list_gates(context.services, repository, context.number, waiting=True)
+    gates = gate_texts.describe_waiting(waiting) if waiting else ""
+    return texts.render_status(last, doing, until, await permits.find_pauser(database, repository), gates)
+
+
+async def _render_history(context: CommandContext) -> str:
+    """Every run, and what the newest one tried."""
+    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    if not past:
+        return texts.render_history(past)
+    newest = past[0].run.id
+    tried, count = await model_answers.load_newest(context.database, newest, history_texts.MOST)
+    parts = (texts.render_history(past), history_texts.render_turns(newest, tried, count))
+    return "\n\n".join(part for part in parts if part)
+
+
+async def _render_cost(context: CommandContext) -> str:
+    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    budgets = await _list_budgets(context, past[0].run) if past else ()
+    shares = [share for each in past for share in await reservations.list_shares(context.database, run_id=each.run.id)]
+    spending = [
+        texts.Spending(share.phase, share.model, share.spent.calls, share.spent.usage, share.spent.amount)
+        for share in shares
+    ]
+    return texts.render_cost(spending, budgets)
+
+
+async def _list_budgets(context: CommandContext, run: Run) -> Sequence[LimitUse]:
+    """How much of each limit of a run is used."""
+    services, ceilings = context.services, context.services.ceilings
+    loaded = await loading.load(services.host, services.database, run.repository, ceilings.of_configuration)
+    limits = limits_of(loaded.configuration.budgets)
+    budget = reservations.PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
+    return await budget.uses()
+
+
+async def _render_gate(context: CommandContext, name: str | None) -> str:
+    """A gate that waits or is named; if none waits, the last verdict."""
+    where = (context.services, context.repository, context.number)
+    known = await list_gates(*where, waiting=name is None)
+    if name is None and not known:
+        return await _render_verdict(context)
+    found = known[0] if name is None and len(known) == 1 else await find_gate(*where, name)
+    if isinstance(found, str):
+        return found
+    spent = (await reservations.sum_run(context.database, found.run_id)).amount
+    return gate_texts.render_comment(found, spent, "").rstrip()
+
+
+async def _render_verdict(context: CommandContext) -> str:
+    database, repository, number = context.database, context.repository, context.number
+    if not context.comment.is_pull_request:
+        return plan_texts.render_summary(await checkpoints.load_latest_plan(database, repository.id, number))
+    review = await checkpoints.load_latest_review(database, repository.id, number)
+    if review is None:
+        return texts.render_verdict(None, {})
+    everything = review.all_findings
+    known = await dismissals.find_by_fingerprint(database, repository, [each.fingerprint for each in everything])
+    dismissed = {each.id: known[each.fingerprint] for each in everything if each.fingerprint in known}
+    return texts.render_verdict(review, dismissed)

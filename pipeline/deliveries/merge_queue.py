@@ -1,0 +1,54 @@
+"""Reports the verdict on a pull request for the head that a merge queue made of it."""
+
+from collections.abc import Sequence
+
+from domain.commands import ReportMergeGroup
+from domain.review.review import Conclusion, Review
+from domain.runs.run import ReasonCode, Run
+from memory.runs import checkpoints, runs
+from messages import deliveries as texts
+from messages import review as review_texts
+from pipeline.context import Services
+from pipeline.deliveries.context import DeliveryContext
+from pipeline.publishing import checks
+
+
+async def report_merge_group(context: DeliveryContext, command: ReportMergeGroup) -> str:
+    """Give the queue's head the verdict of the reviewed head, if that is still the live one."""
+    return await context.journal.step("report", _report, context, command)
+
+
+async def _report(context: DeliveryContext, command: ReportMergeGroup) -> str:
+    services, number = context.services, command.number
+    live = await services.host.pull_request(command.repository, number)
+    past = await runs.list_for_pull_request(services.database, command.repository.id, number)
+    base = command.base_ref or live.base_ref
+    last, review = await _find_newest_verdict(services, [each.run for each in past], live.head_sha, base)
+    is_excluded = last is not None and last.reason is ReasonCode.excluded
+    text = review_texts.render_merge_group(number, live.head_sha, review, is_excluded=is_excluded)
+    name = review_texts.CHECK_NAME if last is None else last.check_name
+    conclusion = _conclude(review, is_excluded=is_excluded)
+    await checks.report(services, command.repository, context.guid, command.head_sha, name, conclusion, text)
+    return texts.describe_report(conclusion)
+
+
+def _conclude(review: Review | None, *, is_excluded: bool) -> Conclusion:
+    if review is not None:
+        return review.conclusion
+    return Conclusion.neutral if is_excluded else Conclusion.action_required
+
+
+async def _find_newest_verdict(
+    services: Services, past: Sequence[Run], head: str, base: str
+) -> tuple[Run | None, Review | None]:
+    """The newest run on a head, and its verdict. While a run has none, the verdict of the run before it counts.
+
+    :param past: newest first. A verdict with another base is about another merge.
+    """
+    for run in past:
+        if run.head_sha != head or run.base_ref not in {"", base}:
+            continue
+        review = await checkpoints.load_review(services.database, run)
+        if review is not None or run.state.is_final:
+            return run, review
+    return None, None

@@ -1,0 +1,34 @@
+"""Each verb that works has one function that executes it, and each effect belongs to the verbs it was made for."""
+
+from domain.slash.verbs import VERBS, Effect, Verb
+from pipeline.deliveries.commands.gates import answer_gate
+from pipeline.deliveries.commands.handlers import HANDLERS
+
+
+def test_every_verb_has_a_row() -> None:
+    assert set(VERBS) == set(Verb)
+
+
+def test_every_working_verb_has_a_handler() -> None:
+    assert set(HANDLERS) == {verb for verb, row in VERBS.items() if row.works}
+
+
+def test_what_a_gate_decides_goes_to_the_gate() -> None:
+    assert {verb for verb, handler in HANDLERS.items() if handler is answer_gate} == _list_verbs(Effect.answers_gate)
+    assert {verb for verb, row in VERBS.items() if row.role.is_gates and row.works} <= _list_verbs(Effect.answers_gate)
+
+
+def test_what_is_executed_twice_only_reads() -> None:
+    assert _list_verbs(Effect.reads_only) == {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history}
+    assert all(VERBS[verb].effects == {Effect.reads_only} for verb in _list_verbs(Effect.reads_only))
+
+
+def test_what_judges_has_no_effect_of_its_own_where_it_is_refused() -> None:
+    """A refused judgement must not evaluate the automation level; an answer at a gate always does."""
+    assert _list_verbs(Effect.judges_findings) == {Verb.dismiss, Verb.undismiss, Verb.forget}
+    assert not _list_verbs(Effect.judges_findings) & _list_verbs(Effect.counts_for_level)
+    assert _list_verbs(Effect.counts_for_level) == {Verb.approve, Verb.reject, Verb.missed}
+
+
+def _list_verbs(effect: Effect) -> set[Verb]:
+    return {verb for verb, row in VERBS.items() if effect in row.effects}
