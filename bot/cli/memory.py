@@ -284,9 +284,8 @@ async def import_memories(settings: Installation, file: Path, repository: str) -
     if taken.added is None:
         what = f"{where.full_name} has {shown.count_memories(taken.live)}, and no more than {most:,} can count there."
         raise ForgeError(f"{what} Nothing was imported.", f"{_MAKE_ROOM[:-1]}, or import fewer.")
-    _print(
-        f"{shown.count_memories(taken.added)} imported into {where.full_name}{shown.describe_skipped(found, live, taken.added)}."
-    )
+    skipped = shown.describe_skipped(found, live, taken.added)
+    _print(f"{shown.count_memories(taken.added)} imported into {where.full_name}{skipped}.")
 
 
 @commands.command("why")

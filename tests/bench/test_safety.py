@@ -33,7 +33,7 @@ from pipeline.run_context import RunContext
 from tests.databases import Backend, create_database, drop_database
 from tests.rows import active_run, run_row
 from tests.stories.driver import open_story
-from tests.stories.test_gates import open_protected
+from tests.world.gates import open_protected
 
 EVENTS, SPEND, RUNS, REPOSITORIES = 100_000, 20_000, 2_000, 50
 ROUNDS, DECISIONS = 200, 9

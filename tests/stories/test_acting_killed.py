@@ -12,7 +12,7 @@ from memory.runs import runs
 from simulator.state import PullRequest, Repository
 from tests.chaos.driver import ChaosStage, Point, stage
 from tests.databases import Backend
-from tests.stories.test_acting import APP, TWO, git
+from tests.world.automation import APP, TWO, git
 
 PUSH = "on GitHub: POST git-receive-pack"
 

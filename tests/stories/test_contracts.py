@@ -10,8 +10,7 @@ from agents.llm.scripted import ScriptedModel, Stalls
 from memory.runs import contract_leases
 from simulator.state import Issue, PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DONE, last_instructions, patches
-from tests.stories.test_planning import IssueScene, open_issue, plan
+from tests.world.issues import DONE, IssueScene, last_instructions, open_issue, patches, plan
 
 API, EVENTS = "api/openapi.yaml", "api/asyncapi.yaml"
 FILES = {API: "paths: {}\n", EVENTS: "channels: {}\n"}

@@ -7,7 +7,7 @@ from domain.events import EventType
 from pipeline.verdicts.settings import load_start_configuration, refresh_configuration
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import VOID, GateScene, open_scene
-from tests.stories.test_model import FILLER, LINE, PAY, SHOP, find_division
+from tests.world.model_findings import FILLER, LINE, PAY, SHOP, find_division
 
 pytestmark = pytest.mark.parametrize("read", ["sqlite"], indirect=True)
 

@@ -6,28 +6,13 @@ from pathlib import Path
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from domain.money import FixedPrice
-from simulator import User
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
-from tests.stories.test_model import FILLER, PAY, SHOP, find_division
+from tests.world.gates import open_protected
+from tests.world.model_findings import FILLER, PAY, SHOP, find_division
 
 UNSAFE = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
-WORKFLOW = (
-    "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
-)
-
-
-async def open_protected(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
-    """A pull request of alice's that changes a protected path; carol maintains."""
-    repository, alice = told.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "maintain")
-    changed = WORKFLOW.replace("make", "make test")
-    head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    return repository, alice, carol, pull, head
 
 
 def gate(told: Story, repository: Repository, sha: str, name: str) -> CheckRun:

@@ -2,9 +2,8 @@
 
 from agents.llm.scripted import ScriptedModel, Uses
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, get_pull_request, patches
-from tests.stories.test_planning import open_issue, plan
-from tests.stories.test_proving import events, get_outcome
+from tests.world.issues import DIFF, DONE, TASK, get_pull_request, open_issue, patches, plan
+from tests.world.verification import events, get_outcome
 
 
 def outside(words: str) -> str:

@@ -16,9 +16,9 @@ from simulator.state import PullRequest, Repository
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database
 from tests.stories.driver import SECRET, Story, run_forge
-from tests.stories.test_gates import WORKFLOW
-from tests.stories.test_model import PAY, SHOP, find_division
 from tests.threats.meanwhile import act_after_write
+from tests.world.gates import WORKFLOW
+from tests.world.model_findings import PAY, SHOP, find_division
 
 
 def count_writes(told: Story) -> int:

@@ -9,7 +9,7 @@ from memory.ledger import ledger
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
-from tests.stories.test_model import LINE, PAY, claim, find_division
+from tests.world.model_findings import LINE, PAY, claim, find_division
 
 SAYS_NO: dict[str, JsonValue] = {"meaning": "disagreement", "has_reason": True, "confidence": 0.95}
 

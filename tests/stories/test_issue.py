@@ -1,59 +1,10 @@
 """From an issue to a pull request, as people see it."""
 
-from collections.abc import Sequence
-
-from pydantic import JsonValue
-
 from agents.llm.scripted import Says, ScriptedModel, Stalls, Uses
 from domain.events import EventType
 from memory.ledger import ledger
-from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_planning import IssueScene, open_issue, plan
-
-DIFF = """\
---- a/shop/cart.py
-+++ b/shop/cart.py
-@@ -1,2 +1,2 @@
--def total(prices):
--    return sum(prices)
-+def total(prices, discount=0):
-+    return sum(prices) * (1 - discount)
-"""
-TEST = """\
---- a/tests/test_cart.py
-+++ b/tests/test_cart.py
-@@ -3,3 +3,7 @@
-
- def test_total():
-     assert total([1, 2]) == 3
-+
-+
-+def test_discount():
-+    assert total([10], discount=0.5) == 5
-"""
-DONE: dict[str, JsonValue] = {
-    "summary": "`total` takes a discount.",
-    "is_done": True,
-    "tests_added": ["tests/test_cart.py"],
-}
-TASK = "== your task: T1"
-
-
-def patches(*diffs: str, then: Sequence[str] = ()) -> Uses:
-    """Applies diffs and, at the same time, uses tools that take nothing."""
-    return Uses([*(("apply_patch", {"diff": diff}) for diff in diffs), *((tool, {}) for tool in then)])
-
-
-def get_pull_request(asked: IssueScene) -> PullRequest:
-    """The one pull request there is."""
-    [pull] = [each for each in asked.repository.issues.values() if isinstance(each, PullRequest)]
-    return pull
-
-
-def last_instructions(model: ScriptedModel) -> str:
-    """What whoever carries out a task was told last; the reviewer's questions come behind that."""
-    return [call.content for call in model.calls if "== your task" in call.content][-1]
+from tests.world.issues import DIFF, DONE, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
 
 
 async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel) -> None:

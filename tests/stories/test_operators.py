@@ -7,7 +7,7 @@ from bot.cli.audit import AuditOptions
 from bot.cli.run import UnknownName
 from memory.deliveries import deliveries
 from tests.stories.driver import Story
-from tests.stories.test_gates import open_protected
+from tests.world.gates import open_protected
 
 
 async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.CaptureFixture[str]) -> None:

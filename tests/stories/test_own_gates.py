@@ -2,30 +2,9 @@
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, patches
-from tests.stories.test_planning import IssueScene, open_issue, plan
-from tests.stories.test_protected import LOCK, LOCKS, build_plan, update_lock
-from tests.stories.test_proving import MEND, MENDED, change, get_outcome
-
-
-def gates(**asked: str) -> dict[str, str]:
-    """A configuration with a gate for each phase.
-
-    :param asked: phase → condition.
-    """
-    lines = [
-        f"  of_{phase}: {{phase: {phase}, when: '{when}', prompt: 'Fine, {phase}?'}}" for phase, when in asked.items()
-    ]
-    return {".github/forge.yml": "\n".join(["gates:", *lines, ""])}
-
-
-async def start_issue(read: Story, model: ScriptedModel, **asked: str) -> IssueScene:
-    """An issue whose run does all it should."""
-    there = await open_issue(read, **gates(**asked))
-    model.when("Discounts", plan())
-    model.when(TASK, patches(DIFF, TEST), DONE)
-    await there.comment(there.alice, "/forge run")
-    return there
+from tests.world.issues import DIFF, DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
+from tests.world.protected_paths import LOCK, LOCKS, build_plan, gates, start_issue, update_lock
+from tests.world.verification import MEND, MENDED, change, get_outcome
 
 
 async def test_each_phase_asks_at_its_end(read: Story, model: ScriptedModel) -> None:

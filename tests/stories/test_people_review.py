@@ -2,8 +2,9 @@
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, TEST
-from tests.stories.test_proving import MEND, MENDED, change, get_outcome, patches, propose_diffs
+from tests.stories.test_proving import patches
+from tests.world.issues import DIFF, TEST
+from tests.world.verification import MEND, MENDED, change, get_outcome, propose_diffs
 
 
 async def test_what_a_person_asks_for_is_done(read: Story, model: ScriptedModel) -> None:

@@ -8,9 +8,8 @@ from agents.llm.scripted import ScriptedModel, ScriptedReply
 from domain.events import Event
 from memory.ledger import ledger
 from tests.stories.driver import Story
-from tests.stories.test_issue import DONE, TASK, TEST, get_pull_request, patches
-from tests.stories.test_planning import IssueScene, open_issue, plan
-from tests.stories.test_proving import FAILED, MEND, MENDED, OFF, build_judgement, change, get_outcome
+from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.verification import FAILED, MEND, MENDED, OFF, build_judgement, change, get_outcome
 
 
 def answer_after(told: Story, minutes: float, reply: ScriptedReply) -> Callable[[str], ScriptedReply]:

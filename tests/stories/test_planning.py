@@ -1,89 +1,13 @@
 """What people see when they ask Forge to plan an issue."""
 
-from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import JsonValue
 
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
-from memory.db.tables.runs import RunRow
 from memory.gates import gates
-from simulator import User
-from simulator.state import Issue, Repository
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
-
-PROJECT = '[tool.pytest.ini_options]\npythonpath = ["."]\n'
-SHOP = {
-    "README.md": "# Shop\n",
-    "pyproject.toml": PROJECT,
-    "shop/cart.py": "def total(prices):\n    return sum(prices)\n",
-    "shop/secret.env": "nothing of yours\n",
-    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
-}
-LOOKS = Uses([("read_file", {"path": "shop/cart.py"}), ("grep", {"pattern": "total"})])
-
-
-def plan(level: str = "low", summary: str = "Carts get a discount.", then: str = "") -> dict[str, JsonValue]:
-    """What a planner hands in.
-
-    :param then: the title of a second task.
-    """
-    task: dict[str, JsonValue] = {
-        "id": "T1",
-        "title": "Take a discount off the total",
-        "description": "`total` takes a share between 0 and 1 and takes it off.",
-        "files": ["shop/cart.py", "tests/test_cart.py"],
-        "depends_on": [],
-        "acceptance": "A test shows a tenth taken off.",
-    }
-    made: dict[str, JsonValue] = {
-        "title": "Take a share off the total",
-        "summary": summary,
-        "decisions": [{"decision": "The share is a float.", "reason": "Prices are floats, too."}],
-        "tasks": [task, *([{**task, "id": "T2", "title": then, "depends_on": ["T1"]}] if then else [])],
-        "risk": {"level": level, "reasons": [] if level == "low" else ["It touches what customers pay."]},
-        "estimate": {"lines": 20, "minutes": 10},
-        "allowed_areas": ["shop/**", "tests/**"],
-    }
-    return {"plan": made, "questions": []}
-
-
-@dataclass(eq=False)
-class IssueScene:
-    """An issue that alice opened; she may write, and Forge plans what she asks for."""
-
-    told: Story
-    repository: Repository
-    alice: User
-    issue: Issue
-
-    async def comment(self, who: User, words: str) -> str:
-        """Somebody comments; everything Forge says then."""
-        before = {each.id for each in self._own_comments()}
-        self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
-        await who.comment(self.issue, words)
-        await self.told.settle()
-        return "\n\n".join(each.body for each in self._own_comments() if each.id not in before)
-
-    @property
-    def status(self) -> str:
-        """The comment that says how far the newest run is."""
-        return [each.body for each in self._own_comments() if "<!-- forge:status:" in each.body][-1]
-
-    async def run(self) -> RunRow:
-        return (await self.told.runs())[0]
-
-    def _own_comments(self):
-        return [*self.told.answers(self.issue), *self.told.questions(self.issue)]
-
-
-async def open_issue(
-    told: Story, body: str = "Customers want a discount on the whole cart.", **files: str
-) -> IssueScene:
-    repository, alice = told.repository({**SHOP, **files})
-    return IssueScene(told, repository, alice, await alice.open_issue(repository, "Discounts", body))
+from tests.world.issues import LOOKS, SHOP, IssueScene, open_issue, plan
 
 
 async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:

@@ -1,43 +1,29 @@
 """A plan that needs protected files: people let agents change exactly these, or none."""
 
 import pytest
-from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, get_pull_request, last_instructions, patches
-from tests.stories.test_planning import IssueScene, open_issue, plan
 from tests.unit.patches.building import new_file
-
-LOCK, OTHER = "poetry.lock", "lib/poetry.lock"
-LOCKS = {LOCK: "shop 1\n", OTHER: "lib 1\n"}
+from tests.world.issues import (
+    DIFF,
+    DONE,
+    TASK,
+    IssueScene,
+    get_pull_request,
+    last_instructions,
+    open_issue,
+    patches,
+)
+from tests.world.protected_paths import LOCK, LOCKS, OTHER, build_plan, update_lock
 
 
 @pytest.fixture
 def backend() -> str:
     """These say nothing about the database."""
     return "sqlite"
-
-
-def update_lock(path: str) -> str:
-    """A diff of a lock file."""
-    name = "lib" if path == OTHER else "shop"
-    return f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-{name} 1\n+{name} 2\n"
-
-
-def build_plan(*files: str) -> dict[str, JsonValue]:
-    """A plan whose only task changes these files."""
-    made = plan("high")
-    inner = made["plan"]
-    assert isinstance(inner, dict)
-    assert isinstance(inner["tasks"], list)
-    [task] = inner["tasks"]
-    assert isinstance(task, dict)
-    inner["tasks"] = [{**task, "files": [*files]}]
-    inner["allowed_areas"] = ["shop/**", "tests/**", "lib/**", LOCK, ".gitattributes"]
-    return made
 
 
 async def ask_for_change(read: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:

@@ -6,56 +6,45 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, Uses
-from memory.ledger import ledger
 from pipeline.context import PROGRESS_DELAY
 from simulator.faults import Moment, RequestInfo
-from simulator.state import CheckRun, PullRequest
+from simulator.state import CheckRun
 from tests.databases import create_database
 from tests.stories.driver import LAG, PATIENCE, PATIENT, Story, open_story
-from tests.stories.test_acting import jump_ahead
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, last_instructions, patches
-from tests.stories.test_planning import PROJECT, SHOP, IssueScene, open_issue, plan
+from tests.world.automation import jump_ahead
+from tests.world.issues import (
+    DIFF,
+    DONE,
+    PROJECT,
+    SHOP,
+    TASK,
+    TEST,
+    IssueScene,
+    get_pull_request,
+    last_instructions,
+    open_issue,
+    patches,
+    plan,
+)
+from tests.world.verification import (
+    ACTIONS,
+    ASKS,
+    FAILED,
+    MEND,
+    MENDED,
+    OFF,
+    WRONG,
+    build_judgement,
+    change,
+    events,
+    get_outcome,
+    propose_diffs,
+)
 
-WRONG = DIFF.replace("1 - discount)", "1 - discont)")
 UNSURE = DIFF.replace("+1,2 @@", "+1,6 @@") + "+\n+\n+def receipt():\n+    return _translated('Sum')\n"
-MEND = "== your task: mend"
-MENDED: dict[str, JsonValue] = {"summary": "The name is right now.", "is_done": True}
-ASKS = {".github/forge.yml": "gates:\n  design: {phase: review, when: review.lines_changed > 0, prompt: Fine}\n"}
-
-
-def change(before: str, after: str) -> str:
-    """A diff of the line that is wrong."""
-    return (
-        "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -1,2 +1,2 @@\n def total(prices, discount=0):\n"
-        f"-    return sum(prices) * (1 - {before})\n+    return sum(prices) * (1 - {after})\n"
-    )
-
-
-async def events(read: Story, kind: str) -> list[dict[str, JsonValue]]:
-    """What the ledger tells of the issue's run."""
-    run = next(each for each in await read.runs() if each.trigger == "issue")
-    told = await ledger.load_events(read.forge.services.database, run.id)
-    return [each.payload for each in told if each.type == kind]
-
-
-async def propose_diffs(read: Story, model: ScriptedModel, *diffs: str, **files: str) -> tuple[IssueScene, PullRequest]:
-    """An issue whose run proposed these diffs."""
-    asked = await open_issue(read, **files)
-    model.when("Discounts", plan())
-    model.when(TASK, patches(*diffs), DONE)
-    await asked.comment(asked.alice, "/forge run")
-    pull = get_pull_request(asked)
-    read.comments(pull)
-    return asked, pull
-
-
-async def get_outcome(read: Story) -> tuple[str, str]:
-    run = next(each for each in await read.runs() if each.trigger == "issue")
-    return run.state, run.reason
 
 
 async def test_a_review_that_is_soon_over_is_waited_for_without_a_word(tmp_path: Path, model: ScriptedModel) -> None:
@@ -221,22 +210,6 @@ BRANCH = """\
 +    return sum(prices) * (1 - discount)
 """
 OLD = "tests/test_cart.py"
-OFF = DIFF.replace("1 - discount)", "1 + discount)")
-FAILED = "== what failed"
-
-
-def build_judgement(confidence: float) -> dict[str, JsonValue]:
-    """What a model says of the one failure."""
-    said: JsonValue = {
-        "test": 1,
-        "failure_class": "real_bug",
-        "root_cause": "The discount is added.",
-        "suggested_fix": "Take it off: 1 - discount.",
-        "path": "shop/cart.py",
-        "line": 2,
-        "confidence": confidence,
-    }
-    return {"failures": [said]}
 
 
 def get_check(read: Story, asked: IssueScene, sha: str) -> CheckRun:
@@ -434,11 +407,6 @@ async def test_checks_whose_program_is_not_installed_are_left_out(read: Story) -
 
 
 # --- the repository's own workflows ------------------------------------------------------------------------
-
-ACTIONS = {
-    ".github/forge.yml": "testing: {runner: actions}\n",
-    ".github/workflows/ci.yml": "on: pull_request\njobs: {}\n",
-}
 
 
 async def test_workflows_of_the_repository_test_it(read: Story, model: ScriptedModel) -> None:

@@ -6,10 +6,9 @@ from agents.llm.scripted import ScriptedModel
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
-from tests.stories.test_acting import jump_ahead
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, patches
-from tests.stories.test_planning import SHOP, IssueScene, open_issue, plan
-from tests.stories.test_proving import ACTIONS, ASKS, MEND, WRONG, get_outcome, propose_diffs
+from tests.world.automation import jump_ahead
+from tests.world.issues import DIFF, DONE, SHOP, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.verification import ACTIONS, ASKS, MEND, WRONG, get_outcome, propose_diffs
 
 SLOW = {**SHOP, "tests/test_slow.py": "import time\n\n\ndef test_slow():\n    time.sleep(30)\n"}
 

@@ -24,7 +24,7 @@ from memory.reservations import reservations
 from simulator.state import Repository
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
-from tests.stories.test_model import PAY, claim, find_division
+from tests.world.model_findings import PAY, claim, find_division
 
 MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
 

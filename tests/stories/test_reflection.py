@@ -23,9 +23,8 @@ from simulator.state import PullRequest, Repository
 from tests.accounts import find_discrepancies
 from tests.databases import create_database
 from tests.stories.driver import NO_MODEL, Story, open_story
-from tests.stories.test_issue import DONE, TASK, patches
-from tests.stories.test_planning import open_issue, plan
-from tests.stories.test_proving import MEND, MENDED, WRONG, change, propose_diffs
+from tests.world.issues import DONE, TASK, open_issue, patches, plan
+from tests.world.verification import MEND, MENDED, WRONG, change, propose_diffs
 
 LEARNED: dict[str, JsonValue] = {
     "kind": "procedural",

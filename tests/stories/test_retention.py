@@ -17,7 +17,7 @@ from pipeline.maintenance.retention import remove_old
 from simulator.state import PullRequest, Repository
 from tests.resting import find_unfinished
 from tests.stories.driver import Story
-from tests.stories.test_model import PAY, SHOP, find_division
+from tests.world.model_findings import PAY, SHOP, find_division
 
 _JOURNALS = {
     "sqlite": "SELECT count(*) FROM workflow_status",

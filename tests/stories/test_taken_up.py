@@ -2,8 +2,7 @@
 
 from agents.llm.scripted import Says, ScriptedModel, Stalls
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, TEST, get_pull_request, patches
-from tests.stories.test_planning import IssueScene, open_issue, plan
+from tests.world.issues import DIFF, DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
 
 HELP = "help_needed"
 

@@ -10,7 +10,7 @@ from memory.learned import memories
 from simulator import User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story
-from tests.stories.test_model import LINE, PAY, claim, find_division
+from tests.world.model_findings import LINE, PAY, claim, find_division
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 NAMES = ("one", "two", "three", "four")

@@ -7,8 +7,8 @@ from memory.ledger import ledger
 from simulator import User
 from simulator.state import PullRequest, ReviewComment
 from tests.stories.driver import Story
-from tests.stories.test_model import PAY, claim, find_division
 from tests.stories.test_recalling import MEMORY_ID, teach
+from tests.world.model_findings import PAY, claim, find_division
 
 
 async def _open_reviewed(read: Story, model: ScriptedModel) -> tuple[User, User, PullRequest, ReviewComment]:

@@ -5,7 +5,7 @@ import pytest
 from agents.llm.scripted import Fails, ScriptedModel
 from simulator.gitstore import FileContent
 from tests.stories.driver import Story
-from tests.stories.test_acting import at_level, jump_ahead, list_actions, open_pull_request
+from tests.world.automation import at_level, jump_ahead, list_actions, open_pull_request
 
 BROKEN = {
     "web/cart.js": "function total( {\n  return eval(input)\n",

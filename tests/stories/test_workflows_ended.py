@@ -7,8 +7,8 @@ from agents.llm.scripted import ScriptedModel
 from memory.deliveries import deliveries
 from simulator.state import Repository
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF
-from tests.stories.test_proving import ASKS, propose_diffs
+from tests.world.issues import DIFF
+from tests.world.verification import ASKS, propose_diffs
 
 
 async def _outcomes(told: Story, repository: Repository, sha: str, conclusion: str) -> list[tuple[str, str, str]]:

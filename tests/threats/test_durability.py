@@ -26,8 +26,8 @@ from tests.clock import MovableClock
 from tests.databases import Backend, create_database
 from tests.invariants import find_violations
 from tests.stories.driver import SECRET, run_forge
-from tests.stories.test_own_gates import start_issue
-from tests.stories.test_proving import ACTIONS
+from tests.world.protected_paths import start_issue
+from tests.world.verification import ACTIONS
 
 
 @pytest.mark.timeout(1_200)

@@ -1,8 +1,7 @@
 """Gates under attack and through faults: only a live person with the role decides, once, about what they looked at."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,17 @@ from domain.gates import GateDecision, GateState
 from memory.db.engine import Database
 from memory.gates import gates
 from pipeline.durable.steps import Call, run_durable_step
-from simulator import Simulator, User, check_runs, conversation
+from simulator import User, check_runs, conversation
 from simulator.events import Actor
-from tests.clock import MovableClock
-from tests.databases import Backend, create_database, drop_database
+from tests.databases import Backend
 from tests.invariants import find_violations
-from tests.stories.driver import SECRET, Story, run_forge
+from tests.stories.driver import Story, run_forge
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, GateScene, open_scene
 from tests.stories.test_credentials import LEAKING
 from tests.threats.conftest import SWIFT
 from tests.threats.knocking import send_webhook, webhook_url
 from tests.threats.meanwhile import act_after_write
+from tests.world.gates import open_world
 
 SQLITE = pytest.mark.parametrize("backend", ["sqlite"])  # what does not depend on the database
 PERMISSION = r"/collaborators/[^/]+/permission$"
@@ -375,15 +374,6 @@ async def test_t_t1_nothing_an_agent_says_decides(read: Story, model: ScriptedMo
 
 
 # --- time, restarts, deploys ------------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def open_world(backend: Backend, folder: Path) -> AsyncGenerator[tuple[Simulator, MovableClock, str]]:
-    """GitHub, a clock and a database, on which one Forge after another runs."""
-    clock, url = MovableClock(), create_database(backend, folder)
-    async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
-        yield github, clock, url
-    drop_database(url)
 
 
 def move_to(scene: GateScene, told: Story) -> GateScene:

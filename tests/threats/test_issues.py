@@ -19,8 +19,18 @@ from simulator.access import Actor
 from simulator.faults import Moment, RequestInfo
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.stories.test_issue import DIFF, DONE, TASK, get_pull_request, last_instructions, patches
-from tests.stories.test_planning import LOOKS, IssueScene, open_issue, plan
+from tests.world.issues import (
+    DIFF,
+    DONE,
+    LOOKS,
+    TASK,
+    IssueScene,
+    get_pull_request,
+    last_instructions,
+    open_issue,
+    patches,
+    plan,
+)
 
 KEY = "AKIA" + "ZQ3D" * 4
 ACTS = (

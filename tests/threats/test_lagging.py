@@ -6,7 +6,7 @@ from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
-from tests.stories.test_acting import BROKEN, approvals, open_approved
+from tests.world.automation import BROKEN, approvals, open_approved
 
 LAG = 0.6  # seconds; the tests look for three
 BEFORE, AFTER, LATER = ({"app.py": f"print({number})\n"} for number in range(3))

@@ -5,8 +5,8 @@ import string
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.stories.test_model import FILLER
 from tests.threats.test_secrets import collect_posts, dump_database
+from tests.world.model_findings import FILLER
 
 _RANDOM = random.Random(29)
 

@@ -14,7 +14,7 @@ from handlers.markdown import find_command_lines
 from messages import review as review_texts
 from tests.rendering import find_active
 from tests.stories.driver import Story
-from tests.stories.test_model import claim
+from tests.world.model_findings import claim
 
 HOSTILE = [
     "@org/team @alice",

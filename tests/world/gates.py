@@ -1,0 +1,36 @@
+"""Pull requests that wait at a gate."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from simulator import Simulator, User
+from simulator.state import PullRequest, Repository
+from tests.clock import MovableClock
+from tests.databases import Backend, create_database, drop_database
+from tests.stories.driver import SECRET, Story
+
+WORKFLOW = (
+    "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
+)
+
+
+async def open_protected(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
+    """A pull request of alice's that changes a protected path; carol maintains."""
+    repository, alice = told.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
+    carol = told.github.user("carol")
+    told.github.grant(repository, carol, "maintain")
+    changed = WORKFLOW.replace("make", "make test")
+    head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await told.settle()
+    return repository, alice, carol, pull, head
+
+
+@asynccontextmanager
+async def open_world(backend: Backend, folder: Path) -> AsyncGenerator[tuple[Simulator, MovableClock, str]]:
+    """GitHub, a clock and a database, on which one Forge after another runs."""
+    clock, url = MovableClock(), create_database(backend, folder)
+    async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
+        yield github, clock, url
+    drop_database(url)
