@@ -33,9 +33,9 @@ MOST_ROOMS = 20
 MOST_IMPORTS = 18
 """Modules of ours that one file imports from."""
 
-IMPORTING_MORE = {
+IMPORTING_MORE: Mapping[str, int] = {
     "pipeline/deliveries/cancellation.py": 19,
-    "pipeline/deliveries/dispatch.py": 21,
+    "pipeline/deliveries/dispatch.py": 20,
 }
 """Files that still import more, and from how many."""
 
@@ -43,17 +43,14 @@ MOST_PARTICIPLES = 14
 """Functions whose name begins with a participle, where a verb in the imperative belongs; 3 % were the goal."""
 
 HOMONYMS = {
-    "Account",
     "Answer",
     "Author",
     "Deploy",
     "Gate",
-    "Installation",
     "Issues",
     "Memory",
     "Origin",
     "PullRequest",
-    "Repository",
     "Severity",
     "Verdict",
 }
@@ -62,7 +59,7 @@ HOMONYMS = {
 MOST_ANSWERING_JSON = 0
 """Functions of ``pipeline`` that answer JSON of any shape instead of a type."""
 
-MOST_TESTS_FROM_TESTS = 91
+MOST_TESTS_FROM_TESTS = 39
 """Imports of a test module: what tests share belongs in a module that is no test."""
 
 _IRREGULAR = re.compile(
