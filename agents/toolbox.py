@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.testing.cache_warming import CacheWarmer
-from safety.containment import CODE, Containment, Origin, choose_containment
+from safety.containment import CODE, CodeOrigin, Containment, choose_containment
 from workspace.dependency_cache import DependencyCache
 from workspace.sandbox import probing
 from workspace.sandbox.registry_proxy import Address
@@ -71,13 +71,13 @@ class Toolbox:
             probed.cancel()
             await asyncio.gather(probed, return_exceptions=True)  # it has folders to remove
 
-    def for_program(self, tool: str, *, origin: Origin, executes: bool = False) -> Containment:
+    def for_program(self, tool: str, *, origin: CodeOrigin, executes: bool = False) -> Containment:
         """Where a program may run that is started for this change."""
         strongest = self.sandbox.strongest().level
         reasons = [level.reason for level in self.sandbox.levels if level.level >= CODE and not level.works]
         return choose_containment(tool, strongest, "; ".join(dict.fromkeys(reasons)), origin=origin, executes=executes)
 
-    def for_worker(self, tool: str, *, origin: Origin) -> Containment:
+    def for_worker(self, tool: str, *, origin: CodeOrigin) -> Containment:
         """Where a parser may run that lives in the warm workers."""
         return choose_containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
 

@@ -37,7 +37,7 @@ class Recovery(StrEnum):
     stop = "stop"  # end the run with a reason; a person decides
 
 
-class Severity(StrEnum):
+class ErrorSeverity(StrEnum):
     """How bad an error is for the person waiting."""
 
     warning = "warning"
@@ -53,7 +53,7 @@ class ForgeError(Exception):
     """
 
     source = "forge"
-    severity = Severity.error
+    severity = ErrorSeverity.error
     recovery = Recovery.stop
 
     def __init__(self, message: str, advice: str = "") -> None:
@@ -68,7 +68,7 @@ class ConfigurationError(ForgeError):
     """A setting of the operator is missing or wrong."""
 
     source = "settings"
-    severity = Severity.fatal
+    severity = ErrorSeverity.fatal
 
 
 class DatabaseUnavailable(ForgeError):
@@ -90,7 +90,7 @@ class RateLimited(CodeHostError):
     :param until: the moment, in UTC, before which no request may be made.
     """
 
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
     recovery = Recovery.wait
 
     def __init__(self, message: str, until: datetime) -> None:
@@ -101,7 +101,7 @@ class RateLimited(CodeHostError):
 class LeftOut(CodeHostError):
     """A write that only informs was not made, because too many others go before it."""
 
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
     recovery = Recovery.fallback
 
 
@@ -126,7 +126,7 @@ class NotFound(CodeHostError):
 class Behind(CodeHostError):
     """GitHub's API does not show yet what its webhook told of, or what we wrote: it lags by seconds (T-W15)."""
 
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
     recovery = Recovery.retry
 
 
@@ -153,7 +153,7 @@ class ToolError(ForgeError):
     """A check could not do its work: it failed, took too long or printed nonsense."""
 
     source = "tool"
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
     recovery = Recovery.fallback
 
 
@@ -161,7 +161,7 @@ class Halted(ForgeError):
     """The operator halted Forge: no model is called and nothing is written to GitHub."""
 
     source = "operator"
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
     recovery = Recovery.wait
 
     def __init__(self, message: str = HALTED, advice: str = "") -> None:
@@ -172,14 +172,14 @@ class NotAllowed(ForgeError):
     """Somebody may not do (any more) what they asked for; the message answers them."""
 
     source = "pipeline"
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
 
 
 class Superseded(ForgeError):
     """A newer run took the pull request's fencing token."""
 
     source = "pipeline"
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
 
 
 def to_json(error: ForgeError) -> dict[str, str]:

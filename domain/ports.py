@@ -10,7 +10,7 @@ from domain.github.conversation import CommentEdit, CommentRef, Reaction, Review
 from domain.github.deliveries import AttemptsPage
 from domain.github.dependencies import DependencyChange
 from domain.github.issues import Issue, IssueComment
-from domain.github.merging import CheckResult, Merged, MergeMethod, NotMerged, RequiredCheck
+from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
 from domain.github.workflow_runs import Job, WorkflowRun
 from domain.money import Receipt, Refusal, Reservation
@@ -141,7 +141,7 @@ class Merging(Protocol):
         """
         ...
 
-    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:
+    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[ReportedCheck]:
         """What every App's check runs and every commit status say about a commit, all of it or an error."""
         ...
 

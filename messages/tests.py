@@ -13,7 +13,7 @@ from domain.runs.testing import (
     FailureClass,
     TestCase,
     TestRun,
-    Verdict,
+    TestVerdict,
     decide_verdict,
 )
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
@@ -96,17 +96,17 @@ def render_paused(by: str) -> CheckText:
 # --- what happened and what to do --------------------------------------------------------------------------
 
 
-def _title(run: TestRun, came_to: Verdict) -> str:
+def _title(run: TestRun, came_to: TestVerdict) -> str:
     match came_to:
-        case Verdict.not_run:
+        case TestVerdict.not_run:
             return "The tests could not be run"
-        case Verdict.no_tests:
+        case TestVerdict.no_tests:
             return "No tests found"
-        case Verdict.failed if run.failures:
+        case TestVerdict.failed if run.failures:
             return f"{_count(len(run.failures), 'test')} failed"
-        case Verdict.failed:
+        case TestVerdict.failed:
             return f"{_count(len(run.failed_commands), 'command')} failed"
-        case Verdict.passed:
+        case TestVerdict.passed:
             return _success_title(run)
 
 
@@ -128,13 +128,13 @@ def _success_title(run: TestRun) -> str:
     return f"Passed: {', '.join(filter(None, parts))}"
 
 
-def _describe_result(run: TestRun, came_to: Verdict) -> str:
+def _describe_result(run: TestRun, came_to: TestVerdict) -> str:
     chosen = escape(run.selection, 800)
-    if came_to is Verdict.not_run:
+    if came_to is TestVerdict.not_run:
         return f"**What happened:** {escape(run.not_run, 800) or _explain_not_run(run)}"
-    if came_to is Verdict.no_tests:
+    if came_to is TestVerdict.no_tests:
         return "**What happened:** no tests were found in this repository, so nothing says whether this change works."
-    if came_to is Verdict.failed and not run.failures:
+    if came_to is TestVerdict.failed and not run.failures:
         return f"**What happened:** {_describe_end(run.failed_commands[0])} {chosen}".rstrip()
     return chosen
 
@@ -167,35 +167,35 @@ def _claims_success(command: CommandResult) -> bool:
     return bool(command.cases) and not any(case.outcome.is_bad for case in command.cases)
 
 
-def _next(run: TestRun, came_to: Verdict, analyses: Sequence[Analysis], proposes: bool) -> str:
+def _next(run: TestRun, came_to: TestVerdict, analyses: Sequence[Analysis], proposes: bool) -> str:
     match came_to:
-        case Verdict.not_run if run.is_all_skipped:
+        case TestVerdict.not_run if run.is_all_skipped:
             return "see to it that tests which concern this change are carried out, then write `/forge test`."
-        case Verdict.not_run:
+        case TestVerdict.not_run:
             return (
                 "correct what is named above, then write `/forge test`. How to prepare a checkout is said in "
                 "`commands.setup` in `.github/forge.yml` on the default branch."
             )
-        case Verdict.no_tests if proposes:
+        case TestVerdict.no_tests if proposes:
             return (
                 "Forge proposes tests. If there are some, name their command in `commands.test` in `.github/forge.yml`."
             )
-        case Verdict.no_tests:
+        case TestVerdict.no_tests:
             return "add tests; if there are some, name their command in `commands.test` in `.github/forge.yml`."
-        case Verdict.failed if _is_only_environment(run, analyses):
+        case TestVerdict.failed if _is_only_environment(run, analyses):
             return (
                 "give the tests what they lack, in `commands.setup` in `.github/forge.yml` on the default branch, "
                 "then write `/forge test`."
             )
-        case Verdict.failed:
+        case TestVerdict.failed:
             return "correct what failed and push. What a command printed stands in the details."
-        case Verdict.passed if run.known:
+        case TestVerdict.passed if run.known:
             return (
                 "nothing has to be done for this change; the tests below that fail without it are to be mended apart."
             )
-        case Verdict.passed if run.flaky:
+        case TestVerdict.passed if run.flaky:
             return "nothing has to be done for this change; the flaky tests below fail now and then."
-        case Verdict.passed:
+        case TestVerdict.passed:
             return "nothing." if not _has_uncovered(run) else "nothing has to be done; the lines below are not tested."
 
 

@@ -12,7 +12,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from domain.config.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.config.limits import ErrorRateBreaker, IterationBreaker, TimeBreaker
 from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check, Reason
 

@@ -1,6 +1,6 @@
 """Decides whether a call of a model may be paid for, from what is spent and reserved and what the limits are."""
 
-from domain.config.configuration import Budgets
+from domain.config.limits import Budgets
 from domain.money import MICRO, NO_CEILINGS, SCOPES, Ceilings, Limits, LimitScope, Refusal, Totals, format_usd, to_micro
 from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check, Reason

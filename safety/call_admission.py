@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from domain.config.configuration import Breakers
+from domain.config.limits import Breakers
 from domain.money import Ceilings, Limits, Refusal, Totals
 from domain.runs.run import Phase
 from domain.verdicts import Check

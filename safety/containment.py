@@ -12,7 +12,7 @@ ADVICE = "Install bubblewrap where Forge runs, or use a kernel with Landlock; `f
 """What an operator can do where neither works."""
 
 
-class Origin(StrEnum):
+class CodeOrigin(StrEnum):
     """Whose code it is."""
 
     own = "own"  # the checkout of the person who runs Forge on it
@@ -28,7 +28,7 @@ class Containment:
     refusal: str = ""
 
 
-def choose_containment(tool: str, strongest: int, why_not: str, *, origin: Origin, executes: bool) -> Containment:
+def choose_containment(tool: str, strongest: int, why_not: str, *, origin: CodeOrigin, executes: bool) -> Containment:
     """Where a tool may run: always at the strongest level there is, and not at all where that is too weak.
 
     :param strongest: the highest level that works for it here.
@@ -41,7 +41,7 @@ def choose_containment(tool: str, strongest: int, why_not: str, *, origin: Origi
     return Containment(None, f"{tool} {what} and was not run, because {why_not or 'no sandbox works here'}. {ADVICE}")
 
 
-def _least_level(origin: Origin, executes: bool) -> int:
-    if origin is Origin.own or (origin is Origin.member and not executes):
+def _least_level(origin: CodeOrigin, executes: bool) -> int:
+    if origin is CodeOrigin.own or (origin is CodeOrigin.member and not executes):
         return PARSERS
     return CODE

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from domain.config.configuration import Forks, Labels, Paths, ReviewSettings
+from domain.config.configuration import Labels
+from domain.config.review import Forks, Paths, ReviewSettings
 from domain.github.pull_requests import PullRequest
 from domain.globs import matches, permits
 from domain.verdicts import Reason

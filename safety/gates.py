@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from domain.config.conditions.evaluation import Condition, Value, parse
-from domain.config.configuration import Configuration, parse_duration
-from domain.config.configuration import Gate as Configured
+from domain.config.configuration import Configuration
+from domain.config.gates import GateSettings
+from domain.config.values import parse_duration
 from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, Option, digest
 from domain.globs import matches
 from domain.memories.memory_file import PATH
@@ -188,12 +189,12 @@ def has_custom(phase: Phase, configuration: Configuration) -> bool:
     return any(_applies_in(phase, gate, parse(gate.when or "true")) for gate in others)
 
 
-def _applies_in(phase: Phase, gate: Configured, condition: Condition) -> bool:
+def _applies_in(phase: Phase, gate: GateSettings, condition: Condition) -> bool:
     """One of any phase is asked where all that its condition names is known."""
     return phase in condition.phases if gate.phase == "any" else gate.phase == phase.value
 
 
-def _build_custom(name: str, gate: Configured, phase: Phase, reason: Reason, about: Sequence[object]) -> GateRequest:
+def _build_custom(name: str, gate: GateSettings, phase: Phase, reason: Reason, about: Sequence[object]) -> GateRequest:
     timeout = OWN_TIMEOUT if gate.timeout is None else parse_duration(gate.timeout)
     return GateRequest(
         name=name,
@@ -229,7 +230,7 @@ def build_request(
     :param options: what can be answered; approve and reject with their usual meaning if left out.
     :param shows: see :class:`GateRequest`.
     """
-    standard, configured = STANDARD_GATES[name], configuration.gates.get(name, Configured())
+    standard, configured = STANDARD_GATES[name], configuration.gates.get(name, GateSettings())
     timeout = standard.timeout if configured.timeout is None else parse_duration(configured.timeout)
     return GateRequest(
         name=name,

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.config.configuration import Guards
+from domain.config.limits import Guards
 from domain.gates import Gate, GateDecision, GateState
 from domain.verdicts import BreakerState, Check, Reason
 from safety.loop_detection import THRESHOLD, Step, find_loop

@@ -80,7 +80,7 @@ class ConsolidationPlan(BaseModel):
         return dict(counted) | {"promoted": sum(each.made is not None for each in self.changes)}
 
 
-class Pattern(BaseModel):
+class MemoryPattern(BaseModel):
     """A memory as a pattern.
 
     :param success_rate: the share of applications that helped, from 0 to 1; None: there were none yet.
@@ -97,7 +97,7 @@ class Pattern(BaseModel):
     confidence: float
 
 
-def to_pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> Pattern | None:
+def to_pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> MemoryPattern | None:
     """A memory as a pattern; None if it is none.
 
     :param uses: how often what became of it.
@@ -106,7 +106,7 @@ def to_pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> Patter
         return None
     says, _, resolution = memory.content.partition(". ")
     helped, did_not = uses.get(Use.applied, 0), uses.get(Use.dismissed, 0)
-    return Pattern(
+    return MemoryPattern(
         outcome=next((tag for tag in memory.tags if tag in {"failure", "success"}), "approach"),
         trigger=memory.context,
         pattern=says.rstrip("."),

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from domain.config.configuration import Configuration, ProjectPaths
+from domain.config.configuration import Configuration
+from domain.config.paths import ProjectPaths
 from domain.paths import is_lock
 from domain.review.review import RiskLevel
 from domain.runs.contracts import CONTRACTS, find_contracts, matches_any_case

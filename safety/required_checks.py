@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.github.merging import CheckResult, RequiredCheck
+from domain.github.merging import ReportedCheck, RequiredCheck
 from domain.runs.run import REVIEW_CHECK
 
 
@@ -59,7 +59,7 @@ class RequiredChecks(BaseModel):
 
 
 def evaluate_checks(
-    required: Sequence[RequiredCheck] | None, results: Sequence[CheckResult], own: str = "Forge / "
+    required: Sequence[RequiredCheck] | None, results: Sequence[ReportedCheck], own: str = "Forge / "
 ) -> RequiredChecks:
     """How the checks of a head stand.
 
@@ -83,7 +83,7 @@ def evaluate_checks(
     return RequiredChecks(light=ChecksState.green, checks=tuple(lights), are_required=bool(required))
 
 
-def _evaluate(check: RequiredCheck, results: Sequence[CheckResult]) -> ChecksState:
+def _evaluate(check: RequiredCheck, results: Sequence[ReportedCheck]) -> ChecksState:
     if check.is_met_by(results):
         return ChecksState.green
     told = [one for one in results if one.name == check.name]

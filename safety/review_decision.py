@@ -23,7 +23,7 @@ _NAMED = 20  # paths that nobody read
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReviewVerdict:
     """A decision with its reasons, the weightiest first."""
 
     decision: Decision
@@ -37,7 +37,7 @@ def decide(
     not_looked_at: Sequence[SkippedFile],
     in_history: Sequence[Finding] = (),
     unread: Unread = NOTHING_UNREAD,
-) -> Verdict:
+) -> ReviewVerdict:
     """What the review decides. Nothing that failed, is missing or was not read counts as an approval.
 
     :param layers: every layer that was required or ran.
@@ -48,12 +48,12 @@ def decide(
     human = (*_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
     nobody = _find_unread(unread, findings, layers, not_looked_at)
     if changes:
-        return Verdict(Decision.request_changes, (*changes, *human, *nobody))
+        return ReviewVerdict(Decision.request_changes, (*changes, *human, *nobody))
     if human or (nobody and unread.then is IfUnread.ask):
-        return Verdict(Decision.require_human, (*human, *nobody))
+        return ReviewVerdict(Decision.require_human, (*human, *nobody))
     if nobody and unread.then is IfUnread.neutral:
-        return Verdict(Decision.unread, nobody)
-    return Verdict(Decision.approve, (_calm(findings, risk), *nobody))
+        return ReviewVerdict(Decision.unread, nobody)
+    return ReviewVerdict(Decision.approve, (_calm(findings, risk), *nobody))
 
 
 def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:

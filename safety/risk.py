@@ -12,7 +12,7 @@ from domain.review.review import Risk, RiskLevel, RiskPart
 
 
 @dataclass(frozen=True)
-class Author:
+class PullRequestAuthor:
     """What is known about whoever opened the pull request."""
 
     from_fork: bool = False
@@ -102,7 +102,7 @@ def to_level(score: int) -> RiskLevel:
 def assess(
     change: Change,
     findings: Sequence[RawFinding],
-    author: Author = Author(),
+    author: PullRequestAuthor = PullRequestAuthor(),
     sensitive: Sequence[str] = (),
     silencing: int = 0,
     has_tests: bool = True,
@@ -247,7 +247,7 @@ def _score_silencing(lines: int) -> list[RiskPart]:
     return [RiskPart(code="silencing", points=_SILENCING, text=f"Silences checks on {lines:,} {noun}")]
 
 
-def _score_author(author: Author) -> list[RiskPart]:
+def _score_author(author: PullRequestAuthor) -> list[RiskPart]:
     if author.first_time:
         return [RiskPart(code="author.first_time", points=8, text="First contribution of this author")]
     if author.from_fork:

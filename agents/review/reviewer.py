@@ -7,15 +7,16 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.review.checks.run import run_checks, search_commits
 from agents.toolbox import Toolbox
-from domain.config.configuration import Configuration, ReadMode
+from domain.config.configuration import Configuration
+from domain.config.review import ReadMode
 from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer, place_on_diff
 from domain.review.review import IfUnread, LayerReport, Review, Risk, RiskLevel, Unread
-from safety.containment import Origin
+from safety.containment import CodeOrigin
 from safety.eligibility import is_included
 from safety.review_decision import CONCLUSIONS, decide
-from safety.risk import Author, assess, lacks_tests, reassess
+from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess
 from safety.unread_files import is_all_read, list_unread, touch_by_name
 from workspace.objects import Code, Objects
 from workspace.transient_commits import list_transient
@@ -92,7 +93,7 @@ async def check(
     code: Code,
     toolbox: Toolbox,
     configuration: Configuration,
-    author: Author,
+    author: PullRequestAuthor,
     dependencies: Callable[[], Awaitable[Sequence[DependencyChange] | None]],
     *,
     trusted: bool = False,
@@ -150,7 +151,7 @@ def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
 
 
 async def add_transient_commits(
-    checked: CheckedChange, code: Objects, toolbox: Toolbox, configuration: Configuration, author: Author
+    checked: CheckedChange, code: Objects, toolbox: Toolbox, configuration: Configuration, author: PullRequestAuthor
 ) -> CheckedChange:
     """The result, with the credentials that a commit added and a later one removed.
 
@@ -171,11 +172,11 @@ async def add_transient_commits(
     return checked.model_copy(update={"in_passing": found, "layers": tuple(layers)})
 
 
-def _origin(author: Author, trusted: bool) -> Origin:
+def _origin(author: PullRequestAuthor, trusted: bool) -> CodeOrigin:
     """Only who may write to the repository can push a branch to it."""
     if trusted:
-        return Origin.own
-    return Origin.stranger if author.from_fork else Origin.member
+        return CodeOrigin.own
+    return CodeOrigin.stranger if author.from_fork else CodeOrigin.member
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:

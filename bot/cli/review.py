@@ -21,7 +21,7 @@ from domain.review.review import Decision, LayerReport, Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from pipeline.config import loading
-from safety.risk import Author
+from safety.risk import PullRequestAuthor
 from workspace.local_repository import HEAD, LocalRepository, open_local
 
 _NO_MODEL = "`forge review` asks no model; on GitHub one reads every change of source, where it is set up."
@@ -78,7 +78,7 @@ async def _review_code(code: LocalRepository, toolbox: Toolbox) -> tuple[Review,
     loaded = loading.load_from_checkout(config_file)
     settings = loaded.configuration
     kept = reviewer.apply_path_filters(change, settings)
-    checked = await reviewer.check(kept, code, toolbox, settings, Author(), _no_dependencies, trusted=True)
+    checked = await reviewer.check(kept, code, toolbox, settings, PullRequestAuthor(), _no_dependencies, trusted=True)
     result = reviewer.build_review(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
     named = tuple(f.model_copy(update={"id": make_finding_id(f.fingerprint)}) for f in result.findings)
     timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})

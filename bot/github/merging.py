@@ -13,7 +13,7 @@ from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.pulls import LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound
-from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, ChangeRequest
 from domain.ports import Merging
 from domain.runs.run import RepositoryRef

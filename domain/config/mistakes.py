@@ -1,7 +1,8 @@
-"""A mistake in a configuration file: where it is, what is wrong, and what would be right."""
+"""A mistake in a configuration file: its place, what is wrong, and what would be right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from domain.text.escaping import escape
 
@@ -39,6 +40,19 @@ class Mistake:
     def sentence(self) -> str:
         """All of it, as Markdown."""
         return self.brief + (f" Allowed: {self.allowed}." if self.allowed else "")
+
+
+class Contradiction(NamedTuple):
+    """A mistake that no single value shows, or a key without effect; its place in the file is not known yet.
+
+    :param path: the keys that lead to the place, list positions included.
+    :param nearest: the key or value that was probably meant.
+    """
+
+    path: tuple[str | int, ...]
+    what: str
+    allowed: str
+    nearest: str = ""
 
 
 def count_in_words(mistakes: Sequence[Mistake]) -> str:

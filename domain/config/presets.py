@@ -8,7 +8,8 @@ from typing import cast
 from pydantic import JsonValue
 
 from domain import globs
-from domain.config.configuration import Configuration, Preset, ReadMode
+from domain.config.configuration import Configuration, Preset
+from domain.config.review import ReadMode
 
 Values = Mapping[str, JsonValue]
 """What a file says, and nothing else: keys to scalars, lists and further such mappings."""

@@ -43,7 +43,7 @@ class NotMerged(BaseModel):
     said: str
 
 
-class CheckResult(BaseModel):
+class ReportedCheck(BaseModel):
     """The newest word of a check run or a commit status on a commit.
 
     :param app_id: the App that made the check run; None for a commit status, of which GitHub does not tell it.
@@ -73,10 +73,10 @@ class RequiredCheck(BaseModel):
     name: str
     app_id: int | None = None
 
-    def is_met_by(self, results: Iterable[CheckResult]) -> bool:
+    def is_met_by(self, results: Iterable[ReportedCheck]) -> bool:
         """Whether it was reported, and everything that was reported under its name is green."""
         told = [one for one in results if one.name == self.name and (self.app_id is None or self._fits(one))]
         return bool(told) and all(one.is_green for one in told)
 
-    def _fits(self, result: CheckResult) -> bool:
+    def _fits(self, result: ReportedCheck) -> bool:
         return result.app_id in (None, self.app_id)

@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from domain.config.configuration import PathRule
+from domain.config.paths import PathRule
 from domain.review.findings import Severity
 from domain.runs.contracts import CONTRACTS
 

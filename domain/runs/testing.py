@@ -321,7 +321,7 @@ class TestRun(_Value):
         return tuple(command for command in self.test_commands if not command.cases and not command.has_no_tests)
 
 
-class Verdict(StrEnum):
+class TestVerdict(StrEnum):
     """What a run says about the change."""
 
     passed = "passed"
@@ -330,19 +330,19 @@ class Verdict(StrEnum):
     not_run = "not_run"  # there is, and it could not be run: never a success
 
 
-def decide_verdict(run: TestRun) -> Verdict:
+def decide_verdict(run: TestRun) -> TestVerdict:
     """What a run says about the change; a success only where every command succeeded."""
     if run.not_run or any(command.kind == "setup" and not command.is_successful for command in run.commands):
-        return Verdict.not_run
+        return TestVerdict.not_run
     if run.failed_commands or run.failures:
-        return Verdict.failed
+        return TestVerdict.failed
     if run.is_unconcerned:
-        return Verdict.passed
+        return TestVerdict.passed
     if any(command.is_unproven for command in run.test_commands) or run.is_all_skipped:
-        return Verdict.not_run
+        return TestVerdict.not_run
     if all(command.has_no_tests for command in run.test_commands):
-        return Verdict.no_tests
-    return Verdict.passed
+        return TestVerdict.no_tests
+    return TestVerdict.passed
 
 
 def merge_retry(first: TestRun, retried: TestRun) -> TestRun:

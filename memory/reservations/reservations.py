@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, bindparam, case, func, insert, select, update
 
-from domain.config.configuration import Breakers
+from domain.config.limits import Breakers
 from domain.events import EventType
 from domain.ids import new_id
 from domain.money import (

@@ -12,8 +12,9 @@ from typing import Any, Protocol, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from domain.config import schema
-from domain.config.configuration import Configuration, Contradiction, Preset, find_contradictions, find_idle_keys
-from domain.config.mistakes import MAX_MISTAKES, Mistake, to_dotted_path
+from domain.config.configuration import Configuration, Preset
+from domain.config.contradictions import find_contradictions, find_idle_keys
+from domain.config.mistakes import MAX_MISTAKES, Contradiction, Mistake, to_dotted_path
 from domain.config.presets import (
     NOTHING,
     Values,

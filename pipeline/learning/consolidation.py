@@ -6,7 +6,6 @@ from datetime import date, datetime
 import structlog
 from pydantic import BaseModel
 
-from domain.config.configuration import Memory
 from domain.errors import ForgeError
 from memory.learned import consolidation
 from pipeline.config import loading
@@ -75,18 +74,18 @@ class ConsolidationRun:
         await self._journal.step("report", self._report, planned)
         return f"{len(changes)} archived, {planned.plan.live} live"
 
-    async def _load_settings(self) -> Memory:
+    async def _load_settings(self) -> MemorySettings:
         """The settings of the repository, or the defaults if it cannot be read."""
         services = self._services
         where = await consolidation.find_address(services.database, self._repository_id)
         if where is None:
-            return Memory()
+            return MemorySettings()
         try:
             ceilings = services.ceilings.of_configuration
             loaded = await loading.load(services.host, services.database, where, ceilings)
         except ForgeError as error:
             log.warning("consolidation.usual", repository=self._repository_id, error=str(error))
-            return Memory()
+            return MemorySettings()
         return loaded.configuration.memory
 
     async def _plan(self, most: int) -> _StoredPlan:

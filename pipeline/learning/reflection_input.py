@@ -3,7 +3,8 @@
 from pydantic import BaseModel
 
 from agents.reflection import ReflectionQuestion, build_question, list_facts
-from domain.config.configuration import Configuration, ReadMode
+from domain.config.configuration import Configuration
+from domain.config.review import ReadMode
 from domain.globs import matches
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run

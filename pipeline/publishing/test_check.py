@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import Run
-from domain.runs.testing import Verdict
+from domain.runs.testing import TestVerdict
 from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import tests as test_texts
@@ -14,10 +14,10 @@ from pipeline.context import Services
 from pipeline.publishing.checks import complete_check, ensure_check, update_check
 
 CONCLUSIONS = {
-    Verdict.passed: Conclusion.success,
-    Verdict.failed: Conclusion.failure,
-    Verdict.no_tests: Conclusion.action_required,
-    Verdict.not_run: Conclusion.action_required,
+    TestVerdict.passed: Conclusion.success,
+    TestVerdict.failed: Conclusion.failure,
+    TestVerdict.no_tests: Conclusion.action_required,
+    TestVerdict.not_run: Conclusion.action_required,
 }
 
 

@@ -20,7 +20,7 @@ from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_co
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
 from safety.review_update import with_history
-from safety.risk import Author
+from safety.risk import PullRequestAuthor
 
 EXAMINED = frozenset({loading.PATH, memory_file.PATH})
 """Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from domain.config.configuration import Configuration, Memory
+from domain.config.configuration import Configuration, MemorySettings
 from domain.review.findings import Finding, Layer
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef

@@ -19,7 +19,7 @@ from memory.findings import findings
 from memory.runs import checkpoints
 from messages import review as review_texts
 from pipeline.publishing.reviews import choose_inline
-from safety.risk import Author as Writer
+from safety.risk import PullRequestAuthor
 from tests.databases import create_database
 from tests.rows import NOON, active_run, run_row
 from tests.unit.workspace.remotes import Author
@@ -81,7 +81,7 @@ async def _review(name: str, files: Mapping[str, str], toolbox: Toolbox, folder:
     await time_call("idle", lambda: asyncio.sleep(0.5))
     change = await time_call("read the change", lambda: code.change(base, head))
     checked = await time_call(
-        "layers 1 and 2", lambda: reviewer.check(change, code, toolbox, configuration, Writer(), nothing)
+        "layers 1 and 2", lambda: reviewer.check(change, code, toolbox, configuration, PullRequestAuthor(), nothing)
     )
     versions = await time_call("contents", lambda: code.versions(change.files))
     await time_call(

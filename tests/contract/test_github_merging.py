@@ -3,7 +3,7 @@
 import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
-from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval
 from simulator.events import Actor
 from simulator.pull_requests import open_pull
@@ -258,9 +258,9 @@ async def test_the_newest_word_of_every_app_and_every_status_counts(stage: Stage
     actions, other = sim.world.other_app("github-actions").id, sim.world.other_app("other-ci").id
     results = await stage.host.check_results(stage.repository, head)
     assert set(map(str, results)) == {
-        str(CheckResult(name="build", app_id=actions, conclusion="success")),
-        str(CheckResult(name="build", app_id=other, conclusion="pending")),
-        str(CheckResult(name="ci/old", app_id=None, conclusion="success")),
+        str(ReportedCheck(name="build", app_id=actions, conclusion="success")),
+        str(ReportedCheck(name="build", app_id=other, conclusion="pending")),
+        str(ReportedCheck(name="ci/old", app_id=None, conclusion="success")),
     }
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.config.configuration import Configuration
-from domain.config.configuration import Gate as Configured
+from domain.config.gates import GateSettings
 from domain.gates import STANDARD_GATES, GateState
 from domain.runs.run import Phase, Run, Trigger
 from domain.verdicts import Reason
@@ -84,7 +84,7 @@ async def test_without_a_pull_request_the_comment_asks_alone(told: Story) -> Non
     issue: Issue = await alice.open_issue(repository, "Add a cart", "Please.")
     on_issue = run.model_copy(update={"number": issue.number, "trigger": Trigger.issue})
     configured = Configuration(
-        gates={"architecture_approval": Configured(timeout="2h", escalate=("octo-org/architects",))}
+        gates={"architecture_approval": GateSettings(timeout="2h", escalate=("octo-org/architects",))}
     )
     wanted = build_request("architecture_approval", Phase.planning, "plan", "Is this the way?", [], configured)
     await _own(told, on_issue)

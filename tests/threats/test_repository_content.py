@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
 from agents.toolbox import Toolbox
-from domain.config.configuration import Linter
+from domain.config.review import Linter
 from domain.errors import Recovery
 from memory.db.tables.findings import FindingRow
 from safety.unread_files import list_unread

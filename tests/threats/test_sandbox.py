@@ -20,8 +20,8 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.errors import ConfigurationError, ToolError
 from domain.review.changes import Change, FileChange, FileVersions
-from safety.containment import Origin, choose_containment
-from safety.risk import Author
+from safety.containment import CodeOrigin, choose_containment
+from safety.risk import PullRequestAuthor
 from tests.unit.checks.building import change_of
 from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
 from workspace.sandbox import probes, probing
@@ -341,14 +341,14 @@ print(json.dumps([[level.level, level.works, level.reason] for level in levels])
 
 async def test_t_s5_without_any_containment_code_of_others_is_refused() -> None:
     none = "bubblewrap (bwrap) is not installed; this kernel has no Landlock (Linux has it since 5.13)"
-    for origin, executes in ((Origin.stranger, False), (Origin.stranger, True), (Origin.member, True)):
+    for origin, executes in ((CodeOrigin.stranger, False), (CodeOrigin.stranger, True), (CodeOrigin.member, True)):
         refused = choose_containment("eslint", LIMITS, none, origin=origin, executes=executes)
         assert refused.level is None
         assert "eslint" in refused.refusal
         assert none in refused.refusal
         assert choose_containment("eslint", LANDLOCK, "", origin=origin, executes=executes).level == LANDLOCK
-    assert choose_containment("ruff", LIMITS, none, origin=Origin.member, executes=False).level == LIMITS
-    assert choose_containment("eslint", LIMITS, none, origin=Origin.own, executes=True).level == LIMITS
+    assert choose_containment("ruff", LIMITS, none, origin=CodeOrigin.member, executes=False).level == LIMITS
+    assert choose_containment("eslint", LIMITS, none, origin=CodeOrigin.own, executes=True).level == LIMITS
 
 
 class _Code:
@@ -382,7 +382,13 @@ async def test_t_s5_without_any_containment_a_fork_is_not_looked_at(
     change, contents = change_of({"a.py": (None, "import os\n")})
     async with Toolbox.start(sandbox="none") as toolbox:
         checked = await reviewer.check(
-            change, _Code(change, contents), toolbox, Configuration(), Author(from_fork), _nothing, trusted=trusted
+            change,
+            _Code(change, contents),
+            toolbox,
+            Configuration(),
+            PullRequestAuthor(from_fork),
+            _nothing,
+            trusted=trusted,
         )
     assert [finding.rule for finding in checked.findings] == (["ruff/F401"] if looked_at else [])
     assert [layer.missing is None for layer in checked.layers] == [looked_at] * 2

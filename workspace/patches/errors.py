@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from domain.errors import ForgeError, Recovery, Severity
+from domain.errors import ErrorSeverity, ForgeError, Recovery
 from domain.review.findings import Severity as Grade
 from domain.runs.patches import Constraint, Violation
 from workspace.diff import to_printable
@@ -15,7 +15,7 @@ class PatchRefused(ForgeError):
     """
 
     source = "patch"
-    severity = Severity.warning
+    severity = ErrorSeverity.warning
     recovery = Recovery.fallback
 
     def __init__(self, violations: Sequence[Violation]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from domain.config.configuration import PathRule
+from domain.config.paths import PathRule
 from domain.globs import matches, permits
 from domain.paths import is_lock
 from domain.review.findings import Severity

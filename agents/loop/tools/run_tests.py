@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.loop.tools.tool import Tool, ToolMistake
 from agents.testing.failures import ShownFailures, render_failures
-from domain.runs.testing import TestRun, Verdict, decide_verdict
+from domain.runs.testing import TestRun, TestVerdict, decide_verdict
 from workspace.draft import Draft
 
 RUN_TESTS = "run_tests"
@@ -90,13 +90,13 @@ def _list_places(failed: ShownFailures) -> Iterator[str]:
 
 def _describe_verdict(run: TestRun) -> str:
     match decide_verdict(run):
-        case Verdict.passed if run.is_unconcerned:
+        case TestVerdict.passed if run.is_unconcerned:
             return "No test concerns what you changed."
-        case Verdict.passed:
+        case TestVerdict.passed:
             return "Everything passed."
-        case Verdict.failed:
+        case TestVerdict.failed:
             return "This failed:"
-        case Verdict.no_tests:
+        case TestVerdict.no_tests:
             return "There are no tests here, so nothing says whether it works."
-        case Verdict.not_run:
+        case TestVerdict.not_run:
             return "The tests could not be run, so go on without them."

@@ -12,7 +12,7 @@ from agents.review.checks.inputs import CheckedFile, ToolReport, list_checked_fi
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.configuration import Linter
+from domain.config.review import Linter
 from domain.errors import ToolError
 from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, FileVersions
@@ -54,7 +54,7 @@ async def run_checks(
 
 
 async def search_commits(
-    files: Sequence[TransientFile], toolbox: Toolbox, origin: Origin
+    files: Sequence[TransientFile], toolbox: Toolbox, origin: CodeOrigin
 ) -> tuple[tuple[Finding, ...], str | None]:
     """Credentials that one commit of a pull request added and a later one removed, and what could not be searched.
 
@@ -80,7 +80,7 @@ def _list_tools(
     project: Mapping[str, bytes],
     first_party: Sequence[str],
     configured: Sequence[Linter],
-    origin: Origin,
+    origin: CodeOrigin,
 ) -> list[_Tool]:
     """Every tool that has files to check."""
     sandbox, seconds, heeding = toolbox.sandbox, toolbox.seconds, suppressions.is_honoured(origin)
@@ -124,7 +124,7 @@ def _list_tools(
     return tools + [_build_linter(linter, files, toolbox, origin) for linter in configured]
 
 
-def _build_linter(linter: Linter, files: Sequence[CheckedFile], toolbox: Toolbox, origin: Origin) -> _Tool:
+def _build_linter(linter: Linter, files: Sequence[CheckedFile], toolbox: Toolbox, origin: CodeOrigin) -> _Tool:
     matching = linters.match_files(linter, files)
     where = toolbox.for_program(linter.name, origin=origin, executes=True)
     heeding, seconds = suppressions.is_honoured(origin), toolbox.seconds

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from agents.review.checks.inputs import CheckedFile
 from agents.review.checks.workflows import is_workflow
 from domain.review.findings import Layer
-from safety.containment import Origin
+from safety.containment import CodeOrigin
 
 PYLINT = re.compile(r"#\s*pylint:\s*disable(-next)?=")
 """Whoever wrote this has seen the same remark of another linter and decided."""
@@ -47,9 +47,9 @@ class Suppression:
     comment: SuppressionKind
 
 
-def is_honoured(origin: Origin) -> bool:
+def is_honoured(origin: CodeOrigin) -> bool:
     """Whether comments that silence a tool count in this code."""
-    return origin is not Origin.stranger
+    return origin is not CodeOrigin.stranger
 
 
 def find_added(files: Sequence[CheckedFile]) -> tuple[Suppression, ...]:
@@ -76,7 +76,7 @@ def count_lines(silenced: Sequence[Suppression]) -> int:
     return len({(one.path, one.line) for one in silenced})
 
 
-def build_note(silenced: Sequence[Suppression], layer: Layer, origin: Origin) -> str | None:
+def build_note(silenced: Sequence[Suppression], layer: Layer, origin: CodeOrigin) -> str | None:
     """What people should know about the comments for one layer; None if there are none."""
     mine = [one for one in silenced if one.comment.layer is layer]
     if not mine:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from bot.cli.doctor.diagnosis import Diagnosis, ok, warn
 from bot.cli.run import open_database
 from bot.settings import Installation
-from domain.config.configuration import Linter
+from domain.config.review import Linter
 from domain.errors import ForgeError
 from memory.repositories import configurations
 from pipeline.config.loading import PATH, load_from_checkout

@@ -9,10 +9,10 @@ import pytest
 
 from agents.review.checks.run import search_commits
 from agents.toolbox import Toolbox
-from domain.config.configuration import Linter
+from domain.config.review import Linter
 from domain.github.dependencies import DependencyChange, Vulnerability
 from domain.review.findings import Finding, Fix, Severity
-from safety.containment import Origin
+from safety.containment import CodeOrigin
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files, sarif
 from workspace.sandbox.sandbox import Sandbox
@@ -61,11 +61,11 @@ async def test_no_taste_unasked(toolbox: Toolbox) -> None:
 
 async def test_what_another_linter_was_told_is_not_said_again(toolbox: Toolbox) -> None:
     text = "def f():\n    try:\n        g()\n    finally:\n        return 1{}\n\n\ndef g():\n    return None\n"
-    assert "ruff/B012" in await find_by_rule(toolbox, {"a.py": (None, text.format(""))}, origin=Origin.member)
+    assert "ruff/B012" in await find_by_rule(toolbox, {"a.py": (None, text.format(""))}, origin=CodeOrigin.member)
     told: Versions = {"a.py": (None, text.format("  # pylint: disable=return-in-finally"))}
-    assert await find_by_rule(toolbox, told, origin=Origin.member) == {}
+    assert await find_by_rule(toolbox, told, origin=CodeOrigin.member) == {}
     silenced = "def f():\n    return missing  # pylint: disable=undefined-variable\n"
-    assert "ruff/F821" in await find_by_rule(toolbox, {"a.py": (None, silenced)}, origin=Origin.member)
+    assert "ruff/F821" in await find_by_rule(toolbox, {"a.py": (None, silenced)}, origin=CodeOrigin.member)
 
 
 async def test_a_bare_raise_may_be_for_the_handler_that_calls(toolbox: Toolbox) -> None:
@@ -243,7 +243,7 @@ async def test_a_private_key_exchanged_below_its_header_is_found_and_never_quote
 async def test_a_private_key_that_one_commit_exchanged_and_the_next_put_back(toolbox: Toolbox) -> None:
     header, body = "-----BEGIN PRIVATE " + "KEY-----", [_base64(sha512(bytes([n])).digest()) for n in range(4)]
     file = TransientFile("deploy.pem", (header, *body), added=(2, 3, 4, 5), known=(header,))
-    found, problem = await search_commits([file], toolbox, Origin.member)
+    found, problem = await search_commits([file], toolbox, CodeOrigin.member)
     assert ([(f.rule, f.line) for f in found], problem) == ([("secret/private-key", 2)], None)
 
 
@@ -365,10 +365,10 @@ async def test_without_a_sandbox_a_linter_is_refused_and_said_so(toolbox: Toolbo
     bare = Toolbox(toolbox.pool, Sandbox(toolbox.sandbox.levels[:1], toolbox.sandbox.account))
     linter = Linter(name="custom", run="sh -c 'cat answer.sarif'")
     files: Versions = {"answer.sarif": (None, sarif(("x", "answer.sarif", 1)))}
-    refused = await check_files(bare, files, linters=(linter,), origin=Origin.member)
+    refused = await check_files(bare, files, linters=(linter,), origin=CodeOrigin.member)
     assert refused.findings == ()
     assert "was not run" in (refused.layers[0].missing or "")
-    allowed = await check_files(bare, files, linters=(linter,), origin=Origin.own)
+    allowed = await check_files(bare, files, linters=(linter,), origin=CodeOrigin.own)
     assert [f.rule for f in allowed.findings] == ["custom/x"]
 
 
@@ -376,7 +376,7 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
     """The reason is named once for each tool, in its layer, and nothing is approved unseen."""
     files: Versions = {"a.py": (None, "import os\n"), ".github/workflows/a.yml": (None, WORKFLOW)}
     async with Toolbox.start(sandbox="none") as bare:
-        refused = await check_files(bare, files, origin=Origin.stranger)
+        refused = await check_files(bare, files, origin=CodeOrigin.stranger)
         assert refused.findings == ()
         tools = {tool.tool: tool.problem or "" for layer in refused.layers for tool in layer.tools}
         assert [name for name, problem in tools.items() if "was not run" not in problem] == []
@@ -384,7 +384,7 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
         for layer in refused.layers:
             assert "reads code that anybody may have sent and was not run" in (layer.missing or "")
             assert "FORGE_SANDBOX is none" in (layer.missing or "")
-        member = await check_files(bare, files, origin=Origin.member)
+        member = await check_files(bare, files, origin=CodeOrigin.member)
     assert "ruff/F401" in {f.rule for f in member.findings}
     assert [layer.missing for layer in member.layers] == [None, None]
 
@@ -398,7 +398,7 @@ async def test_the_findings_are_the_same_at_each_level(toolbox: Toolbox, level: 
         "pkg/a.py": (None, '"""Doc."""\n\nimport os\n\nx = "a text that is much longer than forty characters"\n'),
         ".github/workflows/a.yml": (None, WORKFLOW),
     }
-    result = await check_files(only, files, project={"pkg/ruff.toml": b"line-length = 40\n"}, origin=Origin.member)
+    result = await check_files(only, files, project={"pkg/ruff.toml": b"line-length = 40\n"}, origin=CodeOrigin.member)
     assert {(f.rule, f.path, f.line) for f in result.findings} == {
         ("ruff/F401", "pkg/a.py", 3),
         ("zizmor/template-injection", ".github/workflows/a.yml", 10),

@@ -8,9 +8,9 @@ import pytest
 from agents.review.checks import suppressions
 from agents.review.checks.inputs import list_checked_files
 from agents.toolbox import Toolbox
-from domain.config.configuration import Linter
+from domain.config.review import Linter
 from domain.review.findings import Layer
-from safety.containment import Origin
+from safety.containment import CodeOrigin
 from tests.unit.checks.building import Versions, change_of
 from tests.unit.checks.checking import check_files, sarif
 
@@ -50,7 +50,7 @@ jobs:
 SAID = {"ruff/F401", "ruff/B012", "bandit/B602"}
 
 
-async def rules(toolbox: Toolbox, files: Versions, origin: Origin, **given: object) -> set[str]:
+async def rules(toolbox: Toolbox, files: Versions, origin: CodeOrigin, **given: object) -> set[str]:
     return {finding.rule for finding in (await check_files(toolbox, files, origin=origin, **given)).findings}
 
 
@@ -58,17 +58,17 @@ def find_suppressions(old: str | None, new: str) -> tuple[suppressions.Suppressi
     return suppressions.find_added(list_checked_files(*change_of({"a.py": (old, new)})))
 
 
-@pytest.mark.parametrize("origin", Origin)
-async def test_without_comments_everything_is_said(toolbox: Toolbox, origin: Origin) -> None:
+@pytest.mark.parametrize("origin", CodeOrigin)
+async def test_without_comments_everything_is_said(toolbox: Toolbox, origin: CodeOrigin) -> None:
     result = await check_files(toolbox, {"a.py": (None, PLAIN)}, origin=origin)
     assert {finding.rule for finding in result.findings} == {*SAID, "secret/aws-access-key"}
     assert result.silencing == 0
     assert not any("silence" in (layer.note or "") for layer in result.layers)
 
 
-@pytest.mark.parametrize("origin", [Origin.own, Origin.member])
+@pytest.mark.parametrize("origin", [CodeOrigin.own, CodeOrigin.member])
 async def test_people_who_may_write_silence_all_but_credentials_and_it_is_said(
-    toolbox: Toolbox, origin: Origin
+    toolbox: Toolbox, origin: CodeOrigin
 ) -> None:
     result = await check_files(toolbox, {"a.py": (None, SILENT)}, origin=origin)
     assert {finding.rule for finding in result.findings} == {"secret/aws-access-key"}
@@ -79,7 +79,7 @@ async def test_people_who_may_write_silence_all_but_credentials_and_it_is_said(
 
 
 async def test_a_stranger_silences_nothing(toolbox: Toolbox) -> None:
-    result = await check_files(toolbox, {"a.py": (None, SILENT)}, origin=Origin.stranger)
+    result = await check_files(toolbox, {"a.py": (None, SILENT)}, origin=CodeOrigin.stranger)
     assert {finding.rule for finding in result.findings} == {*SAID, "secret/aws-access-key"}
     assert result.silencing == 0
     assert "would silence remarks" in (result.layers[0].note or "")
@@ -89,9 +89,9 @@ async def test_a_stranger_silences_nothing(toolbox: Toolbox) -> None:
 @pytest.mark.parametrize("comment", ["# ruff: noqa", "# flake8: noqa", "# ruff: disable[F401]"])
 async def test_a_whole_file(toolbox: Toolbox, comment: str) -> None:
     files: Versions = {"a.py": (None, comment + "\nimport os\n")}
-    assert await rules(toolbox, files, Origin.member) == set()
-    assert await rules(toolbox, files, Origin.stranger) == {"ruff/F401"}
-    assert (await check_files(toolbox, files, origin=Origin.member)).silencing == 1
+    assert await rules(toolbox, files, CodeOrigin.member) == set()
+    assert await rules(toolbox, files, CodeOrigin.stranger) == {"ruff/F401"}
+    assert (await check_files(toolbox, files, origin=CodeOrigin.member)).silencing == 1
 
 
 @pytest.mark.parametrize("comment", ["# type: ignore", "#type:ignore[attr-defined]", "# noqa: F401 # type: ignore"])
@@ -106,16 +106,16 @@ async def test_a_type_checker_on_added_lines(comment: str) -> None:
 async def test_workflows(toolbox: Toolbox) -> None:
     silent = WORKFLOW.format(comment=" # zizmor: ignore[dangerous-triggers]")
     files: Versions = {".github/workflows/a.yml": (None, silent)}
-    member = await check_files(toolbox, files, origin=Origin.member)
+    member = await check_files(toolbox, files, origin=CodeOrigin.member)
     assert (member.findings, member.silencing) == ((), 1)
     assert "(`zizmor: ignore`)" in (member.layers[1].note or "")
-    assert await rules(toolbox, files, Origin.stranger) == {"zizmor/dangerous-triggers"}
+    assert await rules(toolbox, files, CodeOrigin.stranger) == {"zizmor/dangerous-triggers"}
     loud: Versions = {".github/workflows/a.yml": (None, WORKFLOW.format(comment=""))}
-    assert await rules(toolbox, loud, Origin.member) == {"zizmor/dangerous-triggers"}
+    assert await rules(toolbox, loud, CodeOrigin.member) == {"zizmor/dangerous-triggers"}
 
 
-@pytest.mark.parametrize("origin", Origin)
-async def test_what_was_silenced_before_is_not_new(toolbox: Toolbox, origin: Origin) -> None:
+@pytest.mark.parametrize("origin", CodeOrigin)
+async def test_what_was_silenced_before_is_not_new(toolbox: Toolbox, origin: CodeOrigin) -> None:
     """Both versions are read the same way, so a stranger's unrelated line brings up nothing old."""
     old_python = SILENT.replace(KEY, "from the environment")
     old_workflow = WORKFLOW.format(comment=" # zizmor: ignore[dangerous-triggers]")
@@ -129,7 +129,7 @@ async def test_what_was_silenced_before_is_not_new(toolbox: Toolbox, origin: Ori
 
 async def test_taking_a_comment_away_brings_the_remark_back(toolbox: Toolbox) -> None:
     files: Versions = {"a.py": (SILENT, SILENT.replace("  # nosec B602", ""))}
-    assert await rules(toolbox, files, Origin.member) == {"bandit/B602"}
+    assert await rules(toolbox, files, CodeOrigin.member) == {"bandit/B602"}
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ async def test_taking_a_comment_away_brings_the_remark_back(toolbox: Toolbox) ->
     ],
 )
 async def test_lines_that_silence_nothing(toolbox: Toolbox, line: str) -> None:
-    assert (await check_files(toolbox, {"a.py": (None, line + "\n")}, origin=Origin.member)).silencing == 0
-    assert (await check_files(toolbox, {"a.txt": (None, "# noqa\n")}, origin=Origin.member)).silencing == 0
+    assert (await check_files(toolbox, {"a.py": (None, line + "\n")}, origin=CodeOrigin.member)).silencing == 0
+    assert (await check_files(toolbox, {"a.txt": (None, "# noqa\n")}, origin=CodeOrigin.member)).silencing == 0
 
 
 @pytest.mark.parametrize(
@@ -158,12 +158,12 @@ async def test_configured_linters(toolbox: Toolbox, kind: str, member: set[str],
     assert json.loads(document)["runs"][0]["results"][0]["suppressions"]
     linter = Linter(name="sh", run=f"sh -c {shlex.quote(f'echo {shlex.quote(document)}')}", paths=("**/*.txt",))
     files: Versions = {"a.txt": (None, "x\n")}
-    assert await rules(toolbox, files, Origin.member, linters=(linter,)) == member
-    assert await rules(toolbox, files, Origin.stranger, linters=(linter,)) == stranger
+    assert await rules(toolbox, files, CodeOrigin.member, linters=(linter,)) == member
+    assert await rules(toolbox, files, CodeOrigin.stranger, linters=(linter,)) == stranger
 
 
 async def test_the_note_is_of_the_layer_it_silences(toolbox: Toolbox) -> None:
-    result = await check_files(toolbox, {"a.py": (None, "x = 1  # nosec\n")}, origin=Origin.member)
+    result = await check_files(toolbox, {"a.py": (None, "x = 1  # nosec\n")}, origin=CodeOrigin.member)
     assert {layer.layer: "`nosec`" in (layer.note or "") for layer in result.layers} == {
         Layer.static: False,
         Layer.security: True,

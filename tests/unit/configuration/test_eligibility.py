@@ -2,7 +2,8 @@
 
 import pytest
 
-from domain.config.configuration import Configuration, Forks, Labels, Paths, ReviewSettings
+from domain.config.configuration import Configuration, Labels
+from domain.config.review import Forks, Paths, ReviewSettings
 from domain.github.pull_requests import PullRequest
 from safety.eligibility import asks_for_run, find_exclusion, is_included, may_be_sent, needs_ok, nothing_left
 

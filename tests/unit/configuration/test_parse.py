@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.reference.pages import sample
-from domain.config.configuration import Configuration, Forks, Preset
+from domain.config.configuration import Configuration, Preset
 from domain.config.mistakes import MAX_MISTAKES
 from domain.config.presets import Values
+from domain.config.review import Forks
 from pipeline.config.loading import parse
 from tests.unit.configuration.files import paths_of
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.github.merging import CheckResult, Merged, MergeMethod, MergeObstacle, NotMerged, RequiredCheck
+from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
 from tests.unit.github.kit import HEAD, REPO, Kit, in_turn, pull
 
 PULL = "/repos/acme/app/pulls/1"
@@ -166,8 +166,8 @@ async def test_a_run_that_is_not_over_is_pending_whatever_it_concluded_before(ki
     kit.github.get(path=f"{COMMIT}/check-runs").respond(json={"total_count": 2, "check_runs": runs})
     kit.github.get(path=f"{COMMIT}/status").respond(json={"total_count": 0, "statuses": []})
     assert await kit.host.check_results(REPO, HEAD) == [
-        CheckResult(name="a", app_id=7, conclusion="pending"),
-        CheckResult(name="b", app_id=None, conclusion="pending"),
+        ReportedCheck(name="a", app_id=7, conclusion="pending"),
+        ReportedCheck(name="b", app_id=None, conclusion="pending"),
     ]
 
 
@@ -187,5 +187,5 @@ async def test_a_run_that_is_not_over_is_pending_whatever_it_concluded_before(ki
     ],
 )
 def test_a_check_of_one_app_is_met_by_that_app(results: list[tuple[str, int | None, str]], met: bool) -> None:
-    told = [CheckResult(name=name, app_id=app, conclusion=conclusion) for name, app, conclusion in results]
+    told = [ReportedCheck(name=name, app_id=app, conclusion=conclusion) for name, app, conclusion in results]
     assert RequiredCheck(name="build", app_id=7).is_met_by(told) is met

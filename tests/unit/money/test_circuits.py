@@ -2,7 +2,7 @@
 
 import asyncio
 
-from domain.config.configuration import Breakers, ErrorRateBreaker
+from domain.config.limits import Breakers, ErrorRateBreaker
 from domain.events import EventType
 from domain.money import CallOutcome, Limits, Receipt, Refusal, Reservation
 from domain.runs.run import Phase

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from domain.config.configuration import PathRule
+from domain.config.paths import PathRule
 from domain.review.findings import Severity
 from domain.runs.contracts import CONTRACTS, find_contracts
 from domain.runs.patches import (

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.config.configuration import Configuration, ProjectPaths
+from domain.config.configuration import Configuration
+from domain.config.paths import ProjectPaths
 from domain.review.review import RiskLevel
 from domain.runs.plan import Component, Estimate, Plan
 from safety.plan_risk import LIMITS, MOST_GRANTED, list_grantable, needs_approval, rate_plan

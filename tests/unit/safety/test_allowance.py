@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.config.configuration import Breakers, ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.config.limits import Breakers, ErrorRateBreaker, IterationBreaker, TimeBreaker
 from domain.money import MICRO, NO_CEILINGS, Ceilings, Limits, Totals
 from domain.runs.run import Phase
 from domain.verdicts import BreakerState

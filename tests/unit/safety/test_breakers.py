@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from domain.config.configuration import ErrorRateBreaker, IterationBreaker, TimeBreaker
+from domain.config.limits import ErrorRateBreaker, IterationBreaker, TimeBreaker
 from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check
 from safety.breakers import (

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.config.configuration import Configuration, ProjectPaths
-from domain.config.configuration import Gate as Configured
+from domain.config.configuration import Configuration
+from domain.config.gates import GateSettings
+from domain.config.paths import ProjectPaths
 from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
@@ -127,7 +128,7 @@ def test_paths_of_the_repository_are_protected_too() -> None:
 
 @pytest.mark.parametrize(("lines", "names"), [(9, ["large"]), (10, [])])
 def test_gate_of_the_repository(lines: int, names: list[str]) -> None:
-    own = Configured(
+    own = GateSettings(
         phase="review", when=f"review.lines_changed > {lines}", prompt="Large.", role="admin", timeout="4h"
     )
     configuration = Configuration(gates={"large": own})
@@ -147,7 +148,7 @@ def test_gate_of_the_repository(lines: int, names: list[str]) -> None:
 )
 def test_what_was_asked_once_is_not_taken_back(state: GateState, about: str, is_asked: bool) -> None:
     """An answer counts also where the condition of the gate holds no more, such as that of tests that are flaky."""
-    configured = Configured(phase="testing", when="testing.failed > 0", prompt="Go on all the same?")
+    configured = GateSettings(phase="testing", when="testing.failed > 0", prompt="Go on all the same?")
     configuration = Configuration(gates={"flaky": configured})
     [wanted] = list_custom(Phase.testing, configuration, {"testing.failed": 1}, about)
     known = [gate(wanted, state)]
@@ -156,7 +157,7 @@ def test_what_was_asked_once_is_not_taken_back(state: GateState, about: str, is_
 
 
 def test_gate_of_another_phase_is_not_asked() -> None:
-    own = Configured(phase="deployment", when="true", prompt="Deploy?")
+    own = GateSettings(phase="deployment", when="true", prompt="Deploy?")
     assert gate_names(review(), configuration=Configuration(gates={"any_deploy": own})) == []
 
 
@@ -166,7 +167,7 @@ def test_critical_risk_asks_a_maintainer(level: RiskLevel, role: str) -> None:
 
 
 def test_configured_role_can_only_be_higher() -> None:
-    configuration = Configuration(gates={"human_review": Configured(role="admin", timeout="2h")})
+    configuration = Configuration(gates={"human_review": GateSettings(role="admin", timeout="2h")})
     wanted = build_request("human_review", Phase.review, "s", "?", (), configuration)
     assert (wanted.role, wanted.seconds) == ("admin", 7200)
 

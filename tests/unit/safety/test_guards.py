@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from domain.config.configuration import Guards
+from domain.config.limits import Guards
 from safety.guards import Guard, GuardLimits, TaskKind, check, limits_of
 from safety.loop_detection import Iteration, to_step
 

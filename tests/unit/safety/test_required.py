@@ -2,12 +2,12 @@
 
 import pytest
 
-from domain.github.merging import CheckResult, RequiredCheck
+from domain.github.merging import ReportedCheck, RequiredCheck
 from safety.required_checks import ChecksState, check_name, evaluate_checks
 
 
-def result(name: str, conclusion: str, app: int | None = 1) -> CheckResult:
-    return CheckResult(name=name, app_id=app, conclusion=conclusion)
+def result(name: str, conclusion: str, app: int | None = 1) -> ReportedCheck:
+    return ReportedCheck(name=name, app_id=app, conclusion=conclusion)
 
 
 CI, DOCS = RequiredCheck(name="ci"), RequiredCheck(name="docs", app_id=7)
@@ -39,7 +39,7 @@ CI, DOCS = RequiredCheck(name="ci"), RequiredCheck(name="docs", app_id=7)
     ],
 )
 def test_how_the_checks_stand(
-    required: list[RequiredCheck] | None, results: list[CheckResult], light: ChecksState
+    required: list[RequiredCheck] | None, results: list[ReportedCheck], light: ChecksState
 ) -> None:
     stands = evaluate_checks(required, results)
     assert stands.light is light

@@ -1,0 +1,82 @@
+"""Finds what a configuration says that is valid value by value and wrong as a whole, or has no effect."""
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import JsonValue
+
+from domain.config.configuration import Configuration, Preset
+from domain.config.gates import find_gate_mistakes
+from domain.config.limits import ErrorRateBreaker
+from domain.config.mistakes import Contradiction
+from domain.config.review import Linter
+from domain.gates import NOT_ASKED
+from domain.runs.run import Phase
+
+
+def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]:
+    """What is wrong although each value by itself is right."""
+    for name, gate in configuration.gates.items():
+        yield from find_gate_mistakes(name, gate)
+    yield from _check_linters(configuration.review.linters)
+    yield from _check_error_rate(configuration.breakers.error_rate)
+
+
+_NO_DEPLOYMENT = "there is no deployment phase yet"
+_IDLE: Mapping[tuple[str, ...], str] = {
+    ("execution", "checkpoint_seconds"): "no such checkpoints are made yet",
+    ("execution", "checkpoint_changes"): "no such checkpoints are made yet",
+    ("budgets", "phase", "deployment"): _NO_DEPLOYMENT,
+    ("breakers", "iteration", "deployment"): _NO_DEPLOYMENT,
+    ("breakers", "time", "deployment"): _NO_DEPLOYMENT,
+}
+"""Keys that this version checks and nothing reads; each leaves this table with the part of Forge that reads it."""
+
+
+def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+    """What a file says that is right and has no effect in this version of Forge.
+
+    :param values: what the file itself says.
+    """
+    for path, why in _IDLE.items():
+        if _get_value(values, path) is not None:
+            yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
+    if _get_value(values, ("execution", "mode")) == "interactive":
+        what = "is not available yet, so agents work as `deterministic` says"
+        yield Contradiction(("execution", "mode"), what, "")
+    yield from _find_unasked_gates(values)
+
+
+def _find_unasked_gates(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+    """The gates that nothing asks yet, or in a phase that there is not yet, those of a preset included."""
+    gates = _get_value(values, ("gates",))
+    for name in gates if isinstance(gates, dict) else ():
+        if name in NOT_ASKED:
+            yield Contradiction(("gates", name), f"is never asked: {NOT_ASKED[name]}", "")
+        if _get_value(values, ("gates", name, "phase")) == Phase.deployment.value:
+            yield Contradiction(("gates", name, "phase"), f"is never asked: {_NO_DEPLOYMENT}", "")
+    if values.get("preset") == Preset.production.value:
+        yield Contradiction(("preset",), f"brings the gate `any_deploy`, which is never asked: {_NO_DEPLOYMENT}", "")
+
+
+def _get_value(values: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:
+    value: JsonValue = dict(values)
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _check_linters(linters: tuple[Linter, ...]) -> Iterator[Contradiction]:
+    seen: set[str] = set()
+    for index, linter in enumerate(linters):
+        if linter.name in seen:
+            yield Contradiction(("review", "linters", index, "name"), "is the name of another linter", "a name once")
+        seen.add(linter.name)
+
+
+def _check_error_rate(rates: ErrorRateBreaker) -> Iterator[Contradiction]:
+    path = ("breakers", "error_rate")
+    if rates.warn > rates.trip:
+        yield Contradiction((*path, "warn"), f"is above `trip` ({rates.trip:g})", "a share up to `trip`")
+    if rates.min_events > rates.max_events:
+        what = f"is above `max_events` ({rates.max_events})"
+        yield Contradiction((*path, "min_events"), what, "a number up to `max_events`")

@@ -1,0 +1,100 @@
+"""The gates that a repository configures, and the mistakes in one that no type forbids."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from domain.config.conditions import evaluation
+from domain.config.conditions.syntax import LANGUAGE
+from domain.config.mistakes import Contradiction
+from domain.config.values import AccountName, Duration, Section
+from domain.gates import STANDARD_GATES
+from domain.runs.run import Phase
+
+_ROLES = ("write", "maintain", "admin")
+_LIKE_SHA = re.compile(r"[0-9a-f]{7,}")  # `/forge approve` takes this for the head that is approved
+
+
+class GateSettings(Section):
+    """A question that a person answers. A gate of your own needs `phase`, `when` and `prompt`."""
+
+    phase: Literal["planning", "implementation", "review", "testing", "deployment", "any"] | None = Field(
+        default=None,
+        description="The phase at whose end it is asked: of an issue's run with its plan, its change or its tests, of "
+        "a review with its verdict. `any`: in each of them that knows all that the condition names. `deployment`: "
+        "never yet.",
+    )
+    when: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=evaluation.LONGEST,
+        description=f"The condition under which it is asked: {LANGUAGE}.",
+        examples=["review.lines_changed > 500"],
+    )
+    prompt: str | None = Field(default=None, min_length=1, max_length=500, description="What the person is asked.")
+    timeout: Duration | None = Field(
+        default=None, description="After this it is rejected and escalated. A gate of your own without it: `24h`."
+    )
+    role: Literal["write", "maintain", "admin"] | None = Field(
+        default=None, description="Who at least may answer. A gate of your own without it: `write`."
+    )
+    escalate: tuple[AccountName, ...] = Field(
+        default=(), max_length=10, description="Accounts or teams told after that time."
+    )
+
+
+def find_gate_mistakes(name: str, gate: GateSettings) -> Iterator[Contradiction]:
+    """What is wrong with a gate although each of its values is right."""
+    yield from _check_standard_gate(name, gate) if name in STANDARD_GATES else _check_own_gate(name, gate)
+
+
+def _check_standard_gate(name: str, gate: GateSettings) -> Iterator[Contradiction]:
+    for key in ("phase", "when", "prompt"):
+        if getattr(gate, key) is not None:
+            yield Contradiction(
+                ("gates", name, key),
+                "cannot be changed for a built-in gate",
+                "`timeout`, `role` and `escalate`",
+            )
+    least = STANDARD_GATES[name].role
+    if gate.role is not None and _ROLES.index(gate.role) < _ROLES.index(least):
+        yield Contradiction(("gates", name, "role"), "is lower than this gate asks for", f"`{least}` or higher")
+
+
+def _check_own_gate(name: str, gate: GateSettings) -> Iterator[Contradiction]:
+    if _LIKE_SHA.fullmatch(name):
+        yield Contradiction(
+            ("gates", name), "is named like a SHA, so no command could name it", "a name with other letters"
+        )
+    missing = [f"`{key}`" for key in ("phase", "when", "prompt") if getattr(gate, key) is None]
+    if missing:
+        yield Contradiction(("gates", name), f"lacks {' and '.join(missing)}", "a gate with `phase`, `when`, `prompt`")
+    if gate.when is not None:
+        yield from _check_condition(("gates", name, "when"), gate.when, gate.phase)
+
+
+def _check_condition(path: tuple[str, ...], text: str, phase: str | None) -> Iterator[Contradiction]:
+    try:
+        condition = evaluation.parse(text)
+    except evaluation.ConditionError as error:
+        yield Contradiction(path, error.what, error.allowed, error.nearest)
+        return
+    if phase is None:
+        return
+    if phase == "any":
+        if not condition.phases & evaluation.ASKED:
+            yield Contradiction(path, "names what no phase knows all of", "names that one phase knows")
+        return
+    unknown = [name for name in sorted(condition.names) if Phase(phase) not in evaluation.NAMES[name].phases]
+    if unknown:
+        named = " and ".join(f"`{name}`" for name in unknown)
+        yield Contradiction(
+            path, f"names {named}, which the phase {phase} does not know", _describe_known(Phase(phase))
+        )
+
+
+def _describe_known(phase: Phase) -> str:
+    known = sorted({name.partition(".")[0] for name, each in evaluation.NAMES.items() if phase in each.phases})
+    return f"names that begin with {' or '.join(f'`{each}.`' for each in known)}"
