@@ -2,19 +2,19 @@
 
 ForgeError                     source, severity, recovery
 ├── ConfigurationError         a setting is missing or wrong: say which, stop
-├── DatabaseUnavailable        nothing could be made durable: answer 503
+├── DatabaseUnavailable        nothing could be stored: answer 503
 ├── CodeHostError              GitHub refused or failed
 │   ├── RateLimited            wait until a known moment, durably
-│   ├── LeftOut                a write that only informs, where others go first: go on without it
+│   ├── LeftOut                an unimportant write while others go first: skip it
 │   ├── Unavailable            5xx, time-out, reset: the effect may have happened
 │   ├── Unauthorized           credentials are not accepted (any more)
 │   ├── Forbidden              the App lacks a permission
 │   ├── NotFound               gone, renamed away or never visible
-│   ├── Behind                 GitHub answers with what was there before something it told us of
+│   ├── Behind                 GitHub's API lags behind its own event
 │   └── Unprocessable          GitHub validated the request and said no
-├── CodeAccessError            git could not bring the code
+├── CodeAccessError            git could not fetch the code
 │   └── CommitGone             the commit does not exist (any more)
-├── ToolError                  a check could not do its work; the others go on
+├── ToolError                  a check failed; the others continue
 ├── Halted                     the operator stopped everything: wait durably until `forge resume`
 └── Superseded                 a newer run owns the pull request: stop writing
 """
@@ -25,15 +25,15 @@ from enum import StrEnum
 
 from domain.text.redaction import redact_outgoing
 
-HALTED = "The operator halted Forge; it goes on by itself after `forge resume`."
+HALTED = "The operator halted Forge; it continues after `forge resume`."
 
 
 class Recovery(StrEnum):
-    """What the pipeline does about an error."""
+    """How the pipeline recovers from an error."""
 
     retry = "retry"  # the same step again, with growing pauses
     wait = "wait"  # durably, until the moment the error names or its cause is gone
-    fallback = "fallback"  # go on without this part and say so
+    fallback = "fallback"  # continue without this part and say so
     stop = "stop"  # end the run with a reason; a person decides
 
 
@@ -46,7 +46,7 @@ class ErrorSeverity(StrEnum):
 
 
 class ForgeError(Exception):
-    """An error with a place in the tree. It is redacted as it is made: journals, logs and comments repeat it.
+    """An error of the tree. It redacts its text at once, since journals, logs and comments repeat it.
 
     :param message: what happened and why, in one sentence for a person.
     :param advice: what that person can do about it.
@@ -99,14 +99,14 @@ class RateLimited(CodeHostError):
 
 
 class LeftOut(CodeHostError):
-    """A write that only informs was not made, because too many others go before it."""
+    """Forge skipped an unimportant write because too many others go first."""
 
     severity = ErrorSeverity.warning
     recovery = Recovery.fallback
 
 
 class Unavailable(CodeHostError):
-    """GitHub did not answer, or with 5xx. A write may have taken effect all the same."""
+    """GitHub did not answer, or with 5xx. A write may still have taken effect."""
 
     recovery = Recovery.retry
 
@@ -124,7 +124,7 @@ class NotFound(CodeHostError):
 
 
 class Behind(CodeHostError):
-    """GitHub's API does not show yet what its webhook told of, or what we wrote: it lags by seconds (T-W15)."""
+    """GitHub's API does not show an event or our own write yet: it can lag by seconds."""
 
     severity = ErrorSeverity.warning
     recovery = Recovery.retry
@@ -137,7 +137,7 @@ class Unprocessable(CodeHostError):
 
 
 class CodeAccessError(ForgeError):
-    """git could not bring the code of a pull request."""
+    """git could not fetch the code of a pull request."""
 
     source = "git"
     recovery = Recovery.retry
@@ -150,7 +150,7 @@ class CommitGone(CodeAccessError):
 
 
 class ToolError(ForgeError):
-    """A check could not do its work: it failed, took too long or printed nonsense."""
+    """A check failed, took too long or printed nonsense."""
 
     source = "tool"
     severity = ErrorSeverity.warning
@@ -158,7 +158,7 @@ class ToolError(ForgeError):
 
 
 class Halted(ForgeError):
-    """The operator halted Forge: no model is called and nothing is written to GitHub."""
+    """The operator halted Forge: it calls no model and writes nothing to GitHub."""
 
     source = "operator"
     severity = ErrorSeverity.warning
@@ -169,7 +169,7 @@ class Halted(ForgeError):
 
 
 class NotAllowed(ForgeError):
-    """Somebody may not do (any more) what they asked for; the message answers them."""
+    """Someone may not do what they asked for (any more); the message is the answer."""
 
     source = "pipeline"
     severity = ErrorSeverity.warning
@@ -183,7 +183,7 @@ class Superseded(ForgeError):
 
 
 def to_json(error: ForgeError) -> dict[str, str]:
-    """The error as a journal keeps it."""
+    """The error as JSON for a journal."""
     kept = {"error": type(error).__name__, "message": error.message, "advice": error.advice}
     return kept | {"until": error.until.isoformat()} if isinstance(error, RateLimited) else kept
 

@@ -1,4 +1,4 @@
-"""A gate: a question that a person answers before a run goes on, and what became of it (docs/contract.md, gates)."""
+"""A gate: a question that a person answers before a run continues (docs/contract.md, gates)."""
 
 import hashlib
 from collections.abc import Mapping
@@ -15,35 +15,35 @@ from domain.runs.run import Phase, RepositoryRef
 from domain.verdicts import Reason
 
 CHECK_ID_PREFIX = "gate:"
-"""What the external id of a gate's check run begins with; the gate's id follows."""
+"""The prefix of the external id of a gate's check run; the gate's id follows."""
 
 
 class GateState(StrEnum):
-    """Where a gate stands; everything but ``waiting`` is final."""
+    """The state of a gate; all but ``waiting`` are final."""
 
     waiting = "waiting"
     approved = "approved"
     rejected = "rejected"
     expired = "expired"  # nobody answered in time, which counts as a rejection
-    void = "void"  # what it asked about is gone: a push, a closed pull request, nothing left to decide
+    void = "void"  # a push, a closed pull request, or nothing left to decide
 
 
 class Choice(StrEnum):
-    """What a person can say at a gate, by a button or a command."""
+    """A person's answer at a gate, by button or command."""
 
     approve = "approve"
     reject = "reject"
-    view = "view"  # decides nothing: shows where it stands
+    view = "view"  # decides nothing: shows the state
 
 
 @dataclass(frozen=True)
 class StandardGate:
-    """A gate that Forge brings along.
+    """A built-in gate.
 
-    :param role: who at least may answer.
+    :param role: the minimum role to answer.
     :param timeout: after which it is rejected and escalated.
-    :param not_author: who wrote the change is left out; so is, with ``not_requester``, who asked for it.
-    :param told: for whom its ``escalate`` is meant: nobody knows who that is here but the repository.
+    :param not_author: the author may not answer; with ``not_requester``, the requester may not.
+    :param told: who ``escalate`` is meant for; the repository names the accounts.
     """
 
     role: str
@@ -67,7 +67,7 @@ STANDARD_GATES: Mapping[str, StandardGate] = {
     "false_positive": StandardGate("write", _DAY),
     "destructive": StandardGate("maintain", _DAY, not_author=True),
 }
-"""docs/contract.md, gates. Of ``human_review`` a critical change asks for ``maintain``."""
+"""docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``."""
 
 _NOT_YET = "this version of Forge does not ask it"
 NOT_ASKED: Mapping[str, str] = {
@@ -76,17 +76,17 @@ NOT_ASKED: Mapping[str, str] = {
     "false_positive": _NOT_YET,
     "destructive": _NOT_YET,
 }
-"""Standard gates that nothing asks in this version, and why; each leaves this table with what asks it."""
+"""Standard gates that this version does not ask, and why."""
 
 BUDGET_GATES = frozenset({"guard", "cost_overrun"})
-"""The gates at which a slice is granted. Rejected, the run goes on without what they stopped."""
+"""The gates that grant a budget extension. After a rejection the run continues without the stopped work."""
 
 OWN_TIMEOUT = _DAY
-"""Of a gate that a repository defines without one."""
+"""The timeout of a repository's own gate without one."""
 
 
 class Option(BaseModel):
-    """One thing a person can answer: the command, and what follows."""
+    """A possible answer: the command and its effect."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -95,18 +95,18 @@ class Option(BaseModel):
 
 
 class GateRequest(BaseModel):
-    """What is asked, of whom, and until when.
+    """A question: its subject, who may answer, and until when.
 
-    :param subject: what exactly is asked about; a decision holds for nothing else. See :func:`digest`.
+    :param subject: the subject; a decision applies to nothing else. See :func:`digest`.
     :param prompt: the question, plain text.
     :param reasons: why it is asked.
-    :param shows: what it is asked about, where that stands nowhere else; Markdown in which nothing acts.
-    :param options: what can be answered; approving and rejecting among them.
-    :param escalate: accounts or teams that are told when nobody answers.
-    :param grants: what approving grants, where it is about money or calls of a model.
-    :param on_issue: the run of an issue asks, so the comment is there, and so are all others it had.
-    :param proposed_head: the head of the pull request that the run proposed, which shows the check; empty: none yet.
-    :param task: the key of the agent's task that was stopped; empty where the phase is one, or none was.
+    :param shows: the subject in detail, if it is shown nowhere else; inert Markdown.
+    :param options: the possible answers, including approve and reject.
+    :param escalate: accounts or teams to notify if nobody answers.
+    :param grants: what an approval grants, for money or model calls.
+    :param on_issue: the run of an issue asks, so its comments are on the issue.
+    :param proposed_head: the head of the run's pull request, which shows the check; empty: none yet.
+    :param task: the key of the stopped agent's task; empty if the whole phase was stopped, or nothing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -137,8 +137,8 @@ class GateDecision(BaseModel):
     """Who answered and how.
 
     :param words: the conditions of an approval, or the reason of a rejection; plain text of a person.
-    :param by_id: None where nobody did: the time ran out, or there was nothing left to decide.
-    :param via: command, button, timeout, or what made it void.
+    :param by_id: None for an expired or void gate.
+    :param via: command, button, timeout, or the reason why it is void.
     :param waived: the rule on authors or requesters was waived, because nobody else has the role.
     :param cause: the delivery that brought the answer.
     :param grants: what it grants beyond the limits.
@@ -157,9 +157,9 @@ class GateDecision(BaseModel):
 
 
 class Gate(BaseModel):
-    """A gate as the database knows it.
+    """A gate as stored in the database.
 
-    :param delegate: login of whom a person passed it on to.
+    :param delegate: login of the person it was delegated to.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -184,7 +184,7 @@ class Gate(BaseModel):
 
     @property
     def check_head(self) -> str | None:
-        """The head that shows its check; None while the issue of the run has no pull request."""
+        """The head with its check; None while the run has no pull request."""
         return self.request.proposed_head or (None if self.request.on_issue else self.head_sha)
 
     @property
@@ -198,17 +198,17 @@ class Gate(BaseModel):
 
     @property
     def conditions(self) -> str:
-        """The conditions under which a person approved; empty if there are none."""
+        """The conditions of the approval; may be empty."""
         return self.decision.words if self.decision is not None and self.state is GateState.approved else ""
 
 
 class DecisionAttempt(NamedTuple):
-    """What became of an attempt to decide: the gate as it is now, and whether this attempt decided it."""
+    """The result of an attempt to decide: the current gate, and whether this attempt decided it."""
 
     gate: Gate
     counted: bool
 
 
 def digest(*parts: object) -> str:
-    """A short name of what a gate is about: equal parts, equal name."""
+    """A digest of a gate's subject: equal parts, equal digest."""
     return hashlib.sha256("\x00".join(map(str, parts)).encode()).hexdigest()[:16]

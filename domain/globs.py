@@ -6,16 +6,16 @@ from functools import lru_cache
 from itertools import islice, product, takewhile
 
 MOST = 64
-"""Plain patterns that one with alternatives may stand for."""
+"""The most plain patterns that one with alternatives may expand to."""
 
 _TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\[\]/]+\]|[^*?]")
 _MEANINGS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_FEW = 2  # wildcards that a regular expression may hold before the time it takes could explode
+_FEW = 2  # the most wildcards in a regular expression, to avoid exponential time
 _INNERMOST = re.compile(r"\{([^{}]+)\}")
 _BRACKETS = re.compile(r"\[[^\[\]/]+\]")
 _RANGES = re.compile(r"\[[!^].+\]|\[(?:[0-9]-[0-9]|[a-z]-[a-z]|[A-Z]-[A-Z]|[^A-Za-z0-9])+\]", re.DOTALL)
-_ITSELF = {"{": "\x01", "}": "\x02"}  # a brace that stands for itself; no pattern holds a control character
+_ITSELF = {"{": "\x01", "}": "\x02"}  # a literal brace; patterns contain no control characters
 _AS_WRITTEN = str.maketrans({mark: brace for brace, mark in _ITSELF.items()})
 
 Parts = tuple[str, ...]
@@ -23,7 +23,7 @@ Parts = tuple[str, ...]
 
 
 def find_mistake(pattern: str) -> str | None:
-    """What is wrong with a pattern, as the rest of a sentence about it; None if nothing is."""
+    """The mistake in a pattern, as the rest of a sentence; None if there is none."""
     if not pattern or "\\" in pattern or _CONTROL.search(pattern):
         return find_path_mistake(pattern)
     if wrong := _find_unclosed(pattern):
@@ -34,9 +34,9 @@ def find_mistake(pattern: str) -> str | None:
 
 
 def repair(pattern: str) -> list[str]:
-    """What a pattern with a mistake surely meant: those of its alternatives that can match, a folder as all it holds.
+    """Repairs a wrong pattern: keeps the alternatives that can match, and extends a folder to its content.
 
-    :param pattern: also one that is right, which is all that it meant.
+    :param pattern: a valid one stays as it is.
     """
     if find_mistake(pattern) is None:
         return [pattern]
@@ -52,7 +52,7 @@ def _find_unmatchable(alternative: str) -> str | None:
 
 
 def find_path_mistake(path: str) -> str | None:
-    """Why no path of a repository is written so, as the rest of a sentence about it; None if one may be."""
+    """Why this cannot be a path of a repository, as the rest of a sentence; None if it can."""
     if not path:
         return "is empty"
     if path.startswith("!"):
@@ -74,9 +74,9 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
 
 
 def permits(path: str, patterns: Iterable[str]) -> bool:
-    """The same for a list that permits or leaves out, where what was not meant must not match.
+    """Like :func:`matches`, but strict, for lists that allow or exclude.
 
-    Brackets count as what is written, unless they hold ranges or leave characters out: ``[id]`` is a folder.
+    Brackets are literal unless they contain a range or a negation: ``[id]`` is a folder.
     """
     return any(_matches(path, parts) for pattern in patterns for parts in _expand_literally(pattern))
 
@@ -87,7 +87,7 @@ def matches_by_name(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _names_a_kind(parts: Parts) -> bool:
-    """Whether no wildcard stands behind its last dot, or in its last name where that holds no dot."""
+    """Whether its suffix, or its last name without a dot, has no wildcard."""
     name = list(takewhile(lambda part: part not in {"/", "**/"}, reversed(parts)))
     last = name[: name.index(".")] if "." in name else name
     return bool(last) and not any(part in {"*", "**", "?"} for part in last)
@@ -95,10 +95,10 @@ def _names_a_kind(parts: Parts) -> bool:
 
 @lru_cache(maxsize=1000)
 def expand_pattern(pattern: str) -> tuple[Parts, ...]:
-    """The plain patterns that a pattern stands for.
+    """Expands a pattern to plain patterns.
 
-    Braces without a comma and brackets are taken both ways, as a choice and as what is written: there are folders
-    named ``[id]`` and ``{{name}}``, and a pattern that protects must not miss what was meant.
+    Braces without a comma and brackets match both as a choice and literally: there are folders
+    named ``[id]`` and ``{{name}}``, and a protecting pattern must not miss them.
     """
     return tuple(dict.fromkeys(islice(_expand(pattern), MOST)))
 
@@ -120,7 +120,7 @@ def _expand(pattern: str) -> Iterator[Parts]:
 
 
 def _expand_token(token: str) -> tuple[Parts, ...]:
-    """A class, and its characters as they are written; anything else has one reading."""
+    """A class matches as a class and literally; other tokens have one meaning."""
     return ((token,), tuple(token)) if _is_class(token) else ((token,),)
 
 
@@ -138,7 +138,7 @@ def _expand_braces(pattern: str) -> Iterator[str]:
 
 
 def _find_unclosed(pattern: str) -> str | None:
-    """Why its braces or brackets mean nothing, as the rest of a sentence."""
+    """The mistake in its braces or brackets, as the rest of a sentence."""
     for group, which in ((_INNERMOST, "{}"), (_BRACKETS, "[]")):
         rest = pattern
         while rest != (shorter := group.sub("x", rest)):
@@ -155,7 +155,7 @@ def _matches(path: str, parts: Parts) -> bool:
 
 @lru_cache(maxsize=4000)
 def _compile(parts: Parts) -> re.Pattern[str] | None:
-    """The pattern as a regular expression; None if it holds so many wildcards that matching could take for ever."""
+    """The pattern as a regular expression; None if its wildcards could make matching too slow."""
     if sum(part.startswith("*") for part in parts) > _FEW:
         return None
     return re.compile("".join(map(_to_regex, parts)), re.DOTALL)
@@ -172,7 +172,7 @@ def _is_class(part: str) -> bool:
 
 
 def _class_to_regex(inside: str) -> str:
-    """The class of a regular expression; a range that runs backwards is the characters it is written with."""
+    """The class of a regular expression; a backward range is literal."""
     negated = len(inside) > 1 and inside[0] in "!^"
     ranges = re.findall(r"(.)-(.)|(.)", inside[negated:], re.DOTALL)
     written = (
@@ -185,7 +185,7 @@ def _class_to_regex(inside: str) -> str:
 
 
 def _match_by_steps(path: str, pattern: Parts) -> bool:
-    """The same, in time proportional to both lengths: all ways to match are followed side by side."""
+    """Matches in time proportional to both lengths, by following all states in parallel."""
     parts = _to_steps(pattern)
     states = _epsilon_closure({0}, parts)
     for character in path:
@@ -204,7 +204,7 @@ def _to_steps(parts: Parts) -> Parts:
 
 
 def _epsilon_closure(states: set[int], parts: tuple[str, ...]) -> set[int]:
-    """The states, and those that can be reached from them without a character."""
+    """The states, and those reachable without a character."""
     reached: set[int] = set()
     waiting = list(states)
     while waiting:
@@ -221,7 +221,7 @@ def _epsilon_closure(states: set[int], parts: tuple[str, ...]) -> set[int]:
 
 
 def _advance(state: int, character: str, parts: tuple[str, ...]) -> Iterable[int]:
-    """Where a character leads from a state."""
+    """The next states after a character."""
     part = parts[state] if state < len(parts) else _OPTIONAL
     if part == "**/":
         return (state, state + 1) if character == "/" else (state,)

@@ -1,4 +1,4 @@
-"""Makes the identifiers of Forge: ULIDs for what happens, short names for what people type."""
+"""Makes Forge's ids: ULIDs, and short names for people."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ def new_id() -> str:
 
 
 def shorten_id(prefix: str, ulid: str) -> str:
-    """How a ULID is shown to people, e.g. ``M-4ZK9QX`` (prefix and last 6 characters)."""
+    """The short form of a ULID, e.g. ``M-4ZK9QX`` (prefix and last 6 characters)."""
     return f"{prefix}-{ulid[-6:]}"
 
 
@@ -36,5 +36,5 @@ def make_finding_id(fingerprint: str, taken: Collection[str] = ()) -> str:
 
 
 def lowest_id_at(moment: datetime) -> str:
-    """What every ULID made at or after a moment is not less than."""
+    """The lower bound of all ULIDs made at or after a moment."""
     return str(ULID.from_datetime(moment))[:10]

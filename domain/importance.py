@@ -1,4 +1,4 @@
-"""How much a write to GitHub matters to somebody: what is waited for goes before what only informs."""
+"""The importance of a write to GitHub: awaited writes go before mere information."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -7,11 +7,11 @@ from enum import IntEnum
 
 
 class Importance(IntEnum):
-    """The order in which writes are made where not all can be made at once."""
+    """The order of writes when not all can be made at once."""
 
-    awaited = 0  # a verdict, what became of a gate, an answer
-    tidying = 1  # what was said is taken back or brought up to date
-    informing = 2  # a reaction, a first sign, progress: left out rather than waited for long
+    awaited = 0  # a verdict, the outcome of a gate, an answer
+    tidying = 1  # removes or updates earlier texts
+    informing = 2  # a reaction or progress: skipped rather than delayed
 
 
 _current: ContextVar[Importance] = ContextVar("importance", default=Importance.awaited)
@@ -19,7 +19,7 @@ _current: ContextVar[Importance] = ContextVar("importance", default=Importance.a
 
 @contextmanager
 def use_importance(importance: Importance) -> Generator[None]:
-    """What is written to GitHub within this block matters that much. Unless told, it is awaited."""
+    """Sets the importance of writes within this block; the default is awaited."""
     token = _current.set(importance)
     try:
         yield
@@ -28,5 +28,5 @@ def use_importance(importance: Importance) -> Generator[None]:
 
 
 def current_importance() -> Importance:
-    """How much the write that is about to be made matters."""
+    """The importance of the next write."""
     return _current.get()

@@ -1,4 +1,4 @@
-"""Draws from what happened how well Forge does, week by week; what nothing is known of stays unknown."""
+"""Computes Forge's metrics week by week; unknown values stay unknown."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +12,11 @@ from domain.runs.run import Phase, RunState
 
 WEEK = timedelta(weeks=1)
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_NOTHING = "·"  # in a trend, a week of which nothing is known
+_NOTHING = "·"  # in a trend, a week without data
 
 
 class Measure(StrEnum):
-    """How the observations of a week are drawn together."""
+    """How the observations of a week are aggregated."""
 
     share = "share"  # of those counted
     mean = "mean"
@@ -27,7 +27,7 @@ class Measure(StrEnum):
 class Metric:
     """One figure.
 
-    :param unit: what it is counted in; empty for a share.
+    :param unit: the unit; empty for a share.
     """
 
     name: str
@@ -75,12 +75,12 @@ METRICS: Sequence[Metric] = (
 
 @dataclass(frozen=True)
 class RunFact:
-    """A run that is over and looked at something.
+    """A finished run that did some work.
 
     :param at: when it began.
-    :param calls: of models, by phase; phases without any are left out.
+    :param calls: model calls by phase; phases without calls are omitted.
     :param cost: micro-USD.
-    :param bounces: how often its proposed change was sent back; None: it was no run that proposes.
+    :param bounces: how often its change was sent back; None: it is no run of an issue.
     """
 
     at: datetime
@@ -92,7 +92,7 @@ class RunFact:
 
 @dataclass(frozen=True)
 class RecallFact:
-    """What became of one memory that one task of a run was told. ``helped`` is None while nothing is known."""
+    """One memory used by one task of a run. ``helped`` is None if unknown."""
 
     at: datetime
     run: str
@@ -102,12 +102,12 @@ class RecallFact:
 
 @dataclass(frozen=True)
 class Facts:
-    """What happened, in any order; moments are those by which it counts for a week.
+    """The facts, in any order; each moment decides the week.
 
-    :param tools: calls of tools in some while: how many did their work, of how many.
-    :param learned: memories Forge made for itself or from what people did.
-    :param posted: findings that a review posted: how many of them were dismissed, of how many.
-    :param dismissed: findings that were dismissed and are still; seconds since they were posted.
+    :param tools: tool calls: how many succeeded, of how many.
+    :param learned: memories that Forge made itself or from people's actions.
+    :param posted: posted findings: how many were dismissed, of how many.
+    :param dismissed: findings that are dismissed; seconds since they were posted.
     :param merged: pull requests a person merged after a verdict; whether against it.
     :param answered: gates that people answered; seconds until then.
     :param first: first verdicts on pull requests; whether they approved.
@@ -126,7 +126,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Observation:
-    """One observation. A mean is over ``of``, so that what belongs to no run in particular can be shared out."""
+    """One observation. A mean divides by ``of``, so that values without a run can be spread."""
 
     metric: Metric
     at: datetime
@@ -138,7 +138,7 @@ class Observation:
 class Series:
     """A metric week by week, the oldest first; None where nothing is known.
 
-    :param counts: how many observations stand behind each value.
+    :param counts: the number of observations of each value.
     """
 
     metric: Metric
@@ -152,9 +152,9 @@ class Series:
 
 
 def build_series(facts: Facts, now: datetime, weeks: int, since: datetime | None = None) -> Sequence[Series]:
-    """Every metric over the last weeks, each of seven days, the last of which ends now.
+    """Every metric over the last weeks of seven days; the last one ends now.
 
-    :param since: what was before is not all kept any more, so nothing is said of weeks that begin earlier.
+    :param since: earlier data is incomplete, so earlier weeks are unknown.
     """
     seen: defaultdict[tuple[Metric, int], list[Observation]] = defaultdict(list)
     for each in observe(facts):
@@ -165,7 +165,7 @@ def build_series(facts: Facts, now: datetime, weeks: int, since: datetime | None
 
 
 def observe(facts: Facts) -> Iterator[Observation]:
-    """What is counted, one by one."""
+    """The single observations."""
     for run in facts.runs:
         yield from _observe_run(run)
     yield from (Observation(TOOL_SUCCESS, at, well, of) for at, well, of in facts.tools)
@@ -179,7 +179,7 @@ def observe(facts: Facts) -> Iterator[Observation]:
 
 
 def render_trend(values: Sequence[float | None]) -> str:
-    """A line of blocks from the least to the most; in the middle, if they are all the same."""
+    """A sparkline; flat if all values are the same."""
     known = [value for value in values if value is not None]
     least, most = min(known, default=0.0), max(known, default=0.0)
     return "".join(_NOTHING if value is None else _BLOCKS[_height(value, least, most)] for value in values)
@@ -205,7 +205,7 @@ def _observe_run(run: RunFact) -> Iterator[Observation]:
 
 
 def _observe_recalls(told: Iterable[RecallFact]) -> Iterator[Observation]:
-    """Precision is of memories, application of the tasks they were told."""
+    """Precision counts memories, application counts tasks."""
     tasks: defaultdict[tuple[str, str], list[RecallFact]] = defaultdict(list)
     for each in told:
         if each.helped is not None:

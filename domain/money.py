@@ -53,7 +53,7 @@ class Price(Protocol):
 
 @dataclass(frozen=True)
 class FixedPrice:
-    """A price in USD per million tokens. The cache is taken for as dear as reading without it."""
+    """A price in USD per million tokens. Cached tokens cost as much as others."""
 
     input: Decimal
     output: Decimal
@@ -66,7 +66,7 @@ FREE = FixedPrice(Decimal(0), Decimal(0))
 
 
 class LimitScope(StrEnum):
-    """What a limit holds for, from narrow to broad."""
+    """The scope of a limit, from narrow to broad."""
 
     phase = "phase"  # this phase of this run
     run = "run"
@@ -75,7 +75,7 @@ class LimitScope(StrEnum):
 
 
 class Limits(BaseModel):
-    """How much may be spent, in micro-USD (``budgets`` of the configuration); None: no limit."""
+    """The limits in micro-USD (``budgets`` of the configuration); None: no limit."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -99,10 +99,10 @@ class Limits(BaseModel):
 
 
 class Ceilings(BaseModel):
-    """The operator's limits, which neither a repository nor a granted slice can raise; None: no limit.
+    """The operator's limits, which neither a repository nor an extension can raise; None: no limit.
 
-    Money is in micro-USD: ``phase`` holds for every phase; ``installation`` is per day (UTC). ``calls`` are those of
-    models in one phase of a run, ``minutes`` those a run works, ``level`` is the highest one of the automation ladder.
+    Money is in micro-USD: ``phase`` applies to every phase; ``installation`` is per day (UTC). ``calls`` are
+    model calls in one phase of a run, ``minutes`` its working time, ``level`` is the highest automation level.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -117,8 +117,8 @@ class Ceilings(BaseModel):
 
     @property
     def of_configuration(self) -> dict[str, float]:
-        """What they mean for a repository's configuration: numbers by dotted path, as ``presets.capped`` takes them."""
-        phases = [phase.value for phase in Phase if phase is not Phase.reflection]  # of which a file says nothing
+        """The ceilings by dotted path of the configuration, for ``presets.apply_ceilings``."""
+        phases = [phase.value for phase in Phase if phase is not Phase.reflection]  # which a file cannot set
         named = {**{f"budgets.phase.{phase}": self.phase for phase in phases}, "budgets.run": self.run}
         named["budgets.day"] = self.day
         money = {path: amount / MICRO for path, amount in named.items() if amount is not None}
@@ -132,7 +132,7 @@ NO_CEILINGS = Ceilings()
 
 
 class BudgetExtension(BaseModel):
-    """What a person grants beyond the limits: micro-USD for the phase and the run, and calls of a model."""
+    """An extension that a person grants: micro-USD for the phase and the run, and model calls."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -149,7 +149,7 @@ NO_EXTENSION = BudgetExtension()
 
 
 class Totals(BaseModel):
-    """What counts against each limit: spent, reserved and lost, in micro-USD."""
+    """The amount that counts against each limit: spent, reserved and lost, in micro-USD."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -168,7 +168,7 @@ class Totals(BaseModel):
 
 
 class LimitUse(BaseModel):
-    """How far a limit is used, in micro-USD."""
+    """The use of a limit, in micro-USD."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -186,7 +186,7 @@ SCOPES = {
 
 
 def list_limit_uses(totals: Totals, limits: Limits, phase: Phase) -> list[LimitUse]:
-    """How far each limit is used, from the narrowest to the broadest."""
+    """The use of each limit, from the narrowest to the broadest."""
     return [
         LimitUse(name=SCOPES[scope].format(phase=phase.value), used=totals.total(scope), limit=limit)
         for scope in LimitScope
@@ -195,9 +195,9 @@ def list_limit_uses(totals: Totals, limits: Limits, phase: Phase) -> list[LimitU
 
 
 class Refusal(BaseModel):
-    """A call of a model that was not made, because a limit would be passed or a breaker is open.
+    """A refused model call: it would exceed a limit, or a breaker is open.
 
-    :param gate: the gate at which a person can let it go on; None where only time or a setting can.
+    :param gate: the gate at which a person can allow it; None if only time or a setting can.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -215,7 +215,7 @@ class Refusal(BaseModel):
 
 
 class Reservation(BaseModel):
-    """Money set aside for one call, in micro-USD. ``warnings`` name the limits and breakers it comes close to."""
+    """Money set aside for one call, in micro-USD. ``warnings`` name nearly exceeded limits and breakers."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -225,7 +225,7 @@ class Reservation(BaseModel):
 
 
 class CallOutcome(StrEnum):
-    """How a call of a model ended."""
+    """The outcome of a model call."""
 
     answered = "answered"
     failed = "failed"  # the provider refused or failed before it did any work; nothing is charged

@@ -1,4 +1,4 @@
-"""A verdict: a decision with the tree of reasons that led to it."""
+"""A verdict's tree of reasons, and the checks of breakers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Reason(BaseModel):
     """One node of a verdict's reasons.
 
     :param code: a stable, machine-readable name such as ``risk.sensitive_path``.
-    :param text: the same for people, one sentence.
-    :param value: what was measured, if anything was.
-    :param threshold: what it was compared with.
+    :param text: one sentence for people.
+    :param value: the measured value, if any.
+    :param threshold: the limit, if any.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -28,18 +28,18 @@ class Reason(BaseModel):
 class BreakerState(StrEnum):
     """The states of a circuit breaker."""
 
-    closed = "closed"  # work goes on
+    closed = "closed"  # work continues
     open = "open"  # nothing is started
     half_open = "half_open"  # one trial is let through; its outcome closes or opens it
 
 
 class Check(BaseModel):
-    """What one breaker or guard says before the next call of a model.
+    """The check of one breaker or guard before a model call.
 
     :param name: the breaker or guard, e.g. ``iteration`` or ``error_rate``.
     :param warns: a limit is close.
-    :param reason: what was measured against which threshold, with what led to it as children.
-    :param suggestion: what a person can do about it, one sentence; empty while nothing is wrong.
+    :param reason: the measured value and its threshold, with causes as children.
+    :param suggestion: advice for a person, one sentence; may be empty.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,5 +52,5 @@ class Check(BaseModel):
 
     @property
     def should_break(self) -> bool:
-        """Whether the next call must not be made."""
+        """Whether it forbids the next call."""
         return self.state is BreakerState.open

@@ -14,14 +14,14 @@ AT_LEVEL_0 = "automation is at level 0 here"
 """How the reason begins why no run of an issue begins there."""
 
 _ALLOWS = {
-    0: "Forge reviews and shows what it found in its check; it comments only where somebody asks for the review, and "
-    "opens no pull request, also where somebody asks.",
+    0: "Forge reviews and shows its findings in the check. It comments only if someone asks for "
+    "the review, and never opens a pull request.",
     1: "Forge comments; people fix, approve and merge.",
     2: "Forge also commits fixes of formatting and simple lint, and approves changes of low risk.",
-    3: f"Forge also merges changes of low risk, {WINDOW_MINUTES} minutes after it told people so.",
-    4: "Forge also merges changes of low risk at once. Production stays with people.",
+    3: f"Forge also merges changes of low risk, {WINDOW_MINUTES} minutes after announcing it.",
+    4: "Forge also merges changes of low risk at once. People decide about production.",
 }
-_BOUNDS = "Never without green required checks, never in forks, never where protected paths are changed."
+_BOUNDS = "Never without green required checks, never in forks, never a change of protected paths."
 
 
 def render_change(before: int, after: int, why: str) -> str:
@@ -31,7 +31,7 @@ def render_change(before: int, after: int, why: str) -> str:
 
 def explain_no_comments() -> str:
     """For a review's summary at level 0."""
-    return "Automation is at level 0 here, so nothing was commented unasked: the findings are only in this check."
+    return "Automation is at level 0 here, so Forge commented nothing unasked: the findings are only in this check."
 
 
 def explain_level_0(max_level: int, pinned: int | None) -> str:
@@ -40,9 +40,9 @@ def explain_level_0(max_level: int, pinned: int | None) -> str:
     :param max_level: what the configuration allows; ``pinned`` what it holds.
     """
     if pinned == 0:
-        how = "the configuration holds it there (`ladder.pinned: 0`)"
+        how = "the configuration pins it (`ladder.pinned: 0`)"
     elif max_level == 0:
-        how = "the configuration allows no higher one (`ladder.max_level: 0`)"
+        how = "the configuration allows no higher level (`ladder.max_level: 0`)"
     else:
         how = "an admin raises it with `/forge level 1`"
     return f"{AT_LEVEL_0}, at which Forge opens no pull request; {how}, and `/forge plan` only plans"
@@ -71,7 +71,7 @@ def render_level(level: int, name: str, reason: Reason, max_level: int, pinned: 
 def confirm_level(before: int, after: int, name: str) -> str:
     """The receipt for ``level N``."""
     if before == after:
-        return f"Automation level **{after}** ({name}) held already; it counts anew from now on. {_ALLOWS[after]}"
+        return f"Automation level **{after}** ({name}) was set already; its numbers start again now. {_ALLOWS[after]}"
     return f"Automation level {before} → **{after}** ({name}). {_ALLOWS[after]} {_BOUNDS}"
 
 
@@ -79,26 +79,27 @@ def refuse_level(wanted: int, max_level: int) -> str:
     """For a level that the configuration or the operator does not allow."""
     return (
         f"Level {wanted} is not set: the highest one allowed here is {max_level}. "
-        "It is `ladder.max_level` of `.github/forge.yml` on the default branch, its preset, or the operator's ceiling."
+        "The limit is `ladder.max_level` in `.github/forge.yml` on the default branch, its preset, or the "
+        "operator's ceiling."
     )
 
 
 def refuse_pinned_level(level: int) -> str:
     """For a level that is pinned by the configuration."""
     return (
-        f"Nothing was set: `ladder.pinned: {level}` of the configuration holds the level. Change it in "
+        f"The level was not changed: the configuration pins it with `ladder.pinned: {level}`. Change it in "
         "`.github/forge.yml` on the default branch."
     )
 
 
 def confirm_missed_bug(number: int, run_id: str | None) -> str:
     """The receipt for ``missed``."""
-    about = f"run {inline_code(run_id)} of #{number}" if run_id else f"#{number}, where no run was finished"
-    return f"Noted as a critical bug that Forge did not see, against {about}. It counts for the automation level."
+    about = f"run {inline_code(run_id)} of #{number}" if run_id else f"#{number}, which has no finished run"
+    return f"Noted as a critical bug that Forge missed, for {about}. It counts for the automation level."
 
 
 def report_known_bug() -> str:
-    return "This was noted before."
+    return "This is noted already."
 
 
 def describe_revert(title: str) -> str:
@@ -128,7 +129,7 @@ def render_commit_message(findings: Sequence[Finding], text: str, rule: str, run
             *rows,
             "",
             f"{text} (rule {rule}).",
-            "To take it back, revert this commit.",
+            "To undo it, revert this commit.",
             "",
             f"{RUN_TRAILER}: {run_id}",
             "",
@@ -149,7 +150,10 @@ def render_approval(text: str, rule: str, head_sha: str, checks: Sequence[str], 
 
 def explain_withdrawal(head_sha: str) -> str:
     """Why an approval of Forge's own is dismissed."""
-    return f"Forge approved head {head_sha[:7]} as it was then. That does not hold for what the pull request is now."
+    return (
+        f"Forge approved head {head_sha[:7]} as it was then. The pull request has changed since, so that "
+        "approval no longer applies."
+    )
 
 
 def announce_merge(text: str, rule: str, head_sha: str, until: datetime | None, marker: str) -> str:
@@ -160,7 +164,7 @@ def announce_merge(text: str, rule: str, head_sha: str, until: datetime | None, 
     if until is None:
         head = f"**Forge merges** {inline_code(head_sha[:7])} now."
         return f"{head}\n\n{cite_rule(text, rule)}\n\n{marker}"
-    head = f"**Forge merges** {inline_code(head_sha[:7])} after {_when(until)}, if everything is as it is now."
+    head = f"**Forge merges** {inline_code(head_sha[:7])} after {_when(until)}, if nothing changes until then."
     stop = (
         "To stop it until then: `/forge reject reason` or `/forge cancel` (write), `/forge pause` (admin), a review "
         "that requests changes, or a push."
@@ -183,7 +187,7 @@ def report_no_merge(head_sha: str, why: str, marker: str) -> str:
 
 def confirm_merge_stop() -> str:
     """Answers a command that stopped an announced merge."""
-    return "The announced merge is stopped. Forge does nothing more with this head unasked."
+    return "The announced merge is stopped. Forge does nothing more with this head unless asked."
 
 
 def render_changes(changes: Sequence[Mapping[str, object]]) -> str:

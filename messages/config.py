@@ -15,7 +15,7 @@ PATH = ".github/forge.yml"
 CHECK_NAME = "Forge / config"
 _SHOWN = 40  # changed values in the summary
 
-_LATER = "The version of this pull request takes effect once it is on the default branch, and not before."
+_LATER = "The version of this pull request takes effect only once it is on the default branch."
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ def not_used(mistakes: Sequence[Mistake], last_valid: str | None, organisation: 
     first, others = mistakes[0], len(mistakes) - 1
     more = f" ({others} more {'mistake' if others == 1 else 'mistakes'})" if others else ""
     instead = (
-        "no version was ever valid, so the preset `conservative` holds"
+        "no version was ever valid, so the preset `conservative` applies"
         if last_valid is None
-        else f"its last valid version ({last_valid[:7]}) holds"
+        else f"Forge uses its last valid version ({last_valid[:7]})"
     )
     return f"`{PATH}` {where} is not used, {instead}. Line {first.line}: {first.brief}{more}"
 
@@ -65,7 +65,7 @@ def still_holds(protects: Mapping[str, JsonValue]) -> str:
         else f"`{path}: {json.dumps(value)}`"
         for path, value in protects.items()
     )
-    return f" What forbids or protects in it holds all the same, as far as it can be read: {named}."
+    return f" Its prohibitions and protections still apply, as far as Forge can read them: {named}."
 
 
 def report_hidden_file(last_valid: str | None) -> str:
@@ -74,13 +74,13 @@ def report_hidden_file(last_valid: str | None) -> str:
     :param last_valid: the SHA of the version that holds; None if it is not valid any more.
     """
     instead = (
-        "and what it said is not valid any more, so the preset `conservative` holds"
+        "and its last version is no longer valid, so the preset `conservative` applies"
         if last_valid is None
-        else f"so its last valid version ({last_valid[:7]}) holds"
+        else f"so Forge uses its last valid version ({last_valid[:7]})"
     )
     return (
         f"`{PATH}` of the organisation's `.github` repository cannot be read: GitHub hides that repository from Forge, "
-        f"{instead}. Let the App read it; to lift what it says, delete the file there."
+        f"{instead}. Let the App read it, or delete the file there so that it no longer applies."
     )
 
 
@@ -88,15 +88,15 @@ def render_broken(mistakes: Sequence[Mistake]) -> CheckText:
     """The check of a version with mistakes."""
     return CheckText(
         f"{count_in_words(mistakes)} in {PATH}",
-        f"{render_table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
-        "Merged like this, the file would be put aside and its last valid version would hold.",
+        f"{render_table(mistakes)}\n\n**Next:** fix {'it' if len(mistakes) == 1 else 'them'} and "
+        "push. If merged as it is, Forge would ignore the file and keep using the last valid version.",
     )
 
 
 def render_valid(changed: Sequence[ValueChange], removed: bool, notes: Sequence[str] = ()) -> CheckText:
     """The check of a version without mistakes, or of its removal."""
     head = (
-        "Without the file the organisation's default holds, or the preset `standard`."
+        "Without the file the organisation's default applies, or the preset `standard`."
         if removed
         else f"`{PATH}` is valid."
     )
@@ -105,13 +105,15 @@ def render_valid(changed: Sequence[ValueChange], removed: bool, notes: Sequence[
 
 
 def linters_need_a_sandbox() -> str:
-    return "Linters of your own run only where Forge has a sandbox of level 2 or better; elsewhere the check says so."
+    return (
+        "Your own linters run only where Forge has a sandbox of level 2 or better; the check says if they did not run."
+    )
 
 
 def warn_without_effect(idle: Sequence[Mistake]) -> str:
     """What a valid version says in vain."""
     lines = [f"- line {one.line}: {escape(one.sentence)}" for one in idle]
-    return "\n".join(["Without effect in this version of Forge:", *lines])
+    return "\n".join(["No effect in this version of Forge:", *lines])
 
 
 def render_annotation(mistake: Mistake) -> tuple[str, str]:

@@ -15,21 +15,21 @@ def confirm_decision(gate: Gate) -> str:
     if gate.state is GateState.rejected:
         return f"{_gate_label(gate)} is rejected. {_after_rejection(gate)}"
     slice_ = NO_EXTENSION if gate.decision is None else gate.decision.grants
-    granted = f" It got another slice: {slice_.label}." if slice_.label else ""
-    on = " The conditions go with it." if gate.conditions else ""
-    waived = " Nobody else is left with the role, so the rule on authors was waived." if _is_waived(gate) else ""
-    return f"{_gate_label(gate)} is approved; the run goes on.{granted}{on}{waived}"
+    granted = f" The run may use {slice_.label} more." if slice_.label else ""
+    on = " The conditions apply." if gate.conditions else ""
+    waived = " Nobody else has the role, so the rule about authors was waived." if _is_waived(gate) else ""
+    return f"{_gate_label(gate)} is approved; the run continues.{granted}{on}{waived}"
 
 
 def report_too_late(gate: Gate) -> str:
     """For a gate that cannot be decided any more."""
     if gate.is_waiting:  # a push took its object away at this moment
         return (
-            f"{_gate_label(gate)} is about a head that is not the newest any more. What is "
-            "still to be asked is asked anew."
+            f"{_gate_label(gate)} is about a head that is no longer the newest. Forge "
+            "asks again about the new one if it has to."
         )
     when = "" if gate.decision is None else f" on {_when(gate.decision.at)}"
-    return f"{_gate_label(gate)} is decided already: {escape(render_title(gate), 200)}{when}. Nothing was changed."
+    return f"{_gate_label(gate)} is already decided: {escape(render_title(gate), 200)}{when}. Nothing was changed."
 
 
 def report_other_head(gate: Gate, seen: str) -> str:
@@ -41,7 +41,7 @@ def report_other_head(gate: Gate, seen: str) -> str:
 
 def report_new_question(gate: Gate) -> str:
     return (
-        f"{_gate_label(gate)} was asked anew, about {inline_code(gate.head_sha[:7])}, after you wrote this. "
+        f"{_gate_label(gate)} was asked again, about {inline_code(gate.head_sha[:7])}, after you wrote this. "
         f"Look at it, then answer again; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
     )
 
@@ -49,13 +49,13 @@ def report_new_question(gate: Gate) -> str:
 def ask_which_gate(waiting: Sequence[Gate], last: Gate | None) -> str:
     """For an answer without a name where not exactly one gate waits."""
     if waiting:
-        return f"{len(waiting)} gates wait here: {_list(waiting)}. Name the one you mean."
+        return f"{len(waiting)} gates are waiting here: {_list(waiting)}. Name the one you mean."
     ended = "" if last is None else f" The last one, {inline_code(last.name)}: {escape(render_title(last), 200)}."
-    return f"No gate waits here.{ended}"
+    return f"No gate is waiting here.{ended}"
 
 
 def report_unknown_gate(name: str, waiting: Sequence[Gate]) -> str:
-    there = f"These wait: {_list(waiting)}." if waiting else "None waits at the moment."
+    there = f"Waiting: {_list(waiting)}." if waiting else "None is waiting."
     return f"There is no gate {inline_code(name)} here. {there}"
 
 
@@ -64,20 +64,21 @@ def refuse(gate: Gate, refusal: CommandRefusal, login: str) -> str:
     who, needed = inline_code(login), refusal.needed
     match refusal.code:
         case RefusalCode.app:
-            return f"Refused: {_gate_label(gate)} is decided by people, not by Apps."
+            return f"Refused: {_gate_label(gate)} is for people to decide, not for Apps."
         case RefusalCode.author:
             return (
-                f"Refused: {_gate_label(gate)} is not for who wrote the change. Somebody else "
-                f"with the role {needed} can."
+                f"Refused: {_gate_label(gate)} cannot be decided by the author of the "
+                f"change. Someone else with the role {needed} can."
             )
         case RefusalCode.requester:
             return (
-                f"Refused: {_gate_label(gate)} is not for who asked for it. Somebody else with the role {needed} can."
+                f"Refused: {_gate_label(gate)} cannot be decided by the requester. Someone else with the role "
+                f"{needed} can."
             )
         case _:
             return (
                 f"Refused: {_gate_label(gate)} needs the role {needed}; {who} has "
-                f"{escape(refusal.held)}. It still waits."
+                f"{escape(refusal.held)}. It is still waiting."
             )
 
 
@@ -93,7 +94,7 @@ def confirm_extension(grants: BudgetExtension, run_id: str) -> str:
 
 
 def nothing_to_continue() -> str:
-    return "Nothing is running here, so there is nothing to grant a slice to."
+    return "Nothing is running here, so there is no run to grant more to."
 
 
 def nothing_to_accept() -> str:
@@ -111,7 +112,7 @@ def _gate_label(gate: Gate) -> str:
 
 def _after_rejection(gate: Gate) -> str:
     if gate.name in BUDGET_GATES:
-        return "The model is asked no more; the review ends with what there is."
+        return "Forge does not ask the model again; the review ends with the results so far."
     return "The run ends here."
 
 

@@ -22,7 +22,7 @@ def render_title(gate: Gate) -> str:
     by = decision.by_login if decision is not None else ""
     match gate.state:
         case GateState.waiting:
-            return f"Waits for a person with {gate.request.role} permission until {_when(gate.until)}"
+            return f"Waiting until {_when(gate.until)} for a person with the role {gate.request.role}"
         case GateState.approved:
             return f"Approved by {by}{', with conditions' if gate.conditions else ''}"
         case GateState.rejected:
@@ -40,15 +40,15 @@ def render_check(gate: Gate, spent: int, note: str = "", looked: datetime | None
     :param note: what became of the last button that was pressed here, already neutral.
     :param looked: when somebody pressed View.
     """
-    seen = f"<sub>Looked up on {_when(looked)}.</sub>" if looked is not None else ""
+    seen = f"<sub>Viewed on {_when(looked)}.</sub>" if looked is not None else ""
     return CheckText(render_title(gate), "\n\n".join(part for part in (note, *_body(gate, spent), seen) if part))
 
 
 def render_stopped_phase(gate: Gate) -> CheckText:
     """The check run of a phase that a gate stopped in the middle."""
-    next_ = f"**Next:** somebody who may decides at {inline_code(check_name(gate.name))}, or writes one of these:"
+    next_ = f"**Next:** someone with permission decides at {inline_code(check_name(gate.name))} or writes one of these:"
     parts = [escape(gate.request.prompt, 500), render_reasons(gate.request.reasons), next_, _options(gate)]
-    return CheckText(f"Waits for a person at {gate.name}", "\n\n".join(parts))
+    return CheckText(f"Waiting for a person at {gate.name}", "\n\n".join(parts))
 
 
 def render_comment(gate: Gate, spent: int, marker: str) -> str:
@@ -64,8 +64,8 @@ def render_escalation(gate: Gate, spent: int, marker: str) -> str:
     to = " ".join(f"@{name.removeprefix('@')}" for name in gate.request.escalate)
     told = (
         f"{to} {inline_code(gate.name)} ({gate.short_id}) was asked on "
-        f"{_when(gate.asked_at)} and nobody answered until "
-        f"{_when(gate.until)}, so it counts as rejected."
+        f"{_when(gate.asked_at)} and nobody answered "
+        f"by {_when(gate.until)}, so it counts as rejected."
     )
     again = f"Spent so far: {format_usd(spent)}. {_retry_command(gate)} asks again."
     return "\n\n".join([told, escape(gate.request.prompt, 500), again, marker])
@@ -77,15 +77,13 @@ def render_gates_section(gates: Sequence[Gate]) -> str:
     if not told:
         return ""
     rows = [f"| {inline_code(gate.name)} | {escape(render_title(gate), 200)} | {_words(gate)} |" for gate in told]
-    return "\n".join(
-        ["### Gates", "", "| gate | where it stands | conditions or reason |", "| --- | --- | --- |", *rows]
-    )
+    return "\n".join(["### Gates", "", "| gate | state | conditions or reason |", "| --- | --- | --- |", *rows])
 
 
 def describe_waiting(gates: Sequence[Gate]) -> str:
     """What a run waits for, in one sentence."""
     named = ", ".join(f"{inline_code(gate.name)} ({gate.request.role}, until {_when(gate.until)})" for gate in gates)
-    return f"It waits for a person at {named}."
+    return f"It is waiting for a person at {named}."
 
 
 def _heading(gate: Gate) -> str:
@@ -118,7 +116,7 @@ def _question_details(gate: Gate) -> list[str]:
     shows = gate.request.shows
     if not shows or gate.is_waiting:
         return [shows] if shows else []
-    return ["<details><summary>What was asked about</summary>", shows, "</details>"]
+    return ["<details><summary>The question in detail</summary>", shows, "</details>"]
 
 
 def _answer(gate: Gate) -> str:
@@ -130,18 +128,18 @@ def _answer(gate: Gate) -> str:
         f"{said}, on {_when(decision.at)}, {_span((decision.at - gate.asked_at).total_seconds())} after it was asked."
     )
     words = _words(gate)
-    waived = "Nobody else is left with the role, so the rule on authors was waived." if decision.waived else ""
+    waived = "Nobody else has the role, so the rule about authors was waived." if decision.waived else ""
     return "\n\n".join(part for part in (took, words and f"> {words}", waived, _consequence(gate)) if part)
 
 
 def _consequence(gate: Gate) -> str:
     if gate.name in BUDGET_GATES and gate.state in {GateState.rejected, GateState.expired}:
-        return "The model is asked no more; the review ends with what there is."
+        return "Forge does not ask the model again; the review ends with the results so far."
     if _goes_on_without(gate):
-        return "The run goes on without changing these files."
+        return "The run continues without changing these files."
     match gate.state:
         case GateState.rejected:
-            return f"The run ends here. {_new_run_hint(gate)} begins a new one."
+            return f"The run ends here. {_new_run_hint(gate)} starts a new one."
         case GateState.expired:
             return f"The run ends here. {_retry_command(gate)} asks again."
         case _:
@@ -167,12 +165,12 @@ def _new_run_hint(gate: Gate) -> str:
 
 
 _VOIDED = {
-    "superseded": "a newer push or run took over, and asks anew what it needs to know",
+    "superseded": "a newer push or run took over and asks again if it has to",
     "closed": "it was closed on GitHub",
     "aborted": "a person stopped the run",
     "paused": "a person paused Forge here",
     "access_lost": "Forge lost access to the repository",
-    "settled": "what it asked about is settled otherwise",
+    "settled": "its question is already resolved",
     "ended": "another gate ended the run",
 }
 
@@ -185,8 +183,8 @@ def _options(gate: Gate) -> str:
 def _who(gate: Gate) -> str:
     request = gate.request
     left_out = [
-        *(["who wrote the change"] if request.not_author else []),
-        *(["who asked for it"] if request.not_requester else []),
+        *(["the author of the change"] if request.not_author else []),
+        *(["the requester"] if request.not_requester else []),
     ]
     but = f", but not {' or '.join(left_out)}" if left_out else ""
     told = (
@@ -195,9 +193,9 @@ def _who(gate: Gate) -> str:
         else ""
     )
     passed = f" {inline_code(gate.delegate)} was asked to decide." if gate.delegate else ""
-    void = "Closing the issue makes it void." if request.on_issue else "A push makes it void."
+    void = "Closing the issue voids it." if request.on_issue else "A push voids it."
     return (
-        f"**Who decides:** anybody with the role {request.role} or above{but}; GitHub is asked at that moment."
+        f"**Who decides:** anyone with the role {request.role} or above{but}."
         f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}. {void}"
     )
 

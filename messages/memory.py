@@ -58,7 +58,7 @@ def render_suppressed(held: Sequence[SuppressedFinding]) -> str:
     left = sum(len(group) for group in groups[MOST_GROUPS:])
     if left:
         lines.append(f"- and {_count(left, 'more finding')}; `/forge view` lists them")
-    head = f"<details><summary>{_count(len(held), 'finding')} held back because of earlier dismissals</summary>"
+    head = f"<details><summary>{_count(len(held), 'finding')} suppressed because of earlier dismissals</summary>"
     return "\n".join([head, "", *lines, "", "</details>"])
 
 
@@ -80,8 +80,8 @@ def _group(group: Sequence[SuppressedFinding]) -> str:
 def _because(held: SuppressedFinding) -> str:
     if held.why is SuppressionReason.reworded:
         return (
-            f"at {inline_path(held.finding.where)}: the same was dismissed there in other "
-            f"words{_list_ids(held.memories)}."
+            f"at {inline_path(held.finding.where)}: people dismissed the same finding "
+            f"there in other words{_list_ids(held.memories)}."
         )
     weight = held.weight
     times = [f"{_times(weight.here)} there"] if weight.here else []
@@ -92,9 +92,9 @@ def _because(held: SuppressedFinding) -> str:
 def _way_back(held: SuppressedFinding, them: str) -> str:
     undismiss = f"`/forge undismiss {held.finding.id}`"
     if held.release > 1:
-        return f"{undismiss} takes {held.release} dismissals back, which brings {them} back."
+        return f"{undismiss} undoes {held.release} dismissals, which makes {them} count again."
     forget = f" or `/forge forget {held.memories[0]}`" if held.memories else ""
-    return f"{undismiss}{forget} brings {them} back."
+    return f"{undismiss}{forget} makes {them} count again."
 
 
 def render_unseconded(raised: Sequence[UnsecondedFinding]) -> str:
@@ -108,8 +108,8 @@ def _describe_unseconded(raised: UnsecondedFinding) -> str:
     whose = f"{inline_code(raised.by)} alone dismissed {_count(raised.dismissals, 'finding')} of it"
     return (
         f"{inline_code(raised.finding.rule)} {_in_folder(parent_folder(raised.finding.path))} blocks, and "
-        f"{whose}: it is held back once a "
-        "second person, or a maintainer, dismisses one."
+        f"{whose}: Forge suppresses it "
+        "once a second person, or a maintainer, dismisses one."
     )
 
 
@@ -122,7 +122,7 @@ def describe_learned(taught: Mapping[str, Finding]) -> str:
     :param taught: each memory, as it is shown → a finding of the rule and the folder that it is about.
     """
     lines = [
-        f"Learned ({memory}): {inline_code(finding.rule)} is doubted a little more "
+        f"Learned ({memory}): {inline_code(finding.rule)} counts a little less "
         f"{_in_folder(parent_folder(finding.path))}."
         for memory, finding in taught.items()
     ]
@@ -133,16 +133,16 @@ def describe_learned(taught: Mapping[str, Finding]) -> str:
 def confirm_remember(memory: Memory, is_new: bool) -> str:
     """The receipt for ``remember``."""
     if is_new:
-        return f"Learned: {_quote(memory)} ({memory.short_id}). `/forge forget {memory.short_id}` takes it back."
+        return f"Learned: {_quote(memory)} ({memory.short_id}). `/forge forget {memory.short_id}` undoes this."
     return (
-        f"Known already, and confirmed now: {_quote(memory)} ({memory.short_id}, confidence {memory.confidence:.2f}). "
-        f"`/forge forget {memory.short_id}` takes it back."
+        f"Already known, now confirmed: {_quote(memory)} ({memory.short_id}, confidence {memory.confidence:.2f}). "
+        f"`/forge forget {memory.short_id}` undoes this."
     )
 
 
 def refuse_switched_off() -> str:
     """For ``remember`` where the repository does not want Forge to learn."""
-    return "Nothing was learned: `memory: {enabled: false}` in `.github/forge.yml` switches that off here."
+    return "Forge learned nothing: `memory: {enabled: false}` in `.github/forge.yml` switches learning off here."
 
 
 def no_room(most: int) -> str:
@@ -151,18 +151,18 @@ def no_room(most: int) -> str:
     :param most: memories that may live there.
     """
     if not most:
-        return "Nothing was learned: `memory: {max: 0}` in `.github/forge.yml` keeps no memories here."
+        return "Forge learned nothing: `memory: {max: 0}` in `.github/forge.yml` keeps no memories here."
     return (
-        f"Nothing was learned: as many memories are pinned here as may live (`memory.max`: {most:,}). "
-        "`/forge forget M-ID` makes room, or `forge memory archive M-ID` of the operator."
+        f"Forge learned nothing: the limit of pinned memories is reached (`memory.max`: {most:,}). "
+        "Make room with `/forge forget M-ID`, or the operator runs `forge memory archive M-ID`."
     )
 
 
 def refuse_secret() -> str:
     """For a text with a credential in it."""
     return (
-        "Nothing was learned: there is what looks like a credential in it. Delete the comment and revoke the "
-        "credential, then write it again without."
+        "Forge learned nothing: the text seems to contain a credential. Delete the comment, revoke the "
+        "credential, and write the text again without it."
     )
 
 
@@ -181,15 +181,15 @@ def confirm_forget(memory: Memory, undone: Sequence[PriorDismissal]) -> str:
 
 def already_forgotten(memory: Memory) -> str:
     why = memory.archived_why.value if memory.archived_why is not None else "forgotten"
-    return f"{memory.short_id} does not count any more ({why}): {_quote(memory)}"
+    return f"{memory.short_id} no longer counts ({why}): {_quote(memory)}"
 
 
 def no_such_memory(name: str) -> str:
     """For a memory this repository does not have."""
     return (
-        f"There is no memory {inline_code(name)} here. The receipts of `/forge remember` and "
-        "`/forge dismiss` name them, and "
-        "`/forge why F-ID` those about a finding."
+        f"There is no memory {inline_code(name)} here. The receipts of `/forge "
+        "remember` and `/forge dismiss` name memories, "
+        "and `/forge why F-ID` those about a finding."
     )
 
 
@@ -199,20 +199,20 @@ def refuse_shared_memory(memory: Memory, repository: str | None) -> str:
     :param repository: its full name; None if that is not known, or it does not share any more.
     """
     where = (
-        "in the repository of this organisation where it was taught"
+        "in the repository of this organisation that taught it"
         if repository is None
         else f"in {inline_code(repository)}"
     )
     return (
-        f"{memory.short_id} is shared and is not forgotten here: `/forge forget "
-        f"{memory.short_id}` {where} takes it away."
+        f"{memory.short_id} is shared and cannot be forgotten here: `/forge forget "
+        f"{memory.short_id}` {where} forgets it."
     )
 
 
 def which_memory(name: str, memories: Sequence[Memory]) -> str:
     """For a short name that several have."""
     lines = [f"- `/forge forget M-{memory.id}`: {_quote(memory)}" for memory in memories]
-    return "\n".join([f"{inline_code(name)} is the end of several. Which one?", "", *lines])
+    return "\n".join([f"{inline_code(name)} fits several memories. Which one do you mean?", "", *lines])
 
 
 def confirm_similar_undismissal(finding: Finding, undone: Sequence[PriorDismissal]) -> str:
@@ -221,7 +221,7 @@ def confirm_similar_undismissal(finding: Finding, undone: Sequence[PriorDismissa
         f"{past.name} ({inline_code(past.rule)} in {inline_code(past.path)}, by {inline_code(past.by)})"
         for past in undone
     )
-    return f"**{finding.id}** counts again: {_count(len(undone), 'dismissal')} of its like taken back, of {names}."
+    return f"**{finding.id}** counts again: {_count(len(undone), 'dismissal')} of similar findings undone: {names}."
 
 
 # --- why ----------------------------------------------------------------------------------------------------
@@ -242,15 +242,14 @@ def answer_why(evidence: Evidence) -> str:
 
 
 _EXEMPT = (
-    "It is raised whatever that comes to: credentials, critical findings and security findings that block are never "
-    "held back."
+    "Forge raises it in any case: it never suppresses credentials, critical findings and security findings that block."
 )
-_OFF = "Nothing is learned here (`memory.enabled`), so only its own dismissal would mute it."
+_OFF = "Forge learns nothing here (`memory.enabled`), so only its own dismissal would mute it."
 
 
 def _origin(evidence: Evidence) -> str:
     finding = evidence.finding
-    by = {1: "a tool of layer 1", 2: "layer 2, security", 3: "the model, layer 3"}[finding.layer.value]
+    by = {1: "static analysis", 2: "a security check", 3: "the model"}[finding.layer.value]
     text = f"Raised by {by}, rule {link(finding.rule, finding.help_url)}: {escape(finding.message, 300)}"
     if evidence.heads is not None:
         first, last = (inline_code(head[:7]) for head in evidence.heads)
@@ -263,7 +262,7 @@ def _state(evidence: Evidence) -> str:
     if past is not None:
         return f"**Muted**: {_dismissal(past)}"
     if evidence.held is not None:
-        return f"**Held back** {_because(evidence.held)} {_way_back(evidence.held, 'it')}"
+        return f"**Suppressed** {_because(evidence.held)} {_way_back(evidence.held, 'it')}"
     return "" if evidence.unseconded is None else f"**Raised**: {_describe_unseconded(evidence.unseconded)}"
 
 
@@ -272,7 +271,7 @@ def _sum(weight: AdjustedConfidence, exempt: bool) -> str:
     terms = [f"{weight.stated:.2f} as stated"]
     terms += _term(weight.here, weight.kept_here, weight.here_takes, "in this folder")
     terms += _term(weight.elsewhere, weight.kept_elsewhere, weight.elsewhere_takes, "elsewhere")
-    below = _EXEMPT if exempt else f"Below {MIN_CONFIDENCE:.2f} it would be held back."
+    below = _EXEMPT if exempt else f"Below {MIN_CONFIDENCE:.2f} it would be suppressed."
     return f"Confidence: {', '.join(terms)}: **{weight.effective:.2f}**. {below}"
 
 
@@ -285,7 +284,7 @@ def _term(dismissed: int, kept: int, takes: float, where: str) -> list[str]:
 
 def _dismissals(evidence: Evidence) -> str:
     if not evidence.past:
-        return "" if evidence.weight is None else "No other finding of its rule is dismissed here."
+        return "" if evidence.weight is None else "No other finding of its rule has been dismissed here."
     newest = list(reversed(evidence.past))
     lines = [f"- {_dismissal(past)}" for past in newest[:MOST_NAMED]]
     left = len(newest) - len(lines)

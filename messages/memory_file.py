@@ -9,15 +9,15 @@ from domain.text.redaction import redact_outgoing
 from messages.review import CheckText
 
 _SHOWN = 40  # entries of each kind in the summary
-_LATER = "What this pull request says is remembered once it is on the default branch, and not before."
+_LATER = "Forge remembers the version of this pull request only once it is on the default branch."
 
 
 def render_broken(mistakes: Sequence[Mistake]) -> CheckText:
     """The check of a version with mistakes."""
     return CheckText(
         f"{count_in_words(mistakes)} in {PATH}",
-        f"`{PATH}`\n\n{render_table(mistakes)}\n\n**Next:** mend {'it' if len(mistakes) == 1 else 'them'} and push. "
-        "Merged like this, nothing of the file would be taken over and what its last valid version said would stay.",
+        f"`{PATH}`\n\n{render_table(mistakes)}\n\n**Next:** fix {'it' if len(mistakes) == 1 else 'them'} and "
+        "push. If merged as it is, Forge would ignore the file and keep the memories of its last valid version.",
     )
 
 
@@ -42,11 +42,11 @@ def not_taken(mistakes: Sequence[Mistake], last_valid: str | None) -> str:
     first, others = mistakes[0], len(mistakes) - 1
     more = f" ({others} more {'mistake' if others == 1 else 'mistakes'})" if others else ""
     instead = (
-        "nothing of it is remembered"
+        "Forge remembers nothing from it"
         if last_valid is None
-        else f"what its last valid version ({last_valid[:7]}) said stays"
+        else f"Forge keeps the memories of its last valid version ({last_valid[:7]})"
     )
-    return f"`{PATH}` on the default branch is not taken over, {instead}. Line {first.line}: {first.brief}{more}"
+    return f"`{PATH}` on the default branch is ignored: {instead}. Line {first.line}: {first.brief}{more}"
 
 
 def no_room(left_out: int, most: int) -> str:
@@ -55,8 +55,8 @@ def no_room(left_out: int, most: int) -> str:
     :param most: memories that may live in the repository.
     """
     return (
-        f"`{PATH}`: {_count(left_out)} left out, because as many are pinned here as may live (`memory.max`: {most:,}). "
-        "Make room with `/forge forget M-ID`, then change the file."
+        f"`{PATH}`: {_count(left_out)} left out, because the limit of pinned memories is reached (`memory.max`: "
+        f"{most:,}). Make room with `/forge forget M-ID`, then change the file."
     )
 
 

@@ -14,7 +14,7 @@ from messages.review import render_reasons
 
 _SHOWN = 12  # files of a task, and areas, that are named
 _LONGEST = 50_000  # characters of a plan; GitHub takes 65,536 in a comment, which says more than that
-_ANEW = "`/forge plan` plans anew."
+_ANEW = "`/forge plan` makes a new plan."
 
 
 class StepState(StrEnum):
@@ -36,7 +36,7 @@ def render_progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
     ]
     is_over = all(state is StepState.done for _, state in steps)
     title, hint = (
-        ("Forge planned this issue", "") if is_over else ("Forge plans this issue", "`/forge cancel` stops it.")
+        ("Forge planned this issue", "") if is_over else ("Forge is planning this issue", "`/forge cancel` stops it.")
     )
     return _join([f"**{title}**", "\n".join(rows), _footer(spent, hint)])
 
@@ -83,7 +83,7 @@ def _plan_title(weighed: RatedPlan, version: int) -> str:
 def render_summary(weighed: RatedPlan | None) -> str:
     """The newest plan of an issue, in brief."""
     if weighed is None:
-        return "There is no plan of this issue yet. `/forge plan` asks for one."
+        return "This issue has no plan yet. `/forge plan` asks for one."
     return _join(["**The newest plan of this issue**", *_brief(weighed)])
 
 
@@ -93,7 +93,7 @@ def render_questions(asked: Sequence[str], *, spent: int) -> str:
     return "\n\n".join(
         [
             "**Forge has questions before it can plan this issue**",
-            "The issue leaves open what is wanted, and a plan would be a guess.",
+            "The issue does not say enough, so a plan would be a guess.",
             "\n".join(rows),
             "**Next:** answer in a comment or in the issue itself, then write `/forge plan`.",
             _footer(spent),
@@ -107,9 +107,9 @@ def no_model(missing: str = "") -> str:
     :param missing: what exactly is missing, one sentence.
     """
     return (
-        f"**Not planned: no model can be asked.** {escape(missing) or 'No key of a provider is set.'}\n\n"
-        "**What to do:** whoever operates Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts "
-        "it; `forge doctor` tells whether it works. Then write `/forge plan`."
+        f"**Not planned: no model is available.** {escape(missing) or 'No key of a provider is set.'}\n\n"
+        "**What to do:** the operator of Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, "
+        "and restarts Forge; `forge doctor` checks it. Then write `/forge plan`."
     )
 
 
@@ -136,12 +136,12 @@ def report_rejection(gate: Gate, *, spent: int) -> str:
         else f"nobody answered {inline_code(gate.name)} in time"
     )
     kept = "Nothing was changed." if gate.request.phase is Phase.planning else "Its draft pull request stays as it is."
-    return f"**This run was stopped:** {why}. {kept} `/forge run` begins anew.\n\n{_footer(spent)}"
+    return f"**This run was stopped:** {why}. {kept} `/forge run` starts again.\n\n{_footer(spent)}"
 
 
 def report_failure(error: ForgeError, run_id: str, *, spent: int) -> str:
     """For a run that could not be finished."""
-    advice = escape(error.advice) or "Write `/forge plan`; if it happens again, ask whoever operates Forge."
+    advice = escape(error.advice) or "Write `/forge plan`; if it happens again, ask the operator of Forge."
     return (
         f"**Forge could not finish its work on this issue**\n\n**What happened:** {escape(error.message)}\n\n"
         f"**What to do:** {advice}\n\nRun {inline_code(run_id)}.\n\n{_footer(spent)}"
@@ -154,9 +154,9 @@ def report_stuck(why: str, *, spent: int) -> str:
     :param why: one sentence.
     """
     return (
-        f"**Forge does not get on with this issue.** {escape(why)}\n\n"
-        "**What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is "
-        f"wanted, or asks for less at once, is easier.\n\n{_footer(spent)}"
+        f"**Forge is stuck on this issue.** {escape(why)}\n\n"
+        "**What to do:** write `/forge run` or `/forge plan` to try again. It helps if the issue says "
+        f"more about the goal, or asks for less at once.\n\n{_footer(spent)}"
     )
 
 
@@ -165,7 +165,7 @@ def waits_for_contracts(held: Sequence[HeldContract]) -> str:
 
     :param held: what they hold.
     """
-    return f"**Waiting for other runs:** {_holders(held)}. This one goes on by itself once that work is over."
+    return f"**Waiting for other runs:** {_holders(held)}. This run continues once that work is done."
 
 
 def contracts_held(held: Sequence[HeldContract], *, spent: int) -> str:
@@ -174,16 +174,17 @@ def contracts_held(held: Sequence[HeldContract], *, spent: int) -> str:
     :param held: what others hold.
     """
     return (
-        f"**Not begun after a day of waiting:** {_holders(held)}. Two runs never change the same contract at once.\n\n"
-        f"**What to do:** write `/forge run` once that work is over.\n\n{_footer(spent)}"
+        f"**Not started after a day of waiting:** {_holders(held)}. Two runs never change the same contract at "
+        "once.\n\n"
+        f"**What to do:** write `/forge run` once that work is done.\n\n{_footer(spent)}"
     )
 
 
 def contracts_gone(names: Sequence[str]) -> tuple[str, str]:
     """What happened, and what to do, where contracts were lost between the last look and the push."""
     return (
-        f"Another run took the lock on {', '.join(names)} before this change was pushed, so it was not pushed.",
-        "Write /forge run once that run is through.",
+        f"Another run took the lock on {', '.join(names)} before this change was pushed, so Forge did not push it.",
+        "Write /forge run once that run is done.",
     )
 
 
@@ -193,10 +194,10 @@ def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
     :param contracts: their names.
     """
     return (
-        f"**This run was stopped: another run took {_name_contracts(contracts)}** while it "
-        "was not heard of. What it made "
-        "stays as it is, and nothing more is pushed.\n\n"
-        "**What to do:** write `/forge run` to have it done anew on what the other run made of it."
+        f"**This run was stopped: another run took {_name_contracts(contracts)}** after "
+        "Forge lost contact with this one. Its "
+        "work so far is kept, and Forge pushes nothing more.\n\n"
+        "**What to do:** write `/forge run` to start again on top of the other run's work."
         f"\n\n{_footer(spent)}"
     )
 
@@ -207,8 +208,8 @@ def nothing_granted(paths: Sequence[str], *, spent: int) -> str:
     :param paths: those files.
     """
     return (
-        f"**Nothing was changed:** the plan changes protected files only ({_places(paths)}), and nobody let Forge "
-        "change them.\n\n**What to do:** change them by hand, or write `/forge run` to be asked again."
+        f"**Nothing was changed:** the plan changes only protected files ({_places(paths)}), and nobody allowed "
+        "Forge to change them.\n\n**What to do:** change them by hand, or write `/forge run` to be asked again."
         f"\n\n{_footer(spent)}"
     )
 
@@ -224,10 +225,10 @@ def report_refusal(refusal: Refusal, *, spent: int) -> str:
 
 
 _NEXT = (
-    "nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and asks for an "
-    "approval first where the risk is high."
+    "nothing happens on its own, because you asked only for a plan. `/forge run` carries it out, and "
+    "asks for approval first if the risk is high."
 )
-_CHANGE = "To change it, reply in a comment and write the command again: that makes a new version."
+_CHANGE = "To change it, reply in a comment and write the command again. Forge then makes a new version."
 
 _STOPPED = {
     ReasonCode.superseded: "a newer run of this issue took over",
@@ -241,11 +242,11 @@ _STOPPED = {
 }
 _NOW = {
     ReasonCode.superseded: "See its comment.",
-    ReasonCode.aborted: "`/forge plan` plans anew; what `/forge run` began goes on with `/forge resume`.",
-    ReasonCode.closed: "Reopen it and write `/forge plan` to plan it anew.",
-    ReasonCode.paused: "After `/forge unpause`, `/forge plan` plans anew.",
-    ReasonCode.access_lost: "Once it is installed again, `/forge plan` plans anew.",
-    ReasonCode.gate_rejected: "Say in a comment what should be different, then write `/forge plan`.",
+    ReasonCode.aborted: "`/forge plan` makes a new plan; `/forge resume` continues a stopped `/forge run`.",
+    ReasonCode.closed: "Reopen it and write `/forge plan` to plan it again.",
+    ReasonCode.paused: "After `/forge unpause`, `/forge plan` makes a new plan.",
+    ReasonCode.access_lost: "Once it is installed again, `/forge plan` makes a new plan.",
+    ReasonCode.gate_rejected: "Say in a comment what should change, then write `/forge plan`.",
 }
 
 
@@ -266,7 +267,7 @@ def _outline(weighed: RatedPlan) -> list[str]:
     summary, *rest = _brief(weighed)
     return [
         summary,
-        "The plan is too long for one comment: descriptions, files and decisions are left out here.",
+        "The plan is too long for one comment, so this leaves out descriptions, files and decisions.",
         *rest,
     ]
 
@@ -345,14 +346,14 @@ def _name_contracts(contracts: Sequence[str]) -> str:
 def _holders(held: Sequence[HeldContract]) -> str:
     """Which contracts other runs hold, and which runs."""
     return "; ".join(
-        f"the contract {inline_code(each.contract, 100)} is held by {_holder(each)}" for each in held[:_SHOWN]
+        f"the contract {inline_code(each.contract, 100)} is locked by {_holder(each)}" for each in held[:_SHOWN]
     )
 
 
 def _holder(holding: HeldContract) -> str:
     if holding.number is None:
         return "another run"
-    shown_in = "" if holding.pull_request is None else f", which proposed #{holding.pull_request}"
+    shown_in = "" if holding.pull_request is None else f", which opened #{holding.pull_request}"
     return f"the run of #{holding.number}{shown_in}"
 
 

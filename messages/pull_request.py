@@ -123,8 +123,8 @@ _OUTLINE = _Size(
     words=0,
     reason=100,
     rows=8,
-    note="This is too long for one description: what was done in each task, decisions and more are left out here. "
-    "The commits say it.",
+    note="This is too long for one description, so it leaves out the work on each task, decisions and "
+    "more. See the commits.",
 )
 
 
@@ -135,13 +135,11 @@ def _body(proposed: PullRequestDescription, marker: str, size: _Size) -> str:
         _escape_foreign(weighed.plan.summary, size.summary),
         size.note,
         _list("### What was done", [_render_task(each, size) for each in proposed.work]),
-        _list(
-            "### Conditions of people", [_escape_foreign(each, size.reason) for each in proposed.conditions], size.rows
-        ),
+        _list("### Conditions", [_escape_foreign(each, size.reason) for each in proposed.conditions], size.rows),
         _decisions(weighed, size) if size.words else "",
         _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
         _list("### Tests added", [_quote_foreign(path, 100) for path in proposed.tests] or ["none"], size.rows),
-        _result(["The review and the tests of this change are on their way: see the checks below."]),
+        _result(["Forge is reviewing and testing this change: see the checks below."]),
         f"<sub>Model: {_quote_foreign(proposed.model, 80)}. {_ASK}</sub>",
         marker,
     ]
@@ -177,13 +175,13 @@ def add_result(body: str, proved: VerifiedResult, spent: int) -> str | None:
     start, end = body.find(_BEGIN), body.find(_END)
     if not 0 <= start < end:
         return None
-    covered = "" if proved.coverage is None else f"; {proved.coverage:.0%} of the added lines are run by them"
+    covered = "" if proved.coverage is None else f"; {proved.coverage:.0%} of the added lines covered"
     rows = [
         f"Tests: {_escape_foreign(proved.tests, 200)}{covered}" if proved.tests else "Tests: not run",
-        *(f"The review left: {_quote_foreign(each, 200)}" for each in proved.left[:_LEFT]),
+        *(f"Open finding: {_quote_foreign(each, 200)}" for each in proved.left[:_LEFT]),
     ]
     if not proved.left:
-        rows.append("The review left nothing open.")
+        rows.append("The review found nothing that is still open.")
     if len(proved.left) > _LEFT:
         rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
     if proved.send_backs:
@@ -270,7 +268,7 @@ def render_status(progress: Progress, spent: int) -> str:
     :param spent: micro-USD.
     """
     is_over = progress.testing is StepState.done
-    head = "Forge proposed a change for this issue" if is_over else "Forge works on this issue"
+    head = "Forge opened a pull request for this issue" if is_over else "Forge is working on this issue"
     hint = "" if is_over else _ASK
     return "\n\n".join([f"**{head}**", "\n".join(_phases(progress)), _footer(spent, hint)])
 
@@ -320,9 +318,9 @@ def nothing_changed(work: Sequence[TaskReport], *, spent: int) -> str:
 def report_taken_over(number: int, *, spent: int) -> str:
     """For a draft to whose branch a person pushed: it is theirs."""
     return (
-        f"**Somebody pushed to the branch of #{number}, so it is theirs now.** Forge overwrites nothing and pushes no "
-        "more; the pull request is reviewed like any other.\n\n"
-        f"**Next:** go on there, and mark it ready for review once it is.\n\n{_footer(spent)}"
+        f"**Someone pushed to the branch of #{number}, so Forge will not push to it any more.** "
+        "Forge reviews the pull request like any other.\n\n"
+        f"**Next:** continue there, and mark the pull request ready for review when it is.\n\n{_footer(spent)}"
     )
 
 
@@ -331,25 +329,26 @@ def report_closed(number: int, *, is_merged: bool, spent: int) -> str:
     if is_merged:
         return f"**#{number} was merged**, so nothing is left to do.\n\n{_footer(spent)}"
     return (
-        f"**A person closed #{number}**, so Forge stopped.\n\n**Next:** say in a comment what should be different, "
-        f"then write `/forge run`.\n\n{_footer(spent)}"
+        f"**A person closed #{number}**, so Forge stopped.\n\n**Next:** say in a comment what should "
+        f"change, then write `/forge run`.\n\n{_footer(spent)}"
     )
 
 
 def report_untested(number: int, *, spent: int) -> str:
     """For a draft whose tests could not be run."""
     return (
-        f"**#{number} stays a draft: it could not be tested.** Why, and what to do, stands in its check `Forge / test`."
-        "\n\n**Next:** see to that and write `/forge test` there, or have a person look at it and mark it ready for "
-        f"review.\n\n{_footer(spent)}"
+        f"**#{number} stays a draft: Forge could not test it.** Its check `Forge / test` says why and what to do."
+        "\n\n**Next:** do that and write `/forge test` there, or have a person review it and "
+        f"mark it ready.\n\n{_footer(spent)}"
     )
 
 
 def report_given_up(number: int, *, spent: int) -> str:
     """For a draft with faults that nobody wanted tried again."""
     return (
-        f"**#{number} stays a draft:** what its review or its tests found is not mended.\n\n**Next:** go on there by "
-        "hand, or say in a comment here what should be different and write `/forge run`.\n\n"
+        f"**#{number} stays a draft:** the problems that its review or its tests found are not "
+        "fixed.\n\n**Next:** continue there "
+        "by hand, or say in a comment here what should change and write `/forge run`.\n\n"
         f"{_footer(spent)}"
     )
 
@@ -357,10 +356,10 @@ def report_given_up(number: int, *, spent: int) -> str:
 def waits_for_review(number: int, reviewed: ReviewState) -> str:
     """What the comment says below the progress while only a person can bring the review further; else nothing."""
     if reviewed is ReviewState.person:
-        question = "has a question that only a person can answer. It is there."
+        question = "has a question that only a person can answer, on that pull request."
         return f"**Waiting for people:** the review of #{number} {question}"
     if reviewed is ReviewState.broken:
-        again = "Write `/forge review` there to have it done again, or `/forge cancel` here to end the run."
+        again = "Write `/forge review` there to start a new one, or `/forge cancel` here to end the run."
         return f"**Waiting for people:** the review of #{number} ended without a verdict. {again}"
     return ""
 
@@ -368,10 +367,10 @@ def waits_for_review(number: int, reviewed: ReviewState) -> str:
 def branch_moved(branch: str, *, spent: int) -> str:
     """For a branch of Forge's that somebody else moved or removed."""
     return (
-        f"**Somebody changed the branch {inline_code(branch)}, so Forge stopped pushing to "
-        "it.** Forge overwrites nothing: "
-        "what was done since its last push is not on the branch.\n\n"
-        "**Next:** go on by hand from what is there. To have Forge do the work anew on a branch of its own, write "
+        f"**Someone changed the branch {inline_code(branch)}, so Forge stopped "
+        "pushing to it.** Forge overwrites "
+        "nothing, so its work since the last push is not on the branch.\n\n"
+        "**Next:** continue by hand from there. To have Forge do the work again on its own branch, write "
         f"`/forge run`.\n\n{_footer(spent)}"
     )
 
@@ -382,26 +381,26 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
     :param said: GitHub's reason in its own words.
     """
     return (
-        f"**GitHub did not take the branch {inline_code(branch)}.** "
+        f"**GitHub refused the branch {inline_code(branch)}.** "
         f"{_escape_foreign(said, 500) or 'It did not say why.'}\n\n"
-        "**Next:** somebody who administers the repository lets Forge make branches named `forge/…` in its rulesets "
-        f"and branch protection. Then write `/forge run`.\n\n{_footer(spent)}"
+        "**Next:** an admin of the repository allows Forge to create branches named `forge/…` in "
+        f"rulesets and branch protection. Then write `/forge run`.\n\n{_footer(spent)}"
     )
 
 
 def names_taken(branch: str, tries: int) -> tuple[str, str]:
     """What happened, and what to do, where others have all the names Forge would give its branch."""
     return (
-        f"The branch {branch} exists, and so do {tries - 1} others with a number behind that name.",
-        "Delete the branches of that name that nobody needs, then write /forge run.",
+        f"The branch {branch} exists, and so do {tries - 1} numbered ones.",
+        "Delete the ones that nobody needs, then write /forge run.",
     )
 
 
 def report_foreign_proposal(branch: str, number: int) -> tuple[str, str]:
     """What happened, and what to do, where there is a pull request from the branch that the run did not open."""
     return (
-        f"Pull request {number}, which this run did not open, proposes the branch {branch} already.",
-        f"Go on in pull request {number}, or close it and write /forge run.",
+        f"Pull request {number}, which this run did not open, is already open for the branch {branch}.",
+        f"Continue in pull request {number}, or close it and write /forge run.",
     )
 
 
@@ -410,19 +409,19 @@ def not_opened(branch: str, said: str) -> tuple[str, str]:
 
     :param said: GitHub's reason.
     """
-    return f"GitHub did not take a pull request from the branch {branch}: {said}", _BY_HAND
+    return f"GitHub refused a pull request from the branch {branch}: {said}", _BY_HAND
 
 
 # --- texts of others -----------------------------------------------------------------------------------------
 
-_ASK = "`/forge cancel` on the issue stops the run, `/forge cost` shows what it cost."
+_ASK = "`/forge cancel` on the issue stops the run, `/forge cost` shows its cost."
 
 _NOTHING_LEFT = (
     "say in a comment what is missing, then write `/forge run`. If there is nothing left to do, close the issue."
 )
 _BY_HAND = (
-    "The branch is there: open the pull request by hand, or check that the repository takes pull requests and the App "
-    "may write them, then write /forge run."
+    "The branch exists: open the pull request by hand. Or check that the repository accepts pull requests and "
+    "the App may open them, then write /forge run."
 )
 
 _REFERENCE = r"(?=[\w./-]{0,80}[#＃]\d|GH-\d|https?://)"

@@ -16,7 +16,7 @@ from domain.verdicts import Reason
 from messages.memory import render_suppressed, render_unseconded
 
 CHECK_NAME = REVIEW_CHECK
-LAYERS = {Layer.static: "1 · static analysis", Layer.security: "2 · security", Layer.model: "3 · model"}
+LAYERS = {Layer.static: "static analysis", Layer.security: "security", Layer.model: "model"}
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
 SHOWN_IN_DETAILS = 400
 
@@ -37,25 +37,27 @@ def render_queued() -> CheckText:
 
 
 def render_progress(doing: str) -> CheckText:
-    return CheckText(doing, f"{doing}. This check is updated as the review goes on.")
+    return CheckText(doing, f"{doing}. Forge updates this check as the review proceeds.")
 
 
 def render_paused(by: str) -> CheckText:
     return CheckText(
         "Paused",
-        f"{inline_code(by)} told Forge to stop in this repository, so this head was not looked at.\n\n"
+        f"{inline_code(by)} paused Forge in this repository, so Forge did not review this head.\n\n"
         "**Next:** an admin writes `/forge unpause`, then `/forge review`.",
     )
 
 
 def render_excluded(reason: str, problem: str | None = None) -> CheckText:
-    return CheckText("Not reviewed", "\n\n".join([reason, "Nothing was checked on this head.", *_warning(problem)]))
+    return CheckText("Not reviewed", "\n\n".join([reason, "Forge checked nothing on this head.", *_warning(problem)]))
 
 
 def render_merge_group(number: int, head_sha: str, review: Review | None, *, is_excluded: bool = False) -> CheckText:
     """For the temporary head of a merge queue."""
     if is_excluded:
-        what = f"Head {inline_code(head_sha[:7])} of pull request {number} is left out of reviews here; see its check."
+        what = (
+            f"Head {inline_code(head_sha[:7])} of pull request {number} is excluded from reviews here; see its check."
+        )
         return CheckText("Not reviewed", what)
     if review is None:
         what = f"Head {inline_code(head_sha[:7])} of pull request {number} has no finished review."
@@ -68,16 +70,16 @@ def render_merge_group(number: int, head_sha: str, review: Review | None, *, is_
 def render_same_head(number: int, own: CheckText) -> CheckText:
     """For a check that would pass, while another pull request with the same head does not."""
     why = (
-        f"This head is also that of #{number}, whose review has not passed, and a check counts for every pull request "
-        "of its head.\n\n**Next:** settle that one, then press **Review again** here."
+        f"#{number} has the same head, and its review has not passed. A check counts for every pull "
+        "request with its head.\n\n**Next:** resolve that one first, then press **Review again** here."
     )
-    return CheckText(f"Held back by #{number}", f"{why}\n\n{own.summary}", own.text)
+    return CheckText(f"Blocked by #{number}", f"{why}\n\n{own.summary}", own.text)
 
 
 def render_over_quota(reason: str) -> CheckText:
     return CheckText(
         "Too many reviews",
-        f"{escape(reason)}, so this head was not looked at.\n\n"
+        f"{escape(reason)}, so Forge did not review this head.\n\n"
         "**Next:** press **Review again** when you want it reviewed.",
     )
 
@@ -86,15 +88,17 @@ def render_cancelled(reason: ReasonCode) -> CheckText:
     """For a run that something else put an end to."""
     match reason:
         case ReasonCode.closed:
-            return CheckText("Pull request closed", "The pull request was closed before the review was finished.")
+            return CheckText("Pull request closed", "The pull request was closed before the review finished.")
         case ReasonCode.access_lost:
-            return CheckText("Ended", "Forge was uninstalled or suspended here before the review was finished.")
+            return CheckText("Ended", "Forge was uninstalled or suspended here before the review finished.")
         case ReasonCode.aborted:
             return CheckText(
-                "Stopped", "A person stopped the review with `/forge cancel`. `/forge review full` redoes it."
+                "Stopped", "A person stopped the review with `/forge cancel`. `/forge review full` starts a new one."
             )
         case ReasonCode.paused:
-            return CheckText("Paused", "A person paused Forge in this repository. `/forge unpause` lets it go on.")
+            return CheckText(
+                "Paused", "A person paused Forge in this repository. `/forge unpause` lets the review continue."
+            )
         case _:
             return CheckText("Superseded", "A newer head or a newer run of this pull request took over. See its check.")
 
@@ -102,20 +106,20 @@ def render_cancelled(reason: ReasonCode) -> CheckText:
 def render_retargeted(base: str) -> CheckText:
     """For the check of a verdict on a merge into another branch than the one the pull request goes into now."""
     return CheckText(
-        "Another base now",
-        f"The pull request goes into {inline_code(base)} now, so this verdict holds no more. "
-        "That of the new base is in a "
-        "check of its own.",
+        "The base changed",
+        f"The pull request now targets {inline_code(base)}, so this verdict no "
+        "longer applies. Another check has the "
+        "verdict for the new base.",
     )
 
 
 def render_failure(error: ForgeError, run_id: str) -> CheckText:
     """For a run that could not be finished. This is never an approval."""
-    advice = escape(error.advice) or "Press **Review again**; if it happens again, ask whoever operates Forge."
+    advice = escape(error.advice) or "Press **Review again**; if it happens again, ask the operator of Forge."
     return CheckText(
-        "The review could not be finished",
+        "Forge could not finish the review",
         f"**What happened:** {escape(error.message)}\n\n**What to do:** {advice}\n\nRun {inline_code(run_id)}. "
-        "Nothing about this head was approved.",
+        "Forge did not approve this head.",
     )
 
 
@@ -154,13 +158,13 @@ def render_body(review: Review, posted: Sequence[Finding], posted_before: int, m
     if others > 0:
         lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
-        lines.append(f"{_count(posted_before, 'finding')} from an earlier push, already commented, not repeated.")
+        lines.append(f"{_count(posted_before, 'finding')} from an earlier push already commented, not repeated.")
     return "\n\n".join([" ".join(lines), marker])
 
 
 def explain_unposted(error: ForgeError) -> str:
     """For the summary, when GitHub lets nobody comment, e.g. where the conversation is locked."""
-    return f"The comments could not be posted, so the findings are only here. {error}"
+    return f"Forge could not post the comments, so the findings are only here. {error}"
 
 
 def render_unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
@@ -273,18 +277,18 @@ def _title(review: Review) -> str:
     if review.decision is Decision.unread:
         nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
         return (
-            f"{_count(len(review.findings), 'remark')}, and {nobody}" if review.findings else f"Not approved: {nobody}"
+            f"{_count(len(review.findings), 'finding')}, and {nobody}" if review.findings else f"Not approved: {nobody}"
         )
     if any(reason.code == "gate.approved" for reason in review.reasons):
         return (
             f"Approved by a person, with {_count(len(review.findings), 'finding')}" if review.findings else _BY_PERSON
         )
     if review.findings:
-        return f"Approved, with {_count(len(review.findings), 'remark')}"
-    return "Approved: nothing to say"
+        return f"Approved, with {_count(len(review.findings), 'finding')}"
+    return "Approved: no findings"
 
 
-_BY_PERSON = "Approved by a person: nothing else to say"
+_BY_PERSON = "Approved by a person: no other findings"
 
 
 def _human_title(review: Review) -> str:
@@ -293,7 +297,7 @@ def _human_title(review: Review) -> str:
         return "Rejected by a person"
     if "gate.expired" in codes:
         return "Nobody answered in time"
-    return "A person should look"
+    return "Needs a human review"
 
 
 def _verdict(review: Review) -> str:
@@ -301,21 +305,21 @@ def _verdict(review: Review) -> str:
 
 
 _NEXT = {
-    "gate.rejected": "what was rejected is in the reason above. A push is reviewed anew.",
+    "gate.rejected": "see the reason above. Push a commit to get a new review.",
     "gate.expired": "press **Review again** to ask again, or `/forge review full`.",
     "credential.history": (
-        "revoke what is in the history, where it was issued; then have a person say so, as shown below."
+        "revoke the credential where it was issued, then have a person confirm that as shown below."
     ),
-    "tool.failed": "press **Review again**; if a tool keeps failing, ask whoever operates Forge.",
+    "tool.failed": "press **Review again**; if a tool keeps failing, ask the operator of Forge.",
     "findings.cut": (
-        "fix what is listed and push: then what was left out is listed. Or have a person review this change."
+        "fix the listed findings and push; Forge then lists the rest. Or have a person review this change."
     ),
     "layer.missing": (
-        "have a person review this change. To let layers 1 and 2 be enough, "
-        "set `review: {model: never}` in `.github/forge.yml` on the default branch."
+        "have a person review this change. To rely on linters and security "
+        "checks alone, set `review: {model: never}` in `.github/forge.yml` on the default branch."
     ),
-    "gate.unasked": "wait a moment: what was not asked while findings blocked is asked now.",
-    "gate.waiting": "somebody who may decides at the gate below: with its buttons, or with a comment.",
+    "gate.unasked": "wait a moment: Forge now asks the questions it postponed while findings blocked.",
+    "gate.waiting": "someone with permission decides at the gate below, with its buttons or a comment.",
 }
 """What to do about a reason, the first that applies."""
 
@@ -323,16 +327,16 @@ _NEXT = {
 def _next(review: Review) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
-        return "fix what is marked error or critical, and push. What was said already is not said again."
+        return "fix the findings marked error or critical, and push. Forge does not repeat earlier findings."
     if todo := next((text for code, text in _NEXT.items() if code in codes), None):
         return todo
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
     if review.decision is Decision.unread:
-        return "have a person read what is named above; nothing was found in the rest." + _reader(review)
+        return "have a person read the files named above; Forge found nothing in the rest." + _reader(review)
     if "gate.approved" in codes and review.findings:
-        return "merge when you are ready, and keep the conditions. What was accepted stands below."
-    return "nothing. Merge when you are ready." if not review.findings else "read the remarks; none of them blocks."
+        return "merge when you are ready, and keep to the conditions. The accepted findings are listed below."
+    return "nothing. Merge when you are ready." if not review.findings else "read the findings; none of them blocks."
 
 
 def _reader(review: Review) -> str:
@@ -341,8 +345,8 @@ def _reader(review: Review) -> str:
     if asked or any(each.by_model for each in review.not_looked_at):
         return ""
     return (
-        " With a model set up, or with a linter whose `paths` end in its suffix (`review.linters` in "
-        "`.github/forge.yml`), Forge reads it, too."
+        " Forge reads such files if a model is set up, or a linter whose `paths` end in their "
+        "suffix (`review.linters` in `.github/forge.yml`)."
     )
 
 
@@ -363,13 +367,13 @@ def _in_history(review: Review) -> str:
     if not review.in_history:
         return ""
     rows = [
-        f"- {inline_path(f.where)} held it ({_rule(f)}): `/forge dismiss {f.id} revoked` closes this"
+        f"- {inline_path(f.where)} contained it ({_rule(f)}). Once it is revoked: `/forge dismiss {f.id} revoked`"
         for f in review.in_history[:20]
     ]
     left = len(review.in_history) - len(rows)
     intro = (
-        "A credential was in an earlier commit. Deleting the line takes it from nobody who has seen it, so revoke it. "
-        "A person with write access who is not the author then says so."
+        "A credential was in an earlier commit. Deleting the line does not help, because the history keeps it: revoke "
+        "it. Then someone with write access who is not the author confirms that."
     )
     return "\n".join(["### In the history", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
@@ -380,8 +384,8 @@ def _list_dismissed(review: Review) -> str:
         return ""
     rows = [f"- {inline_path(f.where)} {escape(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
     left = len(dismissed) - len(rows)
-    intro = "People dismissed these, so they do not count. `/forge undismiss F-ID` takes it back."
-    return "\n".join(["### Held back", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+    intro = "People dismissed these, so they do not count. Undo with `/forge undismiss F-ID`."
+    return "\n".join(["### Dismissed", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
 def _row(finding: Finding, inline: bool) -> str:
@@ -393,13 +397,13 @@ def _row(finding: Finding, inline: bool) -> str:
 def _risk(review: Review) -> str:
     head = f"### Risk: {review.risk.level.value} ({review.risk.score} of 100)"
     if not review.risk.parts:
-        return f"{head}\n\nSmall, and nothing in it stands out."
+        return f"{head}\n\nA small change, with nothing that raises the risk."
     rows = [f"| +{part.points} | {escape(part.text)} |" for part in review.risk.parts]
     return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows])
 
 
 def _layers(review: Review) -> str:
-    head = ["### What ran", "", "| layer | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
+    head = ["### What ran", "", "| check | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
     rows = [row for layer in review.layers for row in _layer_rows(layer)]
     return "\n".join([*head, *rows, *(["", escape(review.sandbox)] if review.sandbox else [])])
 
@@ -414,7 +418,7 @@ def _layer_rows(layer: LayerReport) -> list[str]:
     if layer.missing is not None:
         rows.append(f"| {name} | | | | ⚠️ {escape(layer.missing, 300)} |")
     if layer.cut:
-        more = f"{_count(layer.cut, 'more finding')} left out: the gravest of each file and tool are kept"
+        more = f"{_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
         rows.append(f"| {name} | | | | ⚠️ {more} |")
     if layer.note is not None:
         rows.append(f"| {name} | | | | {escape(layer.note, 300)} |")
@@ -425,7 +429,7 @@ def _not_looked_at(review: Review) -> str:
     """What nothing looked at; and apart from it, because it is nothing unusual, what only the model did not read."""
     unread = [each for each in review.not_looked_at if each.by_model]
     others = [each for each in review.not_looked_at if not each.by_model]
-    parts = (_list_skipped("Not looked at", others), _list_skipped("Not read by the model", unread))
+    parts = (_list_skipped("Not checked", others), _list_skipped("Not read by the model", unread))
     return "\n\n".join(part for part in parts if part)
 
 

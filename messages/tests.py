@@ -40,7 +40,7 @@ def render_progress(doing: str) -> CheckText:
 
     :param doing: a few words of Forge's own.
     """
-    return CheckText(doing, f"{doing}. This check is updated as the tests go on.")
+    return CheckText(doing, f"{doing}. Forge updates this check as the tests proceed.")
 
 
 def render_outcome(
@@ -70,7 +70,7 @@ def render_outcome(
 def render_failure(error: ForgeError) -> CheckText:
     """Where Forge itself did not get through."""
     return CheckText(
-        "The tests could not be run",
+        "Forge could not run the tests",
         f"**What happened:** {escape(str(error), 800)}\n\n**Next:** write `/forge test` to try again.",
     )
 
@@ -78,8 +78,8 @@ def render_failure(error: ForgeError) -> CheckText:
 def render_cancelled() -> CheckText:
     """Where nobody waits for the result any more: a push, a close, a person who stopped it."""
     return CheckText(
-        "Not tested to the end",
-        "**What happened:** the tests were stopped, since something else began or ended here.\n\n"
+        "Testing stopped early",
+        "**What happened:** Forge stopped the tests because something newer started or the pull request ended.\n\n"
         "**Next:** write `/forge test` to test this head.",
     )
 
@@ -99,7 +99,7 @@ def render_paused(by: str) -> CheckText:
 def _title(run: TestRun, came_to: TestVerdict) -> str:
     match came_to:
         case TestVerdict.not_run:
-            return "The tests could not be run"
+            return "Forge could not run the tests"
         case TestVerdict.no_tests:
             return "No tests found"
         case TestVerdict.failed if run.failures:
@@ -121,7 +121,7 @@ def _success_title(run: TestRun) -> str:
         _count(len(ran), "test"),
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
         f"{skipped:,} skipped" if skipped else "",
-        f"{len(run.known):,} {'fails' if len(run.known) == 1 else 'fail'} without this change, too"
+        f"{len(run.known):,} also {'fails' if len(run.known) == 1 else 'fail'} without this change"
         if run.known
         else "",
     ]
@@ -133,7 +133,7 @@ def _describe_result(run: TestRun, came_to: TestVerdict) -> str:
     if came_to is TestVerdict.not_run:
         return f"**What happened:** {escape(run.not_run, 800) or _explain_not_run(run)}"
     if came_to is TestVerdict.no_tests:
-        return "**What happened:** no tests were found in this repository, so nothing says whether this change works."
+        return "**What happened:** Forge found no tests in this repository, so nothing shows whether this change works."
     if came_to is TestVerdict.failed and not run.failures:
         return f"**What happened:** {_describe_end(run.failed_commands[0])} {chosen}".rstrip()
     return chosen
@@ -145,20 +145,20 @@ def _explain_not_run(run: TestRun) -> str:
         return _describe_end(failed)
     if unproven := next((each for each in run.test_commands if each.is_unproven), None):
         return (
-            f"{inline_code(unproven.line, 160)} ended with success but left no report that can be "
-            "read, so nobody knows what "
-            f"it tested. {escape(unproven.report_problem, 160)}"
+            f"{inline_code(unproven.line, 160)} ended with success but left no readable "
+            "report, so Forge does not "
+            f"know what it tested. {escape(unproven.report_problem, 160)}"
         )
     if run.is_all_skipped:
-        return f"all tests were skipped ({len(run.cases):,}), so nothing says whether this change works."
-    return "the tests could not be started."
+        return f"all tests were skipped ({len(run.cases):,}), so nothing shows whether this change works."
+    return "Forge could not start the tests."
 
 
 def _describe_end(command: CommandResult) -> str:
     """How a command ended, and what is odd about it."""
     name = inline_code(command.line, 160)
     if command.exit_status is None:
-        return f"{name} did not end by itself: it took too long or was stopped."
+        return f"{name} did not finish: it took too long or was stopped."
     told = ", although its report says that all tests passed" if _claims_success(command) else ""
     return f"{name} ended with exit status {command.exit_status}{told}."
 
@@ -170,33 +170,34 @@ def _claims_success(command: CommandResult) -> bool:
 def _next(run: TestRun, came_to: TestVerdict, analyses: Sequence[Analysis], proposes: bool) -> str:
     match came_to:
         case TestVerdict.not_run if run.is_all_skipped:
-            return "see to it that tests which concern this change are carried out, then write `/forge test`."
+            return "make sure that tests for this change are not skipped, then write `/forge test`."
         case TestVerdict.not_run:
             return (
-                "correct what is named above, then write `/forge test`. How to prepare a checkout is said in "
-                "`commands.setup` in `.github/forge.yml` on the default branch."
+                "fix the problem named above, then write `/forge test`. Set up the "
+                "checkout with `commands.setup` in `.github/forge.yml` on the default branch."
             )
         case TestVerdict.no_tests if proposes:
             return (
-                "Forge proposes tests. If there are some, name their command in `commands.test` in `.github/forge.yml`."
+                "Forge proposes tests. If the repository has tests, set their command in `commands.test` in "
+                "`.github/forge.yml`."
             )
         case TestVerdict.no_tests:
-            return "add tests; if there are some, name their command in `commands.test` in `.github/forge.yml`."
+            return (
+                "add tests. If the repository has tests, set their command in `commands.test` in `.github/forge.yml`."
+            )
         case TestVerdict.failed if _is_only_environment(run, analyses):
             return (
-                "give the tests what they lack, in `commands.setup` in `.github/forge.yml` on the default branch, "
+                "install what the tests need with `commands.setup` in `.github/forge.yml` on the default branch, "
                 "then write `/forge test`."
             )
         case TestVerdict.failed:
-            return "correct what failed and push. What a command printed stands in the details."
+            return "fix the failures and push. The details show the output of the commands."
         case TestVerdict.passed if run.known:
-            return (
-                "nothing has to be done for this change; the tests below that fail without it are to be mended apart."
-            )
+            return "nothing for this change. The tests below already fail without it; fix them separately."
         case TestVerdict.passed if run.flaky:
-            return "nothing has to be done for this change; the flaky tests below fail now and then."
+            return "nothing for this change. The flaky tests below fail now and then."
         case TestVerdict.passed:
-            return "nothing." if not _has_uncovered(run) else "nothing has to be done; the lines below are not tested."
+            return "nothing." if not _has_uncovered(run) else "nothing has to be done. No test runs the lines below."
 
 
 def _is_only_environment(run: TestRun, analyses: Sequence[Analysis]) -> bool:
@@ -223,12 +224,12 @@ def _failures(run: TestRun) -> str:
 
 
 def _message(case: TestCase) -> str:
-    return case.message or strip_invisible(case.details).strip().partition("\n")[0] or "It does not say why."
+    return case.message or strip_invisible(case.details).strip().partition("\n")[0] or "It gives no reason."
 
 
 def _list_weakened(taken: Sequence[RequiredFix]) -> str:
     rows = [f"- {inline_path(_where(each), 160)}: {escape(each.message, 400)}" for each in taken[:_FILES]]
-    return _section("### Tests that were taken away", rows, len(taken) - len(rows))
+    return _section("### Removed or disabled tests", rows, len(taken) - len(rows))
 
 
 def _where(each: RequiredFix) -> str:
@@ -258,14 +259,14 @@ def _fix(analysis: Analysis) -> str:
 
 def _flaky(run: TestRun) -> str:
     rows = [f"- {inline_code(each, 160)}" for each in run.flaky[:_FLAKY]]
-    intro = ["These failed and passed when they were run again, on the same code.", ""]
+    intro = ["These failed, then passed on the same code.", ""]
     return _section("### Flaky", [*intro, *rows] if rows else [], len(run.flaky) - len(rows))
 
 
 def _list_known(run: TestRun) -> str:
     rows = [f"- {inline_code(each, 160)}" for each in run.known[:_FLAKY]]
-    intro = ["These failed, and fail on the merge base as well, so they do not count against this change.", ""]
-    return _section("### Fails without this change, too", [*intro, *rows] if rows else [], len(run.known) - len(rows))
+    intro = ["These fail on the merge base as well, so they do not count against this change.", ""]
+    return _section("### Also fails without this change", [*intro, *rows] if rows else [], len(run.known) - len(rows))
 
 
 def _coverage(run: TestRun) -> str:
@@ -287,7 +288,7 @@ def _coverage(run: TestRun) -> str:
 
 def _diff(coverage: DiffCoverage) -> str:
     if coverage.share is None:
-        return "- Lines this change adds: none of them was measured"
+        return "- Lines this change adds: none was measured"
     return f"- Lines this change adds: {coverage.covered:,} of {coverage.total:,} ({coverage.share:.0%})"
 
 
@@ -325,9 +326,9 @@ def _commands(run: TestRun) -> str:
 
 
 def _status(command: CommandResult) -> str:
-    ended = "did not end by itself" if command.exit_status is None else f"exit status {command.exit_status}"
+    ended = "did not finish" if command.exit_status is None else f"exit status {command.exit_status}"
     if command.is_excused:
-        ended += ", by tests only that are flaky or fail without this change"
+        ended += ", only because of tests that are flaky or fail without this change"
     if command.report_problem:
         return f"{ended}; {escape(command.report_problem, 160)}"
     if command.has_no_tests:
@@ -358,7 +359,7 @@ def _join(parts: Sequence[str]) -> str:
     kept: list[str] = []
     for part in filter(None, parts):
         if sum(map(len, kept)) + len(part) + 2 * len(kept) > _LONGEST:
-            kept.append("The rest is left out, because it would be too long.")
+            kept.append("The rest is too long to show.")
             break
         kept.append(part)
     return "\n\n".join(kept)

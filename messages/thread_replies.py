@@ -13,27 +13,25 @@ def render_answer(told: str) -> str:
 
 def confirm_dismissal(receipt: str) -> str:
     """The receipt of a dismissal that was said in a person's own words."""
-    return f"Taken for a dismissal. {receipt}"
+    return f"Read as a dismissal. {receipt}"
 
 
 def ask_for_command(finding: Finding) -> str:
     """Somebody who may dismiss it disagrees with a finding that blocks: a model's reading of words lifts none."""
-    return (
-        f"Noted. **{finding.id}** blocks, so words alone do not dismiss it: `/forge dismiss {finding.id} reason` does."
-    )
+    return f"Noted. **{finding.id}** blocks, so only a command dismisses it: `/forge dismiss {finding.id} reason`."
 
 
 def ask_about_dismissal(finding: Finding) -> str:
     """Somebody who may dismiss it seems to disagree."""
     return (
-        f"If **{finding.id}** is wrong or not wanted here, `/forge dismiss {finding.id} reason` dismisses it, "
-        "and it is not raised again."
+        f"If **{finding.id}** is wrong or not wanted here, `/forge dismiss {finding.id} reason` dismisses "
+        "it, and Forge does not raise it again."
     )
 
 
 def confirm_hint(finding: Finding) -> str:
     """Somebody who may not dismiss it disagrees."""
     return (
-        f"Noted as a hint: **{finding.id}** still counts. Somebody with write permission who did not open this pull "
+        f"Noted as a hint: **{finding.id}** still counts. Someone with write permission who did not open this pull "
         f"request can dismiss it with `/forge dismiss {finding.id} reason`."
     )

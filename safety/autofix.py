@@ -1,4 +1,4 @@
-"""Decides which findings Forge may correct by itself, and what the files are then."""
+"""Decides which findings Forge may fix automatically, and applies the fixes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,14 +6,14 @@ from domain.review.findings import Finding, Layer
 
 _SIMPLE = (
     *("I", "W", "E1", "E2", "E3", "Q", "COM", "D2"),  # formatting
-    *("F401", "F541", "UP", "PIE79"),  # lint whose safe fix leaves what the code does as it is
+    *("F401", "F541", "UP", "PIE79"),  # lint whose safe fix does not change behaviour
 )
 MOST_FINDINGS = 50
 MOST_FILES = 20
 
 
 def is_simple(finding: Finding) -> bool:
-    """Whether it is formatting or simple lint with a fix its tool calls safe: never security, never a model's idea."""
+    """Whether it is formatting or simple lint that its tool can fix safely; never a security or model finding."""
     tool, _, code = finding.rule.partition("/")
     return (
         finding.layer is Layer.static
@@ -24,10 +24,10 @@ def is_simple(finding: Finding) -> bool:
 
 
 def select_fixable(findings: Sequence[Finding]) -> list[Finding]:
-    """The simple ones that can be corrected together, in the order of their places.
+    """Selects simple findings whose fixes can be applied together, by place.
 
-    Of fixes that overlap the first is taken. Two removals in one file whose lines are indented could empty the block
-    they stand in, so only one of those is taken; a later review offers the other.
+    Of overlapping fixes it takes the first. Two removals of indented lines in one file could empty
+    a block, so it takes only one of them; a later review offers the other.
     """
     taken: dict[str, list[Finding]] = {}
     for finding in sorted(filter(is_simple, findings), key=_place):
@@ -42,7 +42,7 @@ def apply_fixes(files: Mapping[str, bytes], findings: Sequence[Finding]) -> tupl
     """The new contents of the files that change, and the findings that were corrected.
 
     :param files: path → content at head, without those that cannot be read.
-    :param findings: as :func:`chosen`.
+    :param findings: from :func:`select_fixable`.
     """
     contents: dict[str, bytes] = {}
     done: list[Finding] = []

@@ -1,4 +1,4 @@
-"""Decides whether Forge may act without being asked, at a level of the automation ladder."""
+"""Decides whether Forge may act automatically at a level of the automation ladder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from domain.verdicts import Reason
 from safety.automation_ladder import HIGHEST
 
 NAMES = ("manual", "suggests", "acts", "acts and tells", "acts alone at low risk")
-"""What each level is called, from 0 to 4."""
+"""The names of the levels 0 to 4."""
 TELLS_FIRST = 3
-"""The level at which people are told before a merge or a deployment, and can stop it."""
+"""The level at which Forge announces a merge or a deployment, so that people can stop it."""
 
 
 class Action(StrEnum):
-    """What Forge could do by itself."""
+    """An automatic action."""
 
     comment = "comment"
     auto_fix = "auto_fix"
@@ -30,13 +30,13 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class ActionFacts:
-    """What is known about the change. What nobody says is taken for the worst.
+    """The facts about a change; missing ones count as the worst case.
 
     :param risk: of the change.
     :param touches_protected: it changes a protected path.
     :param from_fork: its head is in a fork.
     :param checks_green: every required check of this head succeeded.
-    :param asked: a person who may asked for it.
+    :param asked: a person with permission asked for it.
     :param is_simple: it corrects nothing but formatting and simple lint.
     :param is_all_read: a linter of its language or a model read every changed file.
     """
@@ -57,8 +57,8 @@ class ActionDecision(BaseModel):
     """Whether Forge may act, and by which rule.
 
     :param rule: the first rule that forbids it; if none does, the one that allows it. It is the code of a reason.
-    :param override_window: people are told first, and have time to stop it.
-    :param reason: for people and the audit; names level and rule, its children are all rules with what was found.
+    :param override_window: Forge announces it first, and people have time to stop it.
+    :param reason: for people and the audit; names level and rule, its children are all rules with their results.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -72,10 +72,10 @@ class ActionDecision(BaseModel):
 
 
 def allows(level: int, act: Action, facts: ActionFacts = NOTHING_KNOWN) -> ActionDecision:
-    """Whether a level allows an act on a change.
+    """Decides whether a level allows an action on a change.
 
-    :param level: the one that holds, see :func:`safety.automation_ladder.evaluate`. 0 allows no act that nobody
-        asked for.
+    :param level: the current one, see :func:`safety.automation_ladder.evaluate`. 0 allows no
+        automatic action.
     """
     rules = [rule(level, facts) for rule in _RULES[act]]
     broken = next((rule for rule in rules if not rule.kept), None)
@@ -98,7 +98,7 @@ def allows(level: int, act: Action, facts: ActionFacts = NOTHING_KNOWN) -> Actio
 
 @dataclass(frozen=True)
 class _RuleResult:
-    """A rule with what was found, as the rest of a sentence."""
+    """A rule and its result, as the rest of a sentence."""
 
     kept: bool
     code: str
@@ -124,7 +124,7 @@ def _from_level(least: int) -> _Rule:
 
 def _from_level_or_request(least: int) -> _Rule:
     def rule(level: int, facts: ActionFacts) -> _RuleResult:
-        text = f"it takes level {least} or higher, or somebody who asks"
+        text = f"it takes level {least} or higher, or someone who asks"
         return _RuleResult(least <= level <= HIGHEST or facts.asked, "ladder.level", text)
 
     return rule
@@ -165,7 +165,7 @@ def _on_request(level: int, facts: ActionFacts) -> _RuleResult:
 
 
 def _never(level: int, facts: ActionFacts) -> _RuleResult:
-    return _RuleResult(False, "ladder.never", "a person decides about it at every level")
+    return _RuleResult(False, "ladder.never", "a person decides this at every level")
 
 
 _RULES: Mapping[Action, tuple[_Rule, ...]] = {

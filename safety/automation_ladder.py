@@ -1,17 +1,17 @@
-"""Decides on which level of the automation ladder a repository stands, from what its runs showed.
+"""Decides the automation level of a repository from the results of its runs.
 
 Each level has one row of numbers, :data:`LEVELS`. It rises one level when the next row is met, and falls one when its
 own row is broken. Runs are completed runs, false positives are dismissed among posted findings, and both they and the
 missed critical bugs are counted over the last so many runs as the row itself asks for. Two rules keep the level from
 going up and down with every run:
 
-- **Up**: after any change of level it takes as many further runs as lie between the two rows (10, 40, 150, 300), and
-  the row must be met over its whole window, with what was bad before the change. Whoever never fell so rises at
-  runs 50, 200 and 500.
-- **Down**: what happened before the level last changed does not count against it again. A level falls when what came
-  since breaks its row: findings dismissed in runs since, against all that its window posted; bugs reported as missed
-  since; approvals too rare after a rejection since. So one bad week costs one level, and going on like that the next
-  one, after about ten bad runs each. A share is not judged on fewer than 10 runs.
+- **Up**: after a change of level it takes as many runs as lie between the two rows (10, 40, 150, 300), and
+  the row must be met over its whole window, bad results before the change included. A repository that never fell rises
+  at runs 50, 200 and 500.
+- **Down**: results before the last change of level do not count again. A level falls when later results
+  break its row: findings dismissed in later runs, compared with all that its window posted; bugs reported
+  since; too few approvals after a rejection since. So one bad week costs one level, and another one costs
+  the next, after about ten bad runs each. Fewer than 10 runs are not judged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ START, HIGHEST = 1, 4
 ALPHA = 0.1
 """Weight of the newest decision in the approval rate."""
 ENOUGH = 10
-"""Completed runs below which a share of false positives says nothing: what the lowest row asks for."""
+"""The fewest completed runs for judging a share of false positives: those of the lowest row."""
 
 
 @dataclass(frozen=True)
 class LevelRequirements:
-    """What a level asks for.
+    """The requirements of a level.
 
     :param runs: completed runs; also the window over which the rest is counted.
     :param false_positives: at most, in percent of the posted findings.
@@ -53,14 +53,14 @@ LEVELS: Mapping[int, LevelRequirements] = {
     3: LevelRequirements(200, 5, 0, 90),
     4: LevelRequirements(500, 2, 0, 95),
 }
-"""Level 0 asks for nothing, so nobody falls from it."""
+"""Level 0 has no requirements, so nobody falls from it."""
 RUNS_NEEDED = LEVELS[HIGHEST].runs + 1
-"""Newest runs that decide everything: the longest window, and the run before it, which tells when it began."""
+"""The number of newest runs needed: the longest window, and the run before it, which marks its beginning."""
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A completed run: when it completed, findings it posted, and how many of them people dismissed until now."""
+    """A completed run: its end, its posted findings, and how many of them people have dismissed."""
 
     at: datetime
     posted: int = 0
@@ -69,7 +69,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class HumanDecision:
-    """What a person decided at a gate or on a pull request."""
+    """A person's decision at a gate or on a pull request."""
 
     at: datetime
     approved: bool
@@ -77,12 +77,12 @@ class HumanDecision:
 
 @dataclass(frozen=True)
 class LadderFacts:
-    """What is known about a repository.
+    """The facts about a repository.
 
     :param since: when its level last changed or was set; None: never.
     :param runs: its completed runs, oldest first; the newest :data:`RUNS_NEEDED` are enough.
     :param missed: when each critical bug that was missed became known.
-    :param decisions: oldest first; the newest 200 are enough, as what came before weighs less than a billionth.
+    :param decisions: oldest first; the newest 200 are enough, since earlier ones weigh less than a billionth.
     """
 
     level: int = START
@@ -98,16 +98,16 @@ class LevelChange(StrEnum):
     stays = "stays"
     rises = "rises"  # the next row is met
     falls = "falls"  # its own row is broken
-    pinned = "pinned"  # the configuration holds another or the same one; what was reached stays until it does not
+    pinned = "pinned"  # the configuration sets the level; the reached one is kept for later
     capped = "capped"  # the configuration allows no higher one
 
 
 class LadderVerdict(BaseModel):
-    """The level that is reached from now on. What may be acted on is it or the pinned one, within the bounds.
+    """The level reached from now on. Forge acts at this level or the pinned one, within the bounds.
 
     :param before: the level until now.
     :param at: the moment of the decision; where the level changed, the next ``since``.
-    :param reason: why; the children are everything that was measured, met or not.
+    :param reason: why; the children are all measurements, met or not.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -124,9 +124,9 @@ class LadderVerdict(BaseModel):
 
 
 def evaluate(facts: LadderFacts, bounds: Ladder, now: datetime) -> LadderVerdict:
-    """The level that is reached from now on: at most one above or below, and never above the highest allowed.
+    """Decides the level from now on: at most one above or below, and never above the highest allowed.
 
-    A pinned level is not reached: what was before stays, so that it goes on from there once the pin is gone.
+    A pin does not change the reached level; it applies again once the pin is gone.
 
     :param bounds: the section ``ladder`` of the repository's configuration.
     :param now: UTC.
@@ -183,13 +183,13 @@ def _try_upwards(
 ) -> tuple[int, LevelChange, str, list[_Measure]]:
     level, above = facts.level, facts.level + 1
     if above > min(bounds.max_level, HIGHEST):
-        return level, LevelChange.stays, f"Level {level} stays: it is the highest that may be reached", own
+        return level, LevelChange.stays, f"Level {level} stays: it is the highest allowed", own
     wanted = _measure_requirements(facts, above)
     if _are_met(wanted):
         return (
             above,
             LevelChange.rises,
-            f"Level {level} rises to {above}: all that level {above} asks for is met",
+            f"Level {level} rises to {above}: it meets everything that level {above} requires",
             wanted,
         )
     return (
@@ -209,7 +209,7 @@ def _list_unmet(measures: Iterable[_Measure]) -> str:
 
 
 def _measure_limits(facts: LadderFacts, level: int) -> list[_Measure]:
-    """What a level must keep to, counted since it last changed."""
+    """Measures the limits of a level since it last changed."""
     row = LEVELS.get(level)
     if row is None:
         return []
@@ -224,7 +224,7 @@ def _measure_limits(facts: LadderFacts, level: int) -> list[_Measure]:
 
 
 def _measure_requirements(facts: LadderFacts, level: int) -> list[_Measure]:
-    """What a level asks for before it is reached, counted over its whole window."""
+    """Measures the requirements of a level over its whole window."""
     row = LEVELS[level]
     window = facts.runs[-row.runs :]
     return [

@@ -1,7 +1,7 @@
-"""Decides whether a run may make its next call of a model, from its calls, its progress, its time and recent errors.
+"""Decides whether a run may make its next model call, from its calls, progress, time and recent errors.
 
-The rules are those of Forge's safety plan: four circuit breakers of which each warns before it opens. What is used up
-(calls, patience, time) needs a person to go on; after errors one trial finds out by itself whether they are over.
+The rules are those of Forge's safety plan: four circuit breakers, each of which warns before it opens. Used-up
+calls, patience or time need a person; after errors one trial call checks whether they are over.
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from domain.verdicts import BreakerState, Check, Reason
 
 _NO_TIME = timedelta()
 _MINUTE = timedelta(minutes=1)
-_UNTIL_THEN = "Nothing has to be done now; at the limit it stops."
+_UNTIL_THEN = "Nothing to do now; the run stops at the limit."
 _ANOTHER_SLICE = (
-    "`/forge continue 10it` grants another slice, `/forge accept` keeps what there is, `/forge cancel` ends it"
+    "`/forge continue 10it` grants more, `/forge accept` keeps the work so far, `/forge cancel` ends the run"
 )
 
 
 def check_iterations(calls: int, phase: Phase, limits: IterationBreaker, granted: int) -> Check:
     """Whether a phase may make one more call; a limit of N opens when call N + 1 would be made.
 
-    :param calls: calls of models that this phase of this run has made, those before a bounce included.
+    :param calls: model calls of this phase of this run, including those before the work was sent back.
     :param granted: calls beyond the limit that people allowed this phase.
     """
     limit: int = getattr(limits, phase.value, limits.other) + max(0, granted)
@@ -39,16 +39,16 @@ def check_iterations(calls: int, phase: Phase, limits: IterationBreaker, granted
             threshold=limit,
         ),
         is_open=calls >= limit,
-        warns=(calls + 1) / limit >= limits.warn,  # the call that is asked about counts
+        warns=(calls + 1) / limit >= limits.warn,  # includes the next call
         suggestion=f"{_ANOTHER_SLICE}; or raise `breakers.iteration.{phase.value}` in `.github/forge.yml`.",
     )
 
 
 def check_stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Check:
-    """Whether the latest calls brought anything; warns when one more without progress would open it.
+    """Whether the latest calls made progress; warns when one more without progress would open it.
 
-    :param progress: per call for this task, in order, whether it brought progress (:func:`strides`), since the task
-        began or a person last let it go on.
+    :param progress: per call for this task, in order, whether it brought progress (:func:`mark_progress`), since the
+        task started or a person last continued it.
     """
     idle = next((idle for idle, moved in enumerate(reversed(progress)) if moved), len(progress))
     text = (
@@ -63,26 +63,26 @@ def check_stagnation(progress: Sequence[bool], limits: IterationBreaker) -> Chec
         ),
         is_open=idle >= limits.stagnation,
         warns=idle >= limits.stagnation - 1,
-        suggestion=f"`/forge history` shows what it tried. {_ANOTHER_SLICE}.",
+        suggestion=f"`/forge history` shows its attempts. {_ANOTHER_SLICE}.",
     )
 
 
 def mark_progress(seen: Sequence[str]) -> Sequence[bool]:
-    """Per call, whether it brought its task on: by something that was not seen before, be it done or answered.
+    """Marks the calls that made progress: those with a new action or a new result.
 
-    More tasks, files, passing tests or findings all show there first. Who goes back and forth makes no progress.
+    New tasks, files, passing tests or findings all show there first. Going back and forth is no progress.
 
-    :param seen: a digest per call, in order, of what was done and what came of it.
+    :param seen: a digest per call, in order, of the action and its result.
     """
     return [each not in seen[:earlier] for earlier, each in enumerate(seen)]
 
 
 @dataclass(frozen=True)
 class RunTransition:
-    """A run began to work, or to wait for a person, in a queue or for a rate limit; or it came into another phase.
+    """A run started to work, started to wait (for a person, a queue or a rate limit), or entered another phase.
 
     :param at: in UTC.
-    :param phase: in which it is from then on; None: in none, or not known.
+    :param phase: the phase from then on; None: none, or not known.
     """
 
     at: datetime
@@ -91,14 +91,14 @@ class RunTransition:
 
 
 def measure_work(moves: Sequence[RunTransition], now: datetime, phase: Phase | None = None) -> timedelta:
-    """How long a run worked up to now; while it waits, its time stands still.
+    """The working time of a run up to now, without waiting.
 
     :param moves: in the order of the run's history.
-    :param phase: only the time in it counts, however often it was entered; None: all of it.
+    :param phase: counts only time in this phase, over all visits; None: all of it.
     """
     ends = pairwise([*moves, RunTransition(now, running=False)])
     spans = (then.at - move.at for move, then in ends if move.running and phase in {None, move.phase})
-    return sum((max(span, _NO_TIME) for span in spans), _NO_TIME)  # a clock that was set back takes nothing away
+    return sum((max(span, _NO_TIME) for span in spans), _NO_TIME)  # a clock that was set back must not subtract time
 
 
 def check_time(
@@ -108,9 +108,9 @@ def check_time(
     limits: TimeBreaker,
     granted: timedelta = _NO_TIME,
 ) -> Check:
-    """Whether there is time left for another call, in this phase and in the run; the tighter one is named.
+    """Whether there is time for another call in this phase and in the run; reports the tighter limit.
 
-    :param granted: time beyond the limits that people allowed; it raises both.
+    :param granted: time that people granted beyond the limits; it raises both.
     """
     more = max(granted, _NO_TIME) / _MINUTE
     minutes: float = getattr(limits, phase.value, limits.total)
@@ -149,8 +149,8 @@ class CallResult:
 class Circuit(BaseModel):
     """The error-rate breaker of one repository and provider, as it is stored.
 
-    :param since: when it came into its state, in UTC; None: it was never anything but closed.
-    :param until: open: when a trial may be made; half-open: when the trial is given up for lost.
+    :param since: when it entered its state, in UTC; None: it was always closed.
+    :param until: open: when a trial may be made; half-open: when the trial counts as lost.
     :param trial: half-open: which call the trial is.
     """
 
@@ -174,13 +174,13 @@ class Circuit(BaseModel):
 def check_error_rate(
     calls: Sequence[CallResult], circuit: Circuit, limits: ErrorRateBreaker, now: datetime, caller: str
 ) -> tuple[Check, Circuit]:
-    """Whether a call may be made in view of the recent ones, and what the circuit becomes by asking.
+    """Decides whether recent errors allow a call, and the new state of the circuit.
 
-    Half-open, exactly one caller is let through. That holds only if the circuit is stored by the transaction that read
-    it, before the call is made.
+    A half-open circuit lets exactly one caller through. This needs the transaction that read the circuit
+    to store it before the call.
 
     :param calls: of this repository to this provider, in any order.
-    :param caller: names the call that would be made; asking again under the same name is the same trial.
+    :param caller: names the call that would be made; the same name means the same trial.
     """
     circuit = _correct_clock(circuit, limits, now)
     if circuit.state is BreakerState.closed:
@@ -197,11 +197,11 @@ def check_error_rate(
 def settle_call(circuit: Circuit, trial: str, succeeded: bool, limits: ErrorRateBreaker, now: datetime) -> Circuit:
     """The circuit after a call ended: its trial closes or re-opens it, any other call leaves it as it is.
 
-    :param trial: the name under which the call asked. One that another has replaced settles nothing any more.
+    :param trial: the caller's name of the trial. A trial that another one replaced has no effect.
     """
     if circuit.trial != trial or circuit.since is None:
         return circuit
-    if succeeded:  # what failed before the trial must not count again, even if the clock was set back meanwhile
+    if succeeded:  # failures before the trial must not count again, even if the clock was set back
         return Circuit(since=max(now, circuit.since))
     return _open_circuit(limits, now)
 
@@ -215,7 +215,7 @@ def _open_circuit(limits: ErrorRateBreaker, now: datetime) -> Circuit:
 
 
 def _correct_clock(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Circuit:
-    """The circuit, its state begun anew if the clock was set back so far that it would be held for too long.
+    """Restarts the state of the circuit if the clock was set back so far that it would last too long.
 
     Clocks of several processes differ a little; up to the length of the pause, waiting longer is the safe side.
     """
@@ -251,14 +251,14 @@ def _check_closed(
         ),
         is_open=tells and share >= limits.trip,
         warns=tells and share >= limits.warn,
-        suggestion=f"Wait: in {limits.reset_minutes} min one trial call finds out whether it works again. "
-        "The provider's status page may tell more.",
+        suggestion=f"Wait: in {limits.reset_minutes} min one trial call checks whether it works "
+        "again. The provider's status page may say more.",
     )
     return check, _open_circuit(limits, now) if check.should_break else circuit
 
 
 def _check_trial() -> Check:
-    reason = Reason(code="error_rate.trial", text="After many errors, this call is the one that tries again.")
+    reason = Reason(code="error_rate.trial", text="After many errors, this is the trial call.")
     return Check(name="error_rate", state=BreakerState.half_open, reason=reason)
 
 
@@ -268,12 +268,12 @@ def _check_open(circuit: Circuit, limits: ErrorRateBreaker, now: datetime) -> Ch
     return _build_check(
         Reason(
             code="error_rate.open",
-            text=f"No model is called: at {since:%H:%M} UTC {what}.",
+            text=f"Forge calls no model: at {since:%H:%M} UTC {what}.",
             value=max(now - since, _NO_TIME) / _MINUTE,
             threshold=limits.reset_minutes,
         ),
         BreakerState.open,
-        suggestion=f"Wait until {circuit.until or now:%H:%M} UTC: then the next call may try.",
+        suggestion=f"Wait until {circuit.until or now:%H:%M} UTC: then the next call may try again.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Decides whether a call of a model may be paid for, from what is spent and reserved and what the limits are."""
+"""Decides whether the budgets allow a model call."""
 
 from domain.config.limits import Budgets
 from domain.money import MICRO, NO_CEILINGS, SCOPES, Ceilings, Limits, LimitScope, Refusal, Totals, format_usd, to_micro
@@ -6,34 +6,34 @@ from domain.runs.run import Phase
 from domain.verdicts import BreakerState, Check, Reason
 
 WARN_AT = 0.8
-"""Share of a limit from which a warning is due, and share from which a person is asked."""
+"""The share of a limit from which Forge warns, and asks a person."""
 
 _BY_PEOPLE = frozenset({LimitScope.phase, LimitScope.run})
-"""The limits that a granted slice raises; a day and an installation wait for midnight."""
+"""The limits that a budget extension raises; those of a day and an installation wait for midnight."""
 
 _ADVICE = {
-    LimitScope.phase: "`/forge continue 5usd` grants another slice, `/forge accept` keeps what there is; or raise "
+    LimitScope.phase: "`/forge continue 5usd` grants more, `/forge accept` keeps the work so far; or raise "
     "`budgets.phase.{phase}` in `.github/forge.yml`.",
-    LimitScope.run: "`/forge continue 5usd` grants another slice, `/forge accept` keeps what there is; or raise "
+    LimitScope.run: "`/forge continue 5usd` grants more, `/forge accept` keeps the work so far; or raise "
     "`budgets.run` in `.github/forge.yml`.",
     LimitScope.day: "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`.",
     LimitScope.installation: (
-        "Wait until midnight UTC or ask whoever operates Forge to raise FORGE_CEILING_INSTALLATION."
+        "Wait until midnight UTC or ask the operator of Forge to raise FORGE_CEILING_INSTALLATION."
     ),
 }
-AT_CEILING = "The operator allows no more: have a person review, or ask whoever operates Forge."
+AT_CEILING = "The operator allows no more: have a person review, or ask the operator of Forge."
 
 
 def find_refusal(
     wanted: int, totals: Totals, limits: Limits, phase: Phase, ceilings: Ceilings = NO_CEILINGS
 ) -> Refusal | None:
-    """Why a call must not be made, for the narrowest limit its worst case would pass; None if it may.
+    """Returns the refusal by the narrowest limit that the call's worst case would exceed; None if there is none.
 
-    At four fifths of a phase's or a run's budget a person is asked for another slice (gate ``cost_overrun``), so
-    that a cap pauses the work instead of throwing it away. Where no slice could be granted, the limit itself holds.
+    At 80 % of a phase's or a run's budget Forge asks a person for more (gate ``cost_overrun``), so
+    that a cap pauses the work instead of ending it. If nothing can be granted, the limit itself applies.
 
     :param wanted: the call's worst case in micro-USD. A call that costs nothing is never refused.
-    :param ceilings: of the operator, within which the limits are already.
+    :param ceilings: of the operator; the limits already respect them.
     """
     if wanted == 0:
         return None
@@ -48,7 +48,7 @@ def find_refusal(
 
 
 def list_warnings(wanted: int, totals: Totals, limits: Limits, phase: Phase) -> tuple[str, ...]:
-    """The limits of which, with this call, four fifths or more are used or reserved."""
+    """The limits that this call would bring to 80 % or more."""
     return tuple(
         f"cost.{scope}"
         for scope in LimitScope
@@ -57,14 +57,14 @@ def list_warnings(wanted: int, totals: Totals, limits: Limits, phase: Phase) -> 
 
 
 def limits_of(budgets: Budgets) -> Limits:
-    """The limits a repository configured; what it does not set is as usual."""
+    """The limits of a repository's configuration."""
     usual = Limits().phase
     phases = {phase: to_micro(getattr(budgets.phase, phase.value, usual[phase] / MICRO)) for phase in Phase}
     return Limits(phase=phases, run=to_micro(budgets.run), day=to_micro(budgets.day))
 
 
 def cap_limits(limits: Limits, ceilings: Ceilings) -> Limits:
-    """The limits, none above the operator's ceilings."""
+    """The limits, capped at the operator's ceilings."""
     return Limits(
         phase={phase: _lower(amount, ceilings.phase) for phase, amount in limits.phase.items()},
         run=_lower(limits.run, ceilings.run),
@@ -76,7 +76,7 @@ def cap_limits(limits: Limits, ceilings: Ceilings) -> Limits:
 
 
 def raise_limits(limits: Limits, phase: Phase, granted: int) -> Limits:
-    """The limits with a slice that a person granted: it raises both the phase's and the run's."""
+    """The limits with an extension that a person granted; it raises both the phase's and the run's."""
     own = limits.limit(LimitScope.phase, phase) or 0
     return limits.model_copy(update={"phase": {**limits.phase, phase: own + granted}, "run": limits.run + granted})
 
@@ -85,7 +85,7 @@ def _refuse(
     scope: LimitScope, phase: Phase, wanted: int, current: int, limit: int, *, asks: bool, ceilings: Ceilings
 ) -> Refusal:
     name = SCOPES[scope].format(phase=phase.value)
-    bound = f"; from {WARN_AT:.0%} of it on a person is asked" if asks else ""
+    bound = f"; from {WARN_AT:.0%} of it on, Forge asks a person" if asks else ""
     reason = Reason(
         code=f"cost.{scope}",
         text=(

@@ -1,4 +1,4 @@
-"""Decides whether the next call of a model may be made: the one place where every breaker is asked."""
+"""Decides whether the next model call may be made: the one place that asks every breaker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from safety.breakers import CallResult, Circuit, RunTransition
 
 @dataclass(frozen=True)
 class CallFacts:
-    """What the database knows before a call.
+    """The facts that the database has before a call.
 
-    :param calls: of models, in this phase of this run; ``granted`` beyond the limit by people.
-    :param moves: when the run worked and when it waited, and in which phases.
+    :param calls: model calls in this phase of this run; ``granted`` ones are beyond the limit.
+    :param moves: when the run worked or waited, and in which phases.
     :param recent: this repository's calls of this provider.
     :param caller: names the call, for the one trial of a circuit.
     """
@@ -35,7 +35,7 @@ class CallFacts:
 
 @dataclass(frozen=True)
 class CallAdmission:
-    """What was decided: a refusal or none, every breaker's verdict, and the circuit as it is stored now."""
+    """The decision: a refusal or None, every breaker's check, and the circuit to store."""
 
     refusal: Refusal | None
     checks: Sequence[Check]
@@ -46,9 +46,9 @@ class CallAdmission:
 def admit_call(
     wanted: int, facts: CallFacts, limits: Limits, ceilings: Ceilings, configured: Breakers, now: datetime
 ) -> CallAdmission:
-    """Ask the breakers in their order: calls, time, money, errors. The first that is open decides.
+    """Asks the breakers in order: calls, time, money, errors. The first open one decides.
 
-    The circuit is asked last, so that its one trial is not given to a call that something else refuses.
+    The circuit comes last, so that its one trial does not go to a call that another breaker refuses.
 
     :param wanted: the call's worst case in micro-USD.
     :param limits: with what people granted, within the ceilings.
@@ -56,9 +56,7 @@ def admit_call(
     limits_of_calls = configured.iteration
     of_phase: int = getattr(limits_of_calls, facts.phase.value, limits_of_calls.other)
     calls = _measure_headroom(ceilings.calls, of_phase, facts.granted)
-    minutes = _measure_headroom(
-        ceilings.minutes, configured.time.total, facts.granted
-    )  # a slice of calls is one of time, too
+    minutes = _measure_headroom(ceilings.minutes, configured.time.total, facts.granted)  # granted calls also grant time
     of_run, in_phase = breakers.measure_work(facts.moves, now), breakers.measure_work(facts.moves, now, facts.phase)
     used = [
         breakers.check_iterations(facts.calls, facts.phase, limits_of_calls, calls.granted),
@@ -80,7 +78,7 @@ def admit_call(
 
 
 class _Headroom(NamedTuple):
-    """What people granted, as far as the operator allows it, and whether they could grant more."""
+    """The granted amount within the operator's ceilings, and whether people can grant more."""
 
     granted: int
     has_more: bool
@@ -94,7 +92,7 @@ def _measure_headroom(ceiling: int | None, limit: int, granted: int) -> _Headroo
 
 
 def _refuse(check: Check, room: _Headroom) -> Refusal:
-    """A person can let it go on, unless the operator allows no more."""
+    """A person can lift the refusal, unless the operator allows no more."""
     if room.has_more:
         return Refusal(check=check, gate="guard")
     return Refusal(check=check.model_copy(update={"suggestion": budgets.AT_CEILING}))

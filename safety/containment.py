@@ -1,19 +1,19 @@
-"""Decides at which sandbox level a tool may look at the code of a pull request (docs/security.md, Sandbox)."""
+"""Decides the sandbox level at which a tool may read the code of a pull request (docs/security.md)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 PARSERS = 1
-"""The level that is enough for a tool that only parses, on the code of people who may write to the repository."""
+"""The level for a tool that only parses code of people with write permission."""
 CODE = 2
-"""The level that contains code of others, and parsers of code that anybody may have sent."""
+"""The level for running code of others, and for parsing code of strangers."""
 
 ADVICE = "Install bubblewrap where Forge runs, or use a kernel with Landlock; `forge doctor` shows what works."
-"""What an operator can do where neither works."""
+"""The advice for an operator without a working sandbox."""
 
 
 class CodeOrigin(StrEnum):
-    """Whose code it is."""
+    """The origin of the code."""
 
     own = "own"  # the checkout of the person who runs Forge on it
     member = "member"  # a branch of the repository, by an author who may write to it
@@ -29,15 +29,15 @@ class Containment:
 
 
 def choose_containment(tool: str, strongest: int, why_not: str, *, origin: CodeOrigin, executes: bool) -> Containment:
-    """Where a tool may run: always at the strongest level there is, and not at all where that is too weak.
+    """Chooses the strongest level there is, or refuses if that is too weak.
 
-    :param strongest: the highest level that works for it here.
-    :param why_not: why no higher one does, as the rest of a sentence.
-    :param executes: whether it may execute what it looks at, or what that configures.
+    :param strongest: the highest level that works here.
+    :param why_not: why no higher level works, as the rest of a sentence.
+    :param executes: whether it may execute the code it reads, or something that the code configures.
     """
     if strongest >= _least_level(origin, executes):
         return Containment(strongest)
-    what = "may execute code of the pull request" if executes else "reads code that anybody may have sent"
+    what = "may execute code of the pull request" if executes else "reads code from people without write access"
     return Containment(None, f"{tool} {what} and was not run, because {why_not or 'no sandbox works here'}. {ADVICE}")
 
 

@@ -1,4 +1,4 @@
-"""Decides what is reviewed or run at all, by its state and the repository's configuration."""
+"""Decides which pull requests, files and labels Forge acts on, by the repository's configuration."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from domain.globs import matches, permits
 from domain.verdicts import Reason
 
 NEWCOMERS = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
-"""GitHub's ``author_association`` of people whose work was never merged here."""
+"""GitHub's ``author_association`` of people without a merged contribution here."""
 
 DRAFT = "excluded.draft"
 _BOT = "[bot]"
@@ -22,10 +22,10 @@ def find_exclusion(
     *,
     asked: bool = False,
 ) -> Reason | None:
-    """Why this pull request is left out; None if it is to be reviewed.
+    """Returns the reason not to review this pull request; None if Forge reviews it.
 
-    :param repository_id: of the repository it is opened in; without it forks cannot be told.
-    :param asked: a person who may do so asked for this review, which settles all of it.
+    :param repository_id: of the base repository, to recognise forks.
+    :param asked: a person with permission asked for this review, which overrides all exclusions.
     """
     if asked:
         return None
@@ -36,7 +36,7 @@ def find_exclusion(
     if pull_request.is_draft and not settings.drafts:
         return Reason(
             code=DRAFT,
-            text="This is a draft. It is reviewed once it is ready, or at once with `review.drafts: true`.",
+            text="This is a draft. Forge reviews it once it is ready, or right away with `review.drafts: true`.",
         )
     if pull_request.author_is_bot and not _is_listed(pull_request.author_login, settings.bots):
         return Reason(
@@ -44,14 +44,12 @@ def find_exclusion(
             text="A bot opened this, and `review.bots` in `.github/forge.yml` does not name it.",
         )
     if settings.forks is Forks.ignore and _is_fork(pull_request, repository_id):
-        return Reason(
-            code="excluded.fork", text="Forks are not reviewed here unless someone asks with `/forge review`."
-        )
+        return Reason(code="excluded.fork", text="Forge reviews forks here only if someone asks with `/forge review`.")
     return None
 
 
 def needs_ok(pull_request: PullRequest, settings: ReviewSettings, repository_id: int) -> Reason | None:
-    """Why no model, test or push may follow before a person gave the ok for this head; None if none is needed."""
+    """Returns the reason why this head needs a person's ok before a model, test or push; None if it needs none."""
     if not _is_fork(pull_request, repository_id):
         return None
     if settings.forks is not Forks.first_time_needs_ok:
@@ -62,28 +60,28 @@ def needs_ok(pull_request: PullRequest, settings: ReviewSettings, repository_id:
 
 
 def nothing_left(paths: Iterable[str], settings: ReviewSettings) -> Reason | None:
-    """Why a change has nothing to look at; None if a file remains, or if it had none to begin with.
+    """Returns the reason why no file is left to review; None if one is left, or if the change had no files.
 
     :param paths: of all changed files.
     """
     changed = list(paths)
     if not changed or any(is_included(path, settings.paths) for path in changed):
         return None
-    return Reason(code="excluded.paths", text="`review.paths` in `.github/forge.yml` leaves out every file it changes.")
+    return Reason(code="excluded.paths", text="`review.paths` in `.github/forge.yml` excludes every file it changes.")
 
 
 def is_included(path: str, paths: Paths) -> bool:
-    """Whether the path filters let a file through."""
+    """Whether the path filters include a file."""
     return matches(path, paths.include) and not permits(path, paths.exclude)
 
 
 def may_be_sent(path: str, settings: ReviewSettings) -> bool:
-    """Whether a model provider may see a file's content."""
+    """Whether Forge may send a file's content to a model provider."""
     return not matches(path, settings.never_send)
 
 
 def asks_for_run(label: str, labels: Labels) -> bool:
-    """Whether putting this label somewhere asks for a run; GitHub does not tell labels apart by case."""
+    """Whether this label asks for a run; GitHub's labels ignore case."""
     return labels.run is not None and label.casefold() == labels.run.casefold()
 
 
@@ -92,6 +90,6 @@ def _is_fork(pull_request: PullRequest, repository_id: int | None) -> bool:
 
 
 def _is_listed(login: str, bots: Iterable[str]) -> bool:
-    """Bots are named with or without ``[bot]``, the ending that GitHub gives to no person."""
+    """Matches bots with or without ``[bot]``, a suffix that no person can have."""
     name = login.casefold().removesuffix(_BOT)
     return any(bot.casefold().removesuffix(_BOT) == name for bot in bots)

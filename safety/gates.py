@@ -1,4 +1,4 @@
-"""Decides what people are asked about a review, and what its verdict is once they answered."""
+"""Decides the gates of a review, and its verdict after the answers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from domain.verdicts import Reason
 from safety.review_decision import CONCLUSIONS, decide
 
 STEERS_GIT = (".gitmodules", "**/.gitattributes")
-"""What git fetches and runs, and what a review is shown: agents never change it, whoever would let them."""
+"""Files that control what git fetches and what a review sees; agents never change them."""
 
 ALWAYS_PROTECTED = (
     ".github/workflows/**",
@@ -33,13 +33,13 @@ ALWAYS_PROTECTED = (
     ".github/CODEOWNERS",
     "docs/CODEOWNERS",
 )
-"""What decides who may do what, what is run and what Forge is told: a change by anybody asks ``protected_paths``."""
+"""Files that control permissions, execution and Forge itself; every change asks ``protected_paths``."""
 
 OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {"security_findings", "human_review", "protected_paths"}
-"""The gates that a drawn review neither asks nor settles."""
+"""The gates that a finished review neither asks nor resolves."""
 
 UNASKED = "gate.unasked"
-"""The reason of a verdict that a dismissal changed before everything was asked."""
+"""The reason of a verdict that a dismissal changed while gates were still to be asked."""
 
 _STRICTER = ("write", "maintain", "admin")
 
@@ -51,15 +51,15 @@ def list_requests(
     context: Mapping[str, Value],
     gates: Sequence[Gate] = (),
 ) -> list[GateRequest]:
-    """What a review has to ask before it may end, the gravest first.
+    """Lists the gates that a review has to ask before it ends, the most severe first.
 
-    What the author has to mend anyway is not put before people: a push would make their answer void. A critical
-    security finding is, at once.
+    Findings that the author has to fix anyway ask nobody: the push would void the answer. A critical
+    security finding asks at once.
 
-    :param review: with the dismissals, without the answers.
-    :param paths: every changed path, also those that were not looked at.
-    :param context: what conditions of the repository's own gates may speak of.
-    :param gates: what was asked before.
+    :param review: with dismissals, without answers.
+    :param paths: every changed path, also unread ones.
+    :param context: the values for conditions of the repository's own gates.
+    :param gates: the gates asked before.
     """
     asked = _request_security(review, configuration)
     if apply_answers(review, gates).decision is Decision.request_changes:
@@ -73,7 +73,7 @@ def list_requests(
 
 
 def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
-    """The review with what people answered: what they accepted does not block any more.
+    """Applies the answers to a review: accepted findings no longer block.
 
     :param gates: of this run.
     """
@@ -107,9 +107,9 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
 
 
 def apply_blocking_gates(review: Review, gates: Sequence[Gate]) -> Review:
-    """The answered review as it stands while gates wait, or after one of them was not passed.
+    """Applies waiting, rejected and expired gates to the answered review.
 
-    A rejection is a failure; time that ran out, or a gate that waits, asks for a person (docs/contract.md, checks).
+    A rejection fails; an expired or waiting gate needs a person (docs/contract.md, checks).
     """
     for state, conclusion in (
         (GateState.rejected, Conclusion.failure),
@@ -130,17 +130,17 @@ def apply_blocking_gates(review: Review, gates: Sequence[Gate]) -> Review:
 
 
 def list_unapproved(wanted: Sequence[GateRequest], gates: Sequence[Gate]) -> list[GateRequest]:
-    """What is wanted and nobody has approved."""
+    """The requests that nobody has approved."""
     approved = {(gate.name, gate.request.subject) for gate in gates if gate.state is GateState.approved}
     return [each for each in wanted if (each.name, each.subject) not in approved]
 
 
 def mark_open(review: Review, wanted: Sequence[GateRequest]) -> Review:
-    """The answered review where something has still to be asked: it is no approval before that."""
+    """Marks a review as not approved while questions are still to be asked."""
     if not wanted:
         return review
     blocks = review.decision is Decision.request_changes
-    reasons = [Reason(code=UNASKED, text=f"{each.name} is asked next") for each in wanted]
+    reasons = [Reason(code=UNASKED, text=f"{each.name} comes next") for each in wanted]
     return review.model_copy(
         update={
             "decision": review.decision if blocks else Decision.require_human,
@@ -151,14 +151,14 @@ def mark_open(review: Review, wanted: Sequence[GateRequest]) -> Review:
 
 
 def is_grave(finding: Finding) -> bool:
-    """Whether ``security_findings`` is asked about it: critical, and of the security layer or category."""
+    """Whether it needs the gate ``security_findings``: critical, and of the security layer or category."""
     return finding.severity is Severity.critical and (
-        finding.category is Category.security or finding.layer is Layer.security  # vulnerable dependencies, too
+        finding.category is Category.security or finding.layer is Layer.security  # includes vulnerable dependencies
     )
 
 
 def list_protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
-    """Those of the paths that are protected."""
+    """The protected ones of these paths."""
     return sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
 
 
@@ -169,11 +169,11 @@ def list_custom(
     *about: object,
     known: Sequence[Gate] = (),
 ) -> list[GateRequest]:
-    """The gates the repository defined for a phase, where their condition holds, or held when they were asked.
+    """Lists the repository's own gates of a phase whose condition is true, or was true when they were asked.
 
-    :param context: what conditions may speak of.
-    :param about: what a person approves with the question, such as a commit: about another one they are asked anew.
-    :param known: what was asked before: that its condition holds no more takes no answer back.
+    :param context: the values for conditions.
+    :param about: the subject of the approval, such as a commit; another subject asks again.
+    :param known: the gates asked before: their answers stay even if the condition is no longer true.
     """
     asked = {(gate.name, gate.request.subject) for gate in known if gate.state is not GateState.void}
     gates = ((name, gate, parse(gate.when or "true")) for name, gate in configuration.gates.items())
@@ -184,13 +184,13 @@ def list_custom(
 
 
 def has_custom(phase: Phase, configuration: Configuration) -> bool:
-    """Whether the repository defined a gate that may be asked in a phase."""
+    """Whether the repository has a gate of its own for a phase."""
     others = [gate for name, gate in configuration.gates.items() if name not in STANDARD_GATES]
     return any(_applies_in(phase, gate, parse(gate.when or "true")) for gate in others)
 
 
 def _applies_in(phase: Phase, gate: GateSettings, condition: Condition) -> bool:
-    """One of any phase is asked where all that its condition names is known."""
+    """A gate for any phase applies where all names of its condition are known."""
     return phase in condition.phases if gate.phase == "any" else gate.phase == phase.value
 
 
@@ -224,10 +224,10 @@ def build_request(
     grants: BudgetExtension = NO_EXTENSION,
     shows: str = "",
 ) -> GateRequest:
-    """The request of a gate that Forge brings along, as the repository configured it.
+    """Builds the request of a built-in gate, as the repository configured it.
 
-    :param role: a higher one than usual.
-    :param options: what can be answered; approve and reject with their usual meaning if left out.
+    :param role: a higher role than usual.
+    :param options: the possible answers; approve and reject with their usual meaning by default.
     :param shows: see :class:`GateRequest`.
     """
     standard, configured = STANDARD_GATES[name], configuration.gates.get(name, GateSettings())
@@ -250,15 +250,17 @@ def build_request(
 
 
 def default_options(name: str, rejected: str = "the run ends, and the check fails") -> tuple[Option, ...]:
-    """The answers that every gate takes.
+    """The answers to every gate.
 
     :param rejected: what a rejection does.
     """
     return (
-        Option(command=f"/forge approve {name}", effect="the run goes on"),
-        Option(command=f"/forge approve {name} with: conditions", effect="it goes on, and the conditions go with it"),
+        Option(command=f"/forge approve {name}", effect="the run continues"),
+        Option(
+            command=f"/forge approve {name} with: conditions", effect="the run continues and keeps to the conditions"
+        ),
         Option(command=f"/forge reject {name} reason", effect=rejected),
-        Option(command=f"/forge delegate {name} @account", effect="asks somebody else who may decide"),
+        Option(command=f"/forge delegate {name} @account", effect="asks someone else with permission to decide"),
     )
 
 
@@ -286,7 +288,7 @@ def _request_human(review: Review, configuration: Configuration, gates: Sequence
         return []
     reasons = [reason for reason in base.reasons if not reason.code.startswith("gate.")]
     role = "maintain" if review.risk.level is RiskLevel.critical else None
-    prompt = "The review cannot approve this by itself. Approve if you looked at the change and it is right."
+    prompt = "Forge cannot approve this on its own. Approve if you reviewed the change and it is right."
     return [
         build_request("human_review", Phase.review, _digest_codes(reasons), prompt, reasons, configuration, role=role)
     ]
@@ -301,7 +303,7 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
     reason = Reason(
         code="paths.protected", text=f"{len(touched)} protected {noun} changed", value=len(touched), children=children
     )
-    prompt = "This changes protected files, which decide what is run or who may do what. Approve if that is meant."
+    prompt = "This changes protected files, which control what runs and who may do what. Approve if that is intended."
     return [build_request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
 
 
@@ -314,7 +316,7 @@ def _digest_findings(findings: Sequence[Finding]) -> str:
 
 
 def _digest_codes(reasons: Sequence[Reason]) -> str:
-    """What a person is asked to look at, whatever the numbers behind it are."""
+    """A digest of the reasons that ignores their numbers."""
     return digest(*sorted({reason.code for reason in reasons if not reason.code.startswith("gate.")}))
 
 
@@ -340,7 +342,7 @@ def _explain_stop(gate: Gate) -> Reason:
             return Reason(code="gate.expired", text=f"Nobody answered {gate.name} in time")
         case _:
             return Reason(
-                code="gate.waiting", text=f"{gate.name} waits for a person with {gate.request.role} permission"
+                code="gate.waiting", text=f"{gate.name} is waiting for a person with the role {gate.request.role}"
             )
 
 

@@ -1,7 +1,7 @@
-"""Decides whether one task of an agent goes on, by four guards in a fixed order of which the first one wins.
+"""Decides whether a task of an agent may continue, by four guards in a fixed order; the first one wins.
 
-The order and the numbers are those of Forge's guard rules: iterations and time, then whether the turns go in circles,
-then errors of one kind. A task that a person lets go on begins a new stretch: an empty history, a new start.
+The order and the numbers are those of Forge's guard rules: iterations and time, then loops, then errors of
+one kind. A task that a person continues starts a new stretch: an empty history, a new start.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 class Guard(StrEnum):
-    """The guards, in the order in which they are asked."""
+    """The guards, in order."""
 
     max_iterations = "max_iterations"
     max_runtime = "max_runtime"
@@ -31,7 +31,7 @@ class Guard(StrEnum):
 
 
 class TaskKind(StrEnum):
-    """What a task is about, where that changes its limits."""
+    """The kind of a task, as far as it changes the limits."""
 
     tests = "tests"  # make failing tests pass
     implementation = "implementation"
@@ -57,7 +57,7 @@ _USUAL = Guards()
 
 
 class GuardLimits(BaseModel):
-    """What one stretch of a task may take; no setting and no person goes beyond 50 iterations or 60 minutes."""
+    """The limits of one stretch of a task; never above 50 iterations or 60 minutes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -66,14 +66,14 @@ class GuardLimits(BaseModel):
     consecutive_errors: int = Field(default=_USUAL.consecutive_errors, ge=1)
 
     def extend(self, iterations: int) -> "GuardLimits":
-        """The limits of another stretch that a person granted, of at least one iteration and at most fifty."""
+        """The limits of another stretch that a person granted: 1 to 50 iterations."""
         return self.model_copy(update={"max_iterations": max(1, min(iterations, MOST_ITERATIONS))})
 
 
 def limits_of(kind: TaskKind, guards: Guards) -> GuardLimits:
-    """The limits of a task: what the repository configured, held within the range of that kind.
+    """The limits of a task: the repository's settings, within the range of its kind.
 
-    A number below the default is a wish to be stricter and stays, also where the range begins above it.
+    A setting below the default is a wish to be stricter and stays, even below the range.
     """
     iterations = _clamp(_ITERATIONS.get(kind), guards.max_iterations, _USUAL.max_iterations)
     minutes = _clamp(_MINUTES.get(kind), guards.max_runtime_minutes, _USUAL.max_runtime_minutes)
@@ -90,7 +90,7 @@ def _clamp(bounds: tuple[int, int] | None, wanted: int, usual: int) -> int:
 
 
 def find_release(gates: Sequence[Gate]) -> GateDecision | None:
-    """The decision by which a person last let a run go on that a guard had stopped.
+    """The latest decision that continued a run after a guard had stopped it.
 
     :param gates: of this run, in order.
     """
@@ -99,7 +99,7 @@ def find_release(gates: Sequence[Gate]) -> GateDecision | None:
 
 
 def check(history: Sequence[Step], limits: GuardLimits, now: datetime, started: datetime) -> Check | None:
-    """The guard that stops the task before its next turn; None if it may go on.
+    """Returns the guard that stops the task before its next turn; None if it may continue.
 
     :param history: the turns of this stretch, in order.
     :param started: when the stretch began, in UTC, moved forward by the time it spent waiting for people or limits.
@@ -109,7 +109,7 @@ def check(history: Sequence[Step], limits: GuardLimits, now: datetime, started: 
 
 
 def _measure_runtime(now: datetime, started: datetime) -> timedelta:
-    return max(now - started, timedelta())  # a clock that was set back makes no negative time
+    return max(now - started, timedelta())  # a clock that was set back must not give negative time
 
 
 def _iterations(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
@@ -117,10 +117,10 @@ def _iterations(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> C
         return None
     return _stop(
         Guard.max_iterations,
-        f"The task took all of its {limits.max_iterations} iterations and is not done.",
+        f"The task used all of its {limits.max_iterations} iterations and is not done.",
         len(history),
         limits.max_iterations,
-        "Let it go on if it comes closer; else split the task or say what is missing.",
+        "Let it continue if it makes progress; otherwise split the task or add what is missing.",
     )
 
 
@@ -133,7 +133,7 @@ def _runtime(_: Sequence[Step], limits: GuardLimits, ran: timedelta) -> Check | 
         f"The task ran for {int(minutes)} min and is not done; it may run for {limit:g} min.",
         minutes,
         limit,
-        "Look at what took so long in its history before you let it go on.",
+        "Check in its history what took so long before you let it continue.",
     )
 
 
@@ -147,7 +147,7 @@ def _loop(history: Sequence[Step], _: GuardLimits, __: timedelta) -> Check | Non
         f"The task goes in circles: its last {loop.iterations} iterations were {same} {THRESHOLD} times in a row.",
         THRESHOLD,
         THRESHOLD,
-        "Say what to do differently when you let it go on, or accept what there is.",
+        "Say what to do differently when you let it continue, or accept the work so far.",
     )
 
 
@@ -163,7 +163,7 @@ def _errors(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check
         f"it stops at {limits.consecutive_errors}.",
         count,
         limits.consecutive_errors,
-        "Find what causes the error before you let it go on.",
+        "Find the cause of the error before you let it continue.",
     )
 
 
@@ -181,7 +181,7 @@ def _stop(guard: Guard, text: str, value: float, threshold: float, suggestion: s
 
 
 def _common_errors(steps: Sequence[Step], kinds: Sequence[str] = ()) -> Sequence[str]:
-    """The kinds of errors that all of the steps had.
+    """The kinds of errors that all steps share.
 
     :param kinds: only these; none: any.
     """

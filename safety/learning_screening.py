@@ -1,7 +1,7 @@
-"""Decides which of the learnings that a model proposes are kept: those that will help somebody who was not there.
+"""Decides which learnings of a model Forge keeps.
 
-Memories stand above the data of later prompts, so what gets in is bounded here: it names something that occurred, says
-what to do or what holds, is not known already, copies nothing, names the event it came from, and loosens no check.
+Memories are trusted text in later prompts, so a learning must name something that occurred,
+say what to do or what is true, be new, copy nothing, name its event, and loosen no check.
 """
 
 import re
@@ -16,7 +16,7 @@ from domain.text.similarity import Statement, extract_names, measure_copying
 from domain.verdicts import Reason
 
 COPIED = 0.5
-"""From this share of its runs of words on, a text is a copy."""
+"""The share of copied word runs from which a text is a copy."""
 SHORTEST, LONGEST_SAID = 25, 400  # characters of what a learning says
 LONGEST_CONTEXT = 200
 MOST_TAGS, LONGEST_TAG = 8, 60
@@ -56,14 +56,15 @@ _SENTENCE = re.compile(r"[.;!?](?:\s|$)|\n")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|\bwww\.|(?<!\w)@[\w-]+|<!--|</?[a-z]", re.IGNORECASE)
 
 CROWDED = Reason(
-    code="learning.crowded", text="As many memories live here as may (`memory.max`), and all are pinned or surer."
+    code="learning.crowded",
+    text=("The limit of memories is reached (`memory.max`), and all others are pinned or more certain."),
 )
 
 
 class Learning(BaseModel):
-    """Something a model says was learned.
+    """A learning that a model proposes.
 
-    :param event: id of the event it came from, as the model says.
+    :param event: id of its event, according to the model.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,10 +78,10 @@ class Learning(BaseModel):
 
 @dataclass(frozen=True)
 class ShownToModel:
-    """What the model was shown.
+    """The text that the model saw.
 
-    :param prompt: everything, its instructions included.
-    :param events: what it was told of each event, by id.
+    :param prompt: all of it, including instructions.
+    :param events: its text about each event, by id.
     """
 
     prompt: str
@@ -88,9 +89,9 @@ class ShownToModel:
 
 
 class LearningDecision(BaseModel):
-    """What becomes of a learning: it is kept, it is known already as another, or it is refused.
+    """The decision about a learning: kept, merged into a known one, or refused.
 
-    :param into: id of the memory that says the same.
+    :param into: id of the memory with the same content.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -107,7 +108,7 @@ class LearningDecision(BaseModel):
 def screen_learnings(
     learnings: Sequence[Learning], shown: ShownToModel, known: Sequence[Memory], *, most: int = 1
 ) -> Sequence[LearningDecision]:
-    """What becomes of each learning of one reflection, the best first; beyond ``most`` none is kept.
+    """Decides about each learning of a reflection, the best first; keeps at most ``most``.
 
     :param known: the live memories of the repository.
     """
@@ -117,9 +118,9 @@ def screen_learnings(
     for learning in sorted(learnings, key=lambda each: _rank(each, shown), reverse=True):
         found = _screen(learning, shown, sayings)
         if found.is_new and any(Statement.of(learning.content).agrees_with(each) for each in new):
-            found = _refuse(learning, "repeated", "It says again what another of this run says.")
+            found = _refuse(learning, "repeated", "It repeats another learning of this run.")
         elif found.is_new and len(new) >= most:
-            found = _refuse(learning, "too_many", f"Of one run at most {most} is kept, and a better one was.")
+            found = _refuse(learning, "too_many", f"Forge keeps at most {most} of a run, and kept a better one.")
         elif found.is_new:
             new.append(Statement.of(learning.content))
         decided.append(found)
@@ -127,7 +128,7 @@ def screen_learnings(
 
 
 def _screen(learning: Learning, shown: ShownToModel, known: Sequence[tuple[Memory, Statement]]) -> LearningDecision:
-    """What becomes of one learning."""
+    """Decides about one learning."""
     reason = _check_source(learning, shown) or _check_form(learning) or _check_usefulness(learning, shown)
     if reason is not None:
         return LearningDecision(learning=learning, refused=reason)
@@ -143,7 +144,7 @@ def _check_source(learning: Learning, shown: ShownToModel) -> Reason | None:
 
 
 def _check_form(learning: Learning) -> Reason | None:
-    """Whether it could be kept and shown as it is."""
+    """Checks whether the text can be kept and shown as it is."""
     everything = "\n".join((learning.content, learning.context, *learning.tags))
     length, words = len(learning.content), len(learning.content.split())
     if length < SHORTEST or words < LEAST_WORDS:
@@ -153,33 +154,33 @@ def _check_form(learning: Learning) -> Reason | None:
     if len(learning.tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in learning.tags):
         return Reason(code="learning.tags", text="Its tags are too many or too long.", value=len(learning.tags))
     if redact_outgoing(everything) != everything:
-        return Reason(code="learning.secret", text="It holds what looks like a credential.")
+        return Reason(code="learning.secret", text="It seems to contain a credential.")
     if _ADDRESS.search(everything):
-        return Reason(code="learning.address", text="It holds an address, a mention or markup.")
+        return Reason(code="learning.address", text="It contains an address, a mention or markup.")
     return None
 
 
 def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
-    """Whether it would help anybody."""
+    """Checks whether the learning is useful."""
     content = learning.content
     if any(
         _LOOSENS.search(part) and _GUARDED.search(part) for part in _SENTENCE.split(f"{content}. {learning.context}")
     ):
-        return Reason(code="learning.loosens", text="It asks for less care, which only people may decide.")
+        return Reason(code="learning.loosens", text="It asks for less care; only people may decide that.")
     told = "\n".join(shown.events.values()).casefold()
     if not _find_occurring(content, told):
         return Reason(code="learning.unspecific", text="It names no path, rule, command or tool of this run.")
     if _IDLE.search(content) or _TELLS.search(content) or not _ADVICE.search(content):
-        return Reason(code="learning.idle", text="It tells what happened, and not what to do or what holds.")
+        return Reason(code="learning.idle", text="It says what happened, not what to do or what is true.")
     share = measure_copying(content, shown.prompt)
     if share >= COPIED:
-        text = "It repeats what the model was shown."
+        text = "It repeats text that the model was shown."
         return Reason(code="learning.copied", text=text, value=share, threshold=COPIED)
     return None
 
 
 def _find_occurring(content: str, told: str) -> Sequence[str]:
-    """What it names that occurs, if a path as the module it is."""
+    """The names in it that occurred; a path may occur as its module."""
     return [name for name in extract_names(content) if name in told or ("/" in name and _as_module(name) in told)]
 
 
@@ -188,7 +189,7 @@ def _as_module(path: str) -> str:
 
 
 def _rank(learning: Learning, shown: ShownToModel) -> tuple[bool, int, int]:
-    """What makes one better than another: that it says more than what happened once, names more, says it shorter."""
+    """The rank of a learning: general before one-off, then more names, then shorter."""
     told = "\n".join(shown.events.values()).casefold()
     return (
         learning.kind is not MemoryKind.episodic,

@@ -1,8 +1,8 @@
-"""Decides whether an agent goes in circles: the same step, or the same few steps, three times in a row.
+"""Detects whether an agent repeats the same step, or the same few steps, three times in a row.
 
-Two iterations are the same step when they did the same and got the same, apart from what differs every time (times,
-ids, temporary paths, counters). Words around it do not matter: a reworded thought makes no new step. The same action
-with another result is no loop, nor another action with the same short result: that is polling, paging or searching.
+Two iterations are the same step if action and result are the same, apart from volatile parts (times,
+ids, temporary paths, counters). A reworded thought makes no new step. The same action with another
+result is no loop, nor is another action with the same short result: that is polling, paging or searching.
 """
 
 import hashlib
@@ -14,17 +14,17 @@ THRESHOLD = 3
 """Repetitions that make a loop. Fixed by Forge's guard rules: fewer would alarm falsely, more would miss loops."""
 LONGEST_PERIOD = 3
 
-_SAMPLE = 16_000  # characters of each end of an output that are looked at
-_KEPT = 1_000  # characters of each end of what is kept of an action or a thought
+_SAMPLE = 16_000  # characters read of each end of an output
+_KEPT = 1_000  # characters kept of each end of an action or a thought
 _ERROR = 200  # characters of the kind of an error
 _ERRORS = 10  # kinds of errors of one iteration
-_TELLING = 120  # characters from which a result is too particular to come from different actions by chance
+_TELLING = 120  # characters from which different actions are unlikely to give the same result
 _ALIKE = 0.6  # share of words in common from which two thoughts are the same, reworded
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """One turn of an agent: one call of a model and what came of it.
+    """One turn of an agent: a model call and its results.
 
     :param thought: what the model said.
     :param action: the tools it called with their arguments, as one text without ids of the calls; empty: none.
@@ -40,13 +40,13 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Step:
-    """An iteration as it is compared: small, whatever a tool printed.
+    """The comparable form of an iteration, of bounded size.
 
     :param did: a digest of the action as it was.
-    :param action: without what differs every time; a long one is its ends and a digest of all of it.
-    :param said: the ends of the thought and the output, without what differs every time; only without an action.
-    :param result: a digest of the error and the output, without what differs every time.
-    :param is_telling: whether the result is too particular to come from different actions by chance.
+    :param action: without volatile parts; a long one is cut to its ends and a digest.
+    :param said: the ends of thought and output without volatile parts; only if there is no action.
+    :param result: a digest of error and output without volatile parts.
+    :param is_telling: whether different actions are unlikely to give this result.
     :param error: the kinds of errors in it, a line for each; empty: none.
     """
 
@@ -59,9 +59,9 @@ class Step:
 
 
 def to_step(iteration: Iteration) -> Step:
-    """What of an iteration is compared with others.
+    """Converts an iteration to its comparable form.
 
-    The cost is bounded: 32,000 characters of each text are looked at.
+    It reads at most 32,000 characters of each text.
     """
     action, output, error = _action(iteration.action), normalise(iteration.output), _kinds(iteration.error)
     return Step(
@@ -75,16 +75,16 @@ def to_step(iteration: Iteration) -> Step:
 
 
 def _kinds(error: str) -> str:
-    """The kinds of errors, each once, without what differs every time."""
+    """The distinct kinds of errors, without volatile parts."""
     kinds = dict.fromkeys(line[:_ERROR] for line in normalise(error).splitlines())
     return "\n".join([*kinds][:_ERRORS])
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop that was found.
+    """A detected loop.
 
-    :param period: how many steps are repeated.
+    :param period: how many steps repeat.
     """
 
     period: int
@@ -95,9 +95,9 @@ class Loop:
 
 
 def find_loop(history: Sequence[Step]) -> Loop | None:
-    """The loop in which the latest steps are, the shortest one first; None if there is none.
+    """Finds the shortest loop that the latest steps form; None if there is none.
 
-    :param history: the steps of one task in order, since it began or a person last let it go on.
+    :param history: the steps of one task in order, since it started or a person last continued it.
     """
     steps = history[-LONGEST_PERIOD * THRESHOLD :]
     periods = (period for period in range(1, LONGEST_PERIOD + 1) if _repeats(steps, period))
@@ -105,9 +105,9 @@ def find_loop(history: Sequence[Step]) -> Loop | None:
 
 
 def normalise(text: str) -> str:
-    """What a tool printed without what differs every time; numbers that mean something stay.
+    """A tool's output without volatile parts; meaningful numbers stay.
 
-    Only both ends of a long text are looked at. Lines are sorted: what runs in parallel reports in any order.
+    It reads only both ends of a long text and sorts the lines, since parallel work reports in any order.
     """
     text = _ends(text)
     for pattern, instead in _NOISE:
@@ -144,7 +144,7 @@ def _ends(text: str, sample: int = _SAMPLE) -> str:
 
 
 def _shorten(text: str, sample: int) -> str:
-    """An action, of which every character may matter: a long one with a digest of all of it."""
+    """Shortens a long action but keeps a digest of it, since every character may matter."""
     ends = _ends(text, sample)
     return text if ends == text else f"{ends}\n{_digest(text)}"
 
@@ -154,7 +154,7 @@ def _digest(text: str) -> str:
 
 
 def _is_variant(one: str, other: str) -> bool:
-    """Whether an action is the other one with other flags, in another order, or with a few words more."""
+    """Whether two actions differ only in flags, order or a few words."""
     fewer, more = sorted(({word for word in _WORDS.findall(each) if word[0] != "-"} for each in (one, other)), key=len)
     return fewer <= more and len(more) <= 2 * len(fewer)
 
@@ -203,7 +203,7 @@ _NOISE_IN_ACTIONS = (
     (re.compile(_TEMPORARY), "TMP"),
     (re.compile(r"\b(attempt)([ #]{0,2})\d+\b", re.IGNORECASE), r"\1"),
 )
-"""Little, since an argument that changes makes another action."""
+"""Few, since another argument makes another action."""
 
 _NOISE = (
     *_NOISE_IN_ACTIONS,
@@ -217,7 +217,7 @@ _NOISE = (
     ),
     (re.compile(r"(?<![\w:.])\d\d?:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?\b(?!:\d)"), "WHEN"),
     (re.compile(r"\b1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?\b"), "WHEN"),
-    # What is left to wait tells that something goes on, so it stays; how long something took does not.
+    # Remaining time shows progress, so it stays; elapsed time does not.
     (re.compile(_LEFT_OR_TOOK, re.IGNORECASE), r"\1"),
     (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "ID"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "ID"),

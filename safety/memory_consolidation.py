@@ -1,7 +1,7 @@
-"""Decides what becomes of a repository's memories at night: doubtful and unused ones go, the same is said once.
+"""Plans the nightly tidying of memories: archives doubtful and unused ones, and merges duplicates.
 
-An episode that recurs becomes a pattern: a memory of what holds or what to do. Nothing gains confidence by
-that: only people and success give any.
+A recurring episode becomes a pattern: a memory of a fact or a procedure. This adds no
+confidence; only people and success do.
 """
 
 import math
@@ -19,9 +19,9 @@ from domain.text.similarity import SAME_THRESHOLD, Statement
 from safety.memory_eviction import sort_least_first
 
 RECURS = 3
-"""From this many runs on that taught the same, an episode is a pattern."""
+"""The number of runs that taught the same from which an episode is a pattern."""
 PATTERN = "pattern"
-"""The tag of a pattern; the next one says which kind: ``failure``, ``success`` or ``approach``."""
+"""The tag of a pattern; the next tag is its kind: ``failure``, ``success`` or ``approach``."""
 
 _DOES = re.compile(
     r"\b(when|whenever|if|before|after|run|use|add|avoid|check|call|read|write|set|keep|prefer)\b", re.IGNORECASE
@@ -34,7 +34,7 @@ _WORKS = re.compile(r"\b(work(s|ed)|fix(es|ed)|solve[sd]?|pass(es|ed)|help(s|ed)
 class LiveMemory:
     """A live memory.
 
-    :param recurred: what else taught the same: runs, and memories that were merged into it.
+    :param recurred: how many other runs and merged memories taught the same.
     """
 
     memory: Memory
@@ -48,9 +48,9 @@ class LiveMemory:
 class ArchivedMemory(BaseModel):
     """One memory that is archived.
 
-    :param used_at: as it was when this was decided; if something became of it since, it stays.
-    :param into: id of the memory that says it from now on.
-    :param made: that memory, if it is new.
+    :param used_at: as of this decision; a memory used since then stays.
+    :param into: id of the memory that replaces it.
+    :param made: the replacing memory, if it is new.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -63,9 +63,9 @@ class ArchivedMemory(BaseModel):
 
 
 class ConsolidationPlan(BaseModel):
-    """What is to be done in a night, in order. Done in part and decided anew, the rest would be decided the same.
+    """The changes of one night, in order. After a partial run, planning again gives the same rest.
 
-    :param live: memories that are left.
+    :param live: the number of remaining memories.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,7 +75,7 @@ class ConsolidationPlan(BaseModel):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many memories were archived, by why, and how many patterns were made."""
+        """The number of archived memories by reason, and of new patterns."""
         counted = Counter(each.why.value for each in self.changes if each.made is None)
         return dict(counted) | {"promoted": sum(each.made is not None for each in self.changes)}
 
@@ -100,7 +100,7 @@ class MemoryPattern(BaseModel):
 def to_pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> MemoryPattern | None:
     """A memory as a pattern; None if it is none.
 
-    :param uses: how often what became of it.
+    :param uses: how often each use occurred.
     """
     if PATTERN not in memory.tags:
         return None
@@ -124,11 +124,11 @@ def plan_consolidation(
     held: Collection[str] = (),
     name: Callable[[], str] = new_id,
 ) -> ConsolidationPlan:
-    """What is to be done with the live memories of one repository.
+    """Plans the changes to the live memories of one repository.
 
-    :param most: memories that may live.
-    :param held: ids of memories that are not merged into others, as pinned ones never are.
-    :param name: gives new memories their ids.
+    :param most: the limit of live memories.
+    :param held: ids of memories that are never merged, like pinned ones.
+    :param name: makes ids of new memories.
     """
     night = _Consolidation(known, now, frozenset(held) | {each.memory.id for each in known if each.memory.pinned}, name)
     night.expire()
@@ -139,7 +139,7 @@ def plan_consolidation(
 
 
 class _Consolidation:
-    """The memories while it is decided what becomes of them."""
+    """The state of the planning."""
 
     def __init__(
         self, known: Sequence[LiveMemory], now: datetime, held: frozenset[str], name: Callable[[], str]
@@ -158,7 +158,7 @@ class _Consolidation:
                 self._archive(each, why)
 
     def promote(self) -> int:
-        """Make patterns of the episodes that recurred; how many."""
+        """Turns recurring episodes into patterns; returns their number."""
         frequent = [
             each
             for each in self.live.values()
@@ -171,14 +171,14 @@ class _Consolidation:
         return len(frequent)
 
     def merge(self) -> int:
-        """Archive what a better memory says as well, or denies; how many that were."""
+        """Archives memories that a better one repeats or contradicts; returns their number."""
         groups: defaultdict[tuple[str, str], list[LiveMemory]] = defaultdict(list)
         for each in self.live.values():
             groups[each.memory.scope, each.memory.kind].append(each)
         return sum(self._merge_within(group) for group in groups.values())
 
     def evict(self, most: int) -> None:
-        """The least certain go first, then the oldest; what is pinned stays."""
+        """Archives the least certain first, then the oldest; never pinned ones."""
         beyond = max(0, len(self.live) - most)
         for memory in sort_least_first([each.memory for each in self.live.values()], self._now)[:beyond]:
             self._archive(self.live[memory.id], Archived.crowded)
@@ -232,9 +232,9 @@ class _Consolidation:
 
 
 class _Index:
-    """Finds the texts that can be alike without comparing each with each.
+    """Finds candidates for similarity without comparing all pairs.
 
-    Two texts of which so large a share of words is the same have one of their rarest in common.
+    Two texts that share so many words also share one of their rarest.
     """
 
     def __init__(self, sayings: Sequence[Statement]) -> None:
@@ -246,7 +246,7 @@ class _Index:
             self._places[stem].append(place)
 
     def near(self, said: Statement) -> Sequence[int]:
-        """The places of what may be alike, in order."""
+        """The indexes of candidates, in order."""
         return sorted({place for stem in self._rarest(said) for place in self._places.get(stem, ())})
 
     def _rarest(self, said: Statement) -> Iterator[str]:
@@ -256,7 +256,7 @@ class _Index:
 
 
 def _as_pattern(episode: Memory, memory_id: str, now: datetime) -> Memory:
-    """What an episode that recurred teaches, as certain as that is: to say something again makes it no surer."""
+    """The pattern of a recurring episode, with the same confidence: repetition adds none."""
     content = episode.content
     outcome = "failure" if _FAILS.search(content) else "success" if _WORKS.search(content) else "approach"
     return episode.model_copy(

@@ -1,6 +1,6 @@
-"""Decides which memories give way where no more may live: the least certain first, then the oldest.
+"""Decides which memories to archive at the limit: the least certain first, then the oldest.
 
-What people pinned stays. One comes for one: what a lowered maximum leaves too many is put in order at night.
+Pinned memories stay. Each new memory replaces one; the nightly tidying handles a lowered maximum.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from datetime import datetime
 from domain.memories.memory import Memory, compute_confidence
 
 MOST_LIVE = 10_000
-"""Memories that may live in a repository, whatever it configures."""
+"""The upper limit of live memories in a repository."""
 
 
 @dataclass(frozen=True)
 class Eviction:
-    """What becomes of new memories.
+    """The decision about new memories.
 
-    :param kept: those for which there is room, in the order in which they were given.
-    :param gone: the live ones that give way to them.
+    :param kept: the new memories that fit, in their order.
+    :param gone: the live memories that they replace.
     """
 
     kept: Sequence[Memory] = field(default=())
@@ -26,13 +26,13 @@ class Eviction:
 
 
 def sort_least_first(memories: Sequence[Memory], now: datetime) -> list[Memory]:
-    """The memories that may give way, in the order in which they do."""
+    """The replaceable memories, in the order of replacement."""
     others = [each for each in memories if not each.pinned]
     return sorted(others, key=lambda each: (compute_confidence(each, now), each.created_at, each.id))
 
 
 def plan_eviction(live: Sequence[Memory], new: Sequence[Memory], most: int, now: datetime) -> Eviction:
-    """Which new memories are kept, and what gives way to them: nothing that is surer than a new one nobody pinned.
+    """Decides which new memories to keep and which live ones they replace, never a more certain one if unpinned.
 
     :param live: of the repository.
     :param most: memories that may live there.

@@ -1,4 +1,4 @@
-"""Weighs a plan: its risk is the planner's own or, if that is higher, the one that the facts about it show."""
+"""Rates the risk of a plan: the planner's own, or the facts' if that is higher."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from domain.verdicts import Reason
 from safety.gates import ALWAYS_PROTECTED, STEERS_GIT
 
 PROTECTED = (*ALWAYS_PROTECTED, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
-"""What agents leave alone, beside lock files, unless a person lets them at the gate ``protected_paths``."""
+"""Files that agents may change only after the gate ``protected_paths``, like lock files."""
 
 MOST_GRANTED = 20
-"""Files that one question at that gate may be about: as many as it shows."""
+"""The most files in one question at that gate: as many as it shows."""
 
 _SHOWN = 20  # paths named below a reason
 _RANKS = tuple(RiskLevel)
@@ -41,7 +41,7 @@ LIMITS = PlanLimits()
 
 @dataclass(frozen=True)
 class _Fact:
-    """Something about a plan that is of this risk at least."""
+    """A fact about a plan that implies at least this risk."""
 
     level: RiskLevel
     reason: Reason
@@ -54,9 +54,9 @@ def rate_plan(
     contracts: Mapping[str, Sequence[str]] = CONTRACTS,
     limits: PlanLimits = LIMITS,
 ) -> RatedPlan:
-    """The plan with its final risk, which is never lower than the planner's own.
+    """Rates the plan, never below the planner's own risk.
 
-    :param paths: what the repository calls protected and sensitive.
+    :param paths: the repository's protected and sensitive paths.
     :param contracts: contract → globs of its files.
     """
     places = _list_places(plan)
@@ -68,14 +68,14 @@ def rate_plan(
 
 
 def needs_approval(level: RiskLevel) -> bool:
-    """Whether the gate ``architecture_approval`` is asked (docs/contract.md, gates)."""
+    """Whether the plan needs the gate ``architecture_approval`` (docs/contract.md, gates)."""
     return _rank(level) >= _rank(RiskLevel.high)
 
 
 def list_grantable(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
-    """The protected files that tasks of the plan name and a person may let an agent change, at most twenty.
+    """The protected files of the plan's tasks that a person may release, at most twenty.
 
-    Never git's own, nor what agents may not even read.
+    Never git's own files, nor files that agents may not read.
     """
     protected = _fold_case((*PROTECTED, *configuration.paths.protected))
     never = _fold_case((*STEERS_GIT, *configuration.review.never_send))
@@ -98,13 +98,13 @@ def _planner_fact(plan: Plan) -> _Fact:
 
 
 def _list_places(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """Where the plan wants changes: each file and allowed area as it was written → what it means as globs."""
+    """The places of the plan: each file and allowed area as written → its globs."""
     return {area: to_globs((area,)) for area in plan.allowed_areas} | {path: (path,) for path in plan.files}
 
 
 def _find_sensitive(places: Mapping[str, Sequence[str]], paths: ProjectPaths) -> Iterator[_Fact]:
-    """What the plan names that needs care, whatever the case. A wide area that merely holds it does not count: what
-    is protected stays so within it.
+    """The sensitive places that the plan names, ignoring case. A wide area that merely contains one does not count:
+    protected files stay protected within it.
     """
     high, medium = RiskLevel.high, RiskLevel.medium
     protected = (*ALWAYS_PROTECTED, *paths.protected)
@@ -113,7 +113,7 @@ def _find_sensitive(places: Mapping[str, Sequence[str]], paths: ProjectPaths) ->
         high, "plan.migration", "Changes database migrations", places, _build_matcher(CONTRACTS["db"])
     )
     yield from _find_hits(high, "plan.lock_file", "Changes lock files of dependencies", places, is_lock)
-    sensitive = "Changes paths this repository calls sensitive"
+    sensitive = "Changes paths this repository marks as sensitive"
     yield from _find_hits(medium, "plan.sensitive_path", sensitive, places, _build_matcher(paths.sensitive))
 
 
@@ -149,7 +149,7 @@ def _sizes(plan: Plan, limits: PlanLimits) -> Iterator[_Fact]:
 
 
 def _above(code: str, text: str, count: int, bounds: tuple[int, int]) -> Iterator[_Fact]:
-    """The fact that a size is above one of its bounds, the higher one if it is above both."""
+    """Reports a size above one of its bounds, the higher one if it exceeds both."""
     medium, high = bounds
     for level, bound in ((RiskLevel.high, high), (RiskLevel.medium, medium)):
         if count > bound:

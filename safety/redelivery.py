@@ -1,6 +1,6 @@
-"""Decides which deliveries GitHub is asked to send again: those that no attempt brought in.
+"""Decides which missed deliveries Forge asks GitHub to send again.
 
-GitHub, "Handling failed webhook deliveries": it never sends one again by itself, and a repetition keeps its GUID.
+GitHub, "Handling failed webhook deliveries": GitHub never redelivers automatically, and a redelivery keeps its GUID.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,7 +11,7 @@ from enum import StrEnum
 from domain.github.deliveries import DeliveryAttempt
 from domain.verdicts import Reason
 
-SETTLES = timedelta(seconds=30)  # an attempt may take that long, and the door may store a little later
+SETTLES = timedelta(seconds=30)  # an attempt may take that long, and storing a little longer
 FIRST_PAUSE = timedelta(minutes=5)
 LONGEST_PAUSE = timedelta(hours=6)
 TOO_OLD = "redelivery.too_old"
@@ -19,12 +19,12 @@ TOO_OLD = "redelivery.too_old"
 
 @dataclass(frozen=True)
 class DoubtfulDelivery:
-    """A delivery with an attempt that was not answered with 2xx.
+    """A delivery with an attempt without a 2xx answer.
 
     :param attempt_id: its latest attempt, which GitHub is asked to repeat.
     :param first_at: when it was tried for the first time, in UTC.
-    :param last_at: when it was tried or asked for the last time, in UTC.
-    :param asked: how often it was asked for.
+    :param last_at: when it was last tried or requested, in UTC.
+    :param asked: how often Forge requested it.
     :param answered: whether another attempt was answered with 2xx.
     """
 
@@ -38,11 +38,11 @@ class DoubtfulDelivery:
 
 
 class RedeliveryStep(StrEnum):
-    """What becomes of a doubtful delivery now."""
+    """The next step for a doubtful delivery."""
 
     ask = "ask"  # it was missed
     wait = "wait"  # it may have been missed, or is on its way: look again later
-    drop = "drop"  # it was not missed, or cannot be had any more
+    drop = "drop"  # it was not missed, or GitHub no longer has it
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class RedeliveryVerdict:
 def list_doubtful(
     attempts: Iterable[DeliveryAttempt], remembered: Iterable[DoubtfulDelivery] = ()
 ) -> Sequence[DoubtfulDelivery]:
-    """The attempts by GUID, where at least one was not answered with 2xx; the oldest first.
+    """Lists deliveries with at least one attempt without a 2xx answer, the oldest first.
 
-    :param attempts: newly read from GitHub's log, in any order; some may have been read before.
-    :param remembered: what was doubtful when the log was last read.
+    :param attempts: from GitHub's log, in any order; some may be known already.
+    :param remembered: the doubtful deliveries of the previous read.
     """
     found = {each.guid: each for each in remembered}
     answered: set[str] = set()
@@ -74,16 +74,16 @@ def list_doubtful(
 def plan_redelivery(
     deliveries: Iterable[DoubtfulDelivery], known: Collection[str], now: datetime, redeliverable_for: timedelta
 ) -> Sequence[RedeliveryVerdict]:
-    """What becomes of each delivery, and why, in the same order.
+    """Decides the next step for each delivery, with the reason, in the same order.
 
-    :param known: GUIDs of deliveries that are stored here, whatever GitHub heard in answer.
-    :param redeliverable_for: how long GitHub can send a delivery again.
+    :param known: GUIDs of deliveries that are stored here, whatever answer GitHub got.
+    :param redeliverable_for: how long GitHub can redeliver.
     """
     return [_decide(each, each.guid in known, now, redeliverable_for) for each in deliveries]
 
 
 def pause_after(asked: int) -> timedelta:
-    """How long a delivery is left alone: longer each time that asking for it did not help."""
+    """The pause before the next request; it grows with each failed one."""
     return SETTLES if asked == 0 else min(FIRST_PAUSE * 2 ** min(asked - 1, 10), LONGEST_PAUSE)
 
 
@@ -107,7 +107,7 @@ def _decide(one: DoubtfulDelivery, is_known: bool, now: datetime, redeliverable_
     if one.answered:
         return verdict(RedeliveryStep.drop, "redelivery.answered", "Another attempt was answered with 2xx.")
     if now - one.first_at >= redeliverable_for:
-        return verdict(RedeliveryStep.drop, TOO_OLD, f"GitHub sends nothing again after {redeliverable_for.days} days.")
+        return verdict(RedeliveryStep.drop, TOO_OLD, f"GitHub does not redeliver after {redeliverable_for.days} days.")
     pause = pause_after(one.asked)
     if now - one.last_at < pause:
         tried = f"asked for {one.asked} times" if one.asked else "tried"

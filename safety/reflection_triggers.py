@@ -1,4 +1,4 @@
-"""Decides when Forge asks itself what it could learn, and when that would be idle or unsafe."""
+"""Decides when Forge reflects on a run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from domain.runs.run import Phase, ReasonCode, Run, RunState
 from domain.verdicts import Reason
 
 BOUNCES = 2
-"""From this many bounces of one phase on, its fixes do not stick."""
+"""The number of times a phase sent the work back from which fixes do not stick."""
 ERRORS = 0.1
-"""Above this share of failed tool calls in one phase something goes wrong."""
+"""The share of failed tool calls in a phase above which something is wrong."""
 LEAST_CALLS = 10
-"""Fewer tool calls than this say nothing about errors."""
+"""The fewest tool calls for judging errors."""
 OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
-"""GitHub's ``author_association`` of those who belong to a repository."""
+"""GitHub's ``author_association`` of members of a repository."""
 
 
 class Moment(StrEnum):
-    """When Forge reflects on a run, once each."""
+    """The occasions for a reflection on a run, each at most once."""
 
     ended = "ended"
     bounced = "bounced"  # a phase sent the work back twice
@@ -32,10 +32,10 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True)
 class ReflectionFacts:
-    """What is known when a reflection begins.
+    """The facts at the start of a reflection.
 
     :param events: of the run, in order.
-    :param is_trusted: the change or issue comes from somebody who belongs to the repository.
+    :param is_trusted: the change or issue comes from a member of the repository.
     """
 
     run: Run
@@ -45,7 +45,7 @@ class ReflectionFacts:
 
 
 def find_moments(events: Sequence[Event]) -> frozenset[Moment]:
-    """The moments that a run has reached besides its end.
+    """The occasions that a run has reached, besides its end.
 
     :param events: of the run, in order.
     """
@@ -60,7 +60,7 @@ def find_moments(events: Sequence[Event]) -> frozenset[Moment]:
 
 
 def is_override(event: Event) -> bool:
-    """Whether a person decided otherwise than Forge."""
+    """Whether a person overrode Forge."""
     match event.type:
         case EventType.feedback_dismissed | EventType.feedback_missed | EventType.ladder_stopped:
             return True
@@ -73,21 +73,21 @@ def is_override(event: Event) -> bool:
 
 
 def find_obstacle(facts: ReflectionFacts) -> Reason | None:
-    """Why there is no reflection; None if there is one."""
+    """Returns the reason not to reflect; None if Forge reflects."""
     if not facts.is_enabled:
         return Reason(code="reflection.off", text="Forge does not learn here (`memory.enabled`, `memory.max`).")
     if facts.run.reason in _SAYS_NOTHING:
-        return Reason(code="reflection.early", text=f"The run ended before it meant anything: {facts.run.reason}.")
+        return Reason(code="reflection.early", text=f"The run ended too early to learn from: {facts.run.reason}.")
     since = _since_last(facts.events)
     if not (any(_teaches(event, facts.run) for event in since) or any(_errs(since, phase) for phase in Phase)):
-        return Reason(code="reflection.nothing", text="Nothing happened that one could learn from.")
+        return Reason(code="reflection.nothing", text="Nothing happened to learn from.")
     if not facts.is_trusted:
-        return Reason(code="reflection.untrusted", text="It comes from somebody who does not belong to the repository.")
+        return Reason(code="reflection.untrusted", text="It comes from someone who does not belong to the repository.")
     return None
 
 
 def most_kept(events: Sequence[Event]) -> int:
-    """How many learnings of one reflection are kept: two where fixes did not stick or a person decided otherwise."""
+    """How many learnings to keep: two if fixes did not stick or a person overrode Forge, else one."""
     return 2 if find_moments(events) & {Moment.bounced, Moment.overridden} else 1
 
 
@@ -117,7 +117,7 @@ _FAILURES = frozenset(
 
 
 def _teaches(event: Event, run: Run) -> bool:
-    """Whether something can be learned from an event. What went as it always does teaches nothing."""
+    """Whether an event is worth learning from; routine events are not."""
     match event.type:
         case EventType.gate_approved:
             return bool(event.payload.get("words")) and event.payload.get("name") not in BUDGET_GATES
@@ -130,7 +130,7 @@ def _teaches(event: Event, run: Run) -> bool:
 
 
 def _since_last(events: Sequence[Event]) -> Sequence[Event]:
-    """What happened after the last reflection."""
+    """The events after the last reflection."""
     last = max((at for at, event in enumerate(events) if event.type is EventType.reflected), default=-1)
     return events[last + 1 :]
 

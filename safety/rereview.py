@@ -1,4 +1,4 @@
-"""Decides whether a head that a run was about before is reviewed once more."""
+"""Decides whether to review a head again."""
 
 from domain.commands import Repeat
 from domain.runs.run import ReasonCode, RunState
@@ -7,10 +7,10 @@ _STOPPED = frozenset({ReasonCode.aborted, ReasonCode.guard})
 
 
 def is_due(repeat: Repeat, state: RunState, reason: ReasonCode) -> bool:
-    """Whether another run may begin on a head, after the last one there is in this state.
+    """Whether a new run may start on a head whose last run is in this state.
 
-    A verdict that stands is not repeated unasked. A run that ended without one leaves its head unreviewed, whatever
-    ended it; but what a person stopped, or what was too much, only a person begins again.
+    Forge does not repeat a verdict unasked. A head whose run ended without one is reviewed again; but
+    only a person can restart a run that a person stopped or that exceeded a limit.
     """
     if repeat is Repeat.always:
         return True
@@ -19,7 +19,7 @@ def is_due(repeat: Repeat, state: RunState, reason: ReasonCode) -> bool:
     if repeat is Repeat.if_begun:
         return not state.is_final and reason is not ReasonCode.gate
     if not state.is_final:
-        return repeat is Repeat.if_excluded  # it may have seen the draft that is none any more
+        return repeat is Repeat.if_excluded  # it may have seen a draft that is now ready
     if state is RunState.completed:
         return reason is ReasonCode.excluded and repeat is not Repeat.never
     return repeat is not Repeat.never or reason not in _STOPPED

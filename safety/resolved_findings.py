@@ -1,4 +1,4 @@
-"""Decides whether a finding that a comment carries is gone."""
+"""Decides whether a commented finding is gone."""
 
 from collections.abc import Collection
 
@@ -8,26 +8,26 @@ from domain.review.review import Review
 _SYNTAX = "ruff/invalid-syntax"
 _TOOLS = {"secret": "detect-secrets", "docker": "patterns", "shell": "patterns", "dependency": "dependencies"}
 _ALWAYS_ASKED = frozenset({"ruff", "bandit", "zizmor", "patterns", "detect-secrets"})
-"""Tools that run wherever there is something for them; one that did not run had nothing to look at."""
+"""Tools that always run if there are files for them."""
 
 
 def is_present(finding: Finding, review: Review) -> bool:
-    """Whether a review found it again, also if people do not want to hear of it."""
+    """Whether a review found it again, even if it is muted."""
     return finding.fingerprint in {each.fingerprint for each in review.all_findings}
 
 
 def is_gone(
     finding: Finding, review: Review, carried: Collection[str], *, is_outdated: bool, called_gone: bool
 ) -> bool:
-    """Whether a finding of an earlier review is not there any more, for certain.
+    """Whether a finding of an earlier review is certainly gone.
 
-    Of layers 1 and 2 it is gone where the same tool ran again and does not report it; of layer 3 where its lines
-    changed, GitHub calls it outdated and the model calls it gone. A credential is never gone: it is in the history
-    when its line is deleted, and only a person knows that it is revoked.
+    A tool's finding is gone if the same tool ran again and does not report it; a model's if its
+    lines changed, GitHub calls it outdated and the model calls it gone. A credential is never gone: it
+    stays in the history, and only a person knows that it is revoked.
 
-    :param carried: fingerprints of the findings that have a comment of their own; one without may be this one, moved.
-    :param is_outdated: whether GitHub calls the comment's thread so.
-    :param called_gone: whether the model did, when it read the new lines.
+    :param carried: fingerprints of findings with their own comment; one without may be this one, moved.
+    :param is_outdated: whether GitHub calls the comment's thread outdated.
+    :param called_gone: whether the model called it gone when it read the new lines.
     """
     if finding.is_credential or is_present(finding, review):
         return False
@@ -38,7 +38,7 @@ def is_gone(
 
 
 def _ran_again(finding: Finding, review: Review) -> bool:
-    """Whether the tool that found it looked at its file, as it is at this head, and said all it had to say."""
+    """Whether its tool fully checked its file at this head."""
     prefix = finding.rule.partition("/")[0]
     tool = _TOOLS.get(prefix, prefix)
     layers = [layer for layer in review.layers if layer.layer is finding.layer]
@@ -46,7 +46,7 @@ def _ran_again(finding: Finding, review: Review) -> bool:
     if any(layer.cut for layer in layers) or any(each.problem is not None for each in ran):
         return False
     if finding.path not in review.changed:
-        return True  # as it is in the base
+        return True  # unchanged from the base
     unread = [each.path for each in review.not_looked_at if not each.by_model]
     is_broken = any(each.rule == _SYNTAX and each.path == finding.path for each in review.all_findings)
     return finding.path not in unread and not is_broken and (bool(ran) or tool in _ALWAYS_ASKED)

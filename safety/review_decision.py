@@ -1,4 +1,4 @@
-"""Decides a review: from findings, risk and what each layer did, to a decision and a check conclusion."""
+"""Decides a review from its findings, risk and layers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ CONCLUSIONS = {
 """The conclusion of ``Forge / review`` for each decision (docs/contract.md, checks)."""
 
 UNREAD = "source.unread"
-"""The reason that names source which nobody read."""
+"""The reason that names unread source."""
 
-_NAMED = 20  # paths that nobody read
+_NAMED = 20  # unread paths shown
 
 
 @dataclass(frozen=True)
 class ReviewVerdict:
-    """A decision with its reasons, the weightiest first."""
+    """A decision with its reasons, the most important first."""
 
     decision: Decision
     reasons: tuple[Reason, ...]
@@ -38,11 +38,11 @@ def decide(
     in_history: Sequence[Finding] = (),
     unread: Unread = NOTHING_UNREAD,
 ) -> ReviewVerdict:
-    """What the review decides. Nothing that failed, is missing or was not read counts as an approval.
+    """Decides the review. Failed, missing or unread parts never count as an approval.
 
     :param layers: every layer that was required or ran.
-    :param in_history: credentials of earlier heads for which nobody has answered yet.
-    :param unread: source that nobody read, and what the repository wants done about that.
+    :param in_history: credentials of earlier heads that nobody has confirmed as revoked.
+    :param unread: unread source, and the repository's setting for it.
     """
     changes = _find_blocking(findings)
     human = (*_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
@@ -70,14 +70,14 @@ def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
 
 
 def _find_exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
-    """A push that deletes a credential takes it from nobody who has seen it."""
+    """Deleting a credential does not undo its exposure."""
     if not in_history:
         return ()
     number = len(in_history)
     text = (
-        "A credential was in an earlier commit: it is in the history, revoke it"
+        "A credential was in an earlier commit and is in the history: revoke it"
         if number == 1
-        else f"{number} credentials were in earlier commits: they are in the history, revoke them"
+        else f"{number} credentials were in earlier commits and are in the history: revoke them"
     )
     children = tuple(Reason(code=each.rule, text=f"{each.rule}, was in {each.where}") for each in in_history)
     return (Reason(code="credential.history", text=text, value=number, threshold=1, children=children),)
@@ -91,14 +91,14 @@ def _find_risky(risk: Risk) -> tuple[Reason, ...]:
     if risk.level not in {RiskLevel.high, RiskLevel.critical}:
         return ()
     who = "a person" if risk.level is RiskLevel.high else "a person and a maintainer"
-    text = f"Risk is {risk.level.value} ({risk.score} of 100), so {who} should look"
+    text = f"Risk is {risk.level.value} ({risk.score} of 100), so {who} should review it"
     return (Reason(code="risk.level", text=text, value=risk.score, threshold=50),)
 
 
 def _find_incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
     missing = [Reason(code="layer.missing", text=layer.missing) for layer in layers if layer.missing is not None]
     failed = [
-        Reason(code="tool.failed", text=f"{tool.tool} could not do its work: {tool.problem}")
+        Reason(code="tool.failed", text=f"{tool.tool} failed: {tool.problem}")
         for layer in layers
         for tool in layer.tools
         if tool.problem is not None
@@ -107,7 +107,7 @@ def _find_incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
 
 
 def _find_cut(findings: int) -> tuple[Reason, ...]:
-    """What is not weighed cannot be dismissed or counted, so it is never approved unseen."""
+    """Nobody can dismiss findings that were cut, so they block an approval."""
     if not findings:
         return ()
     text = f"{findings:,} more {'finding is' if findings == 1 else 'findings are'} left out, because there are too many"
@@ -119,7 +119,7 @@ def _find_unseen(not_looked_at: Sequence[SkippedFile]) -> tuple[Reason, ...]:
     if not unseen:
         return ()
     children = tuple(Reason(code="unseen", text=f"{entry.path}: {entry.reason}") for entry in unseen)
-    return (Reason(code="coverage.partial", text="Parts of the change were not looked at", children=children),)
+    return (Reason(code="coverage.partial", text="Forge did not look at parts of the change", children=children),)
 
 
 def _find_unread(
@@ -128,7 +128,7 @@ def _find_unread(
     layers: Sequence[LayerReport],
     not_looked_at: Sequence[SkippedFile],
 ) -> tuple[Reason, ...]:
-    """What was not read, by name and with the reason if there is one: that tools found nothing says nothing of it."""
+    """Names unread source, with the reason if there is one; the tools' silence does not cover it."""
     if not unread.paths:
         return ()
     number, left = len(unread.paths), len(unread.paths) - _NAMED

@@ -1,6 +1,6 @@
-"""Decides whether somebody may have one more review, or one more comment obeyed, this hour (T-B3, T-B4).
+"""Decides whether an account may have another review or command this hour.
 
-So nobody can keep Forge busy, nor use up the writes that GitHub allows.
+This keeps anyone from blocking Forge or using up the writes that GitHub allows.
 """
 
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ PER_PULL_REQUEST = 30
 PER_STRANGER = 20
 PER_REPOSITORY = 300
 COMMENTS_PER_OUTSIDER = 10
-COMMENTS_PER_REPOSITORY = 100  # of everybody; beyond that, outsiders are turned away
+COMMENTS_PER_REPOSITORY = 100  # by everyone; beyond that, Forge ignores outsiders
 OUTSIDERS = frozenset({"none", "read"})  # on a public repository everybody has the role read
 
 
 @dataclass(frozen=True)
 class RunCounts:
-    """How many runs of the last hour pushes began, this one and none after it included, refused ones left out."""
+    """The runs that pushes started in the last hour, up to and including this one, without refused ones."""
 
     on_pull_request: int
     by_sender: int
@@ -27,9 +27,9 @@ class RunCounts:
 
 
 def over_quota(begun: RunCounts, *, from_fork: bool) -> Reason | None:
-    """Why a run must wait for a person; None if it may go on.
+    """Returns the reason to wait for a person; None if the run may continue.
 
-    :param from_fork: whoever pushed need not be known here; one such account must not use up everybody's share.
+    :param from_fork: the account may be unknown here, so it gets a smaller share.
     """
     counted = [
         (begun.on_pull_request, PER_PULL_REQUEST, "on this pull request"),
@@ -52,14 +52,14 @@ class CommentCounts:
 
     @property
     def is_much(self) -> bool:
-        """Whether it matters who wrote them."""
+        """Whether there are so many that their author matters."""
         return self.by_account > COMMENTS_PER_OUTSIDER or self.in_repository > COMMENTS_PER_REPOSITORY
 
 
 def over_comment_quota(commented: CommentCounts, role: str) -> Reason | None:
-    """Why nothing is done about one more comment; None if it is obeyed. Whoever has a role here always is.
+    """Returns the reason to ignore another comment; None if Forge obeys it. People with a role are never limited.
 
-    :param role: the live one of who wrote it.
+    :param role: the author's current role.
     """
     if role not in OUTSIDERS or not commented.is_much:
         return None
@@ -68,5 +68,5 @@ def over_comment_quota(commented: CommentCounts, role: str) -> Reason | None:
         (commented.by_account, COMMENTS_PER_OUTSIDER) if is_own else (commented.in_repository, COMMENTS_PER_REPOSITORY)
     )
     where = "by this account" if is_own else "in this repository"
-    text = f"{count} comments with commands within an hour {where}; {limit} are allowed to who has no role here"
+    text = f"{count} comments with commands within an hour {where}; {limit} are allowed without a role here"
     return Reason(code="quota", text=text, value=count, threshold=limit)

@@ -1,4 +1,4 @@
-"""Draws the verdict of a review anew: with what earlier heads left behind, and with what people dismissed."""
+"""Updates the verdict of a review with earlier credentials and with dismissals."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,11 +10,11 @@ from safety.suppression import NO_HISTORY, DismissalHistory, find_suppression, f
 
 
 def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
-    """The review with the credentials that an earlier head held and this one does not: deleted is not revoked.
+    """Adds credentials of earlier heads that this head no longer has: deleted is not revoked.
 
-    The verdict is drawn by :func:`with_dismissals`, which knows who answered for them.
+    The verdict follows from :func:`with_dismissals`, which knows the confirmed ones.
 
-    :param earlier: credentials found in this pull request so far, the first found first. One that only moved within
+    :param earlier: credentials found in this pull request so far, in order. One that moved within
         its file keeps its trail.
     """
     here = {known for each in review.all_findings for known in (each.fingerprint, each.trail)}
@@ -23,10 +23,10 @@ def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
 
 
 def with_dismissals(review: Review, dismissed: Collection[str], past: DismissalHistory = NO_HISTORY) -> Review:
-    """The review as it stands with these dismissals.
+    """Applies dismissals to a review and decides it again.
 
     :param dismissed: fingerprints that people dismissed in this repository.
-    :param past: what people dismissed of the same rules and at the same places.
+    :param past: dismissals of the same rules and places.
     """
     judged = [
         (finding, find_suppression(finding, past))

@@ -13,7 +13,7 @@ from domain.review.review import Risk, RiskLevel, RiskPart
 
 @dataclass(frozen=True)
 class PullRequestAuthor:
-    """What is known about whoever opened the pull request."""
+    """The facts about the author of the pull request."""
 
     from_fork: bool = False
     first_time: bool = False
@@ -21,11 +21,11 @@ class PullRequestAuthor:
 
 @dataclass(frozen=True)
 class Area:
-    """Files where a mistake costs more than elsewhere.
+    """Files in which mistakes cost more.
 
-    :param points: for a change that is not small; see :data:`_FULL`.
+    :param points: for a large change; see :data:`_FULL`.
     :param covers: whether a path belongs to it.
-    :param guards: whether its files protect the others, so that taking one away or putting one there counts, too.
+    :param guards: whether its files protect others, so that adding or deleting one counts as well.
     """
 
     code: str
@@ -62,7 +62,7 @@ _AREAS = (
         _match_glob(r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"),
         guards=True,
     ),
-    _area("owners", 15, "Touches who must review what", _match_glob(r"(^|/)CODEOWNERS$"), guards=True),
+    _area("owners", 15, "Touches the rules for required reviewers", _match_glob(r"(^|/)CODEOWNERS$"), guards=True),
     _area(
         "migration",
         12,
@@ -72,12 +72,12 @@ _AREAS = (
     _area(
         "infrastructure",
         10,
-        "Touches how the software is built or deployed",
+        "Touches the build or deployment of the software",
         _match_glob(r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/"),
     ),
     _area("dependencies", 6, "Touches dependencies", is_manifest),
 )
-_SENSITIVE = 20  # points for a path the repository calls sensitive
+_SENSITIVE = 20  # points for a sensitive path of the repository
 _MOST_FOR_AREAS = 40
 _FULL = 20  # changed lines from which an area counts in full; it counts a third at least
 
@@ -85,10 +85,10 @@ _SIZES = ((1000, 20), (500, 14), (200, 8), (50, 3))  # changed lines above → p
 _SPREADS = ((50, 10), (20, 6), (10, 3))  # files above → points
 _FINDINGS = {Severity.critical: (40, 60), Severity.error: (12, 30), Severity.warning: (2, 10)}  # each, at most
 
-_SILENCING = 4  # points for comments that keep a tool from speaking
+_SILENCING = 4  # points for comments that silence a tool
 
-_TESTED = 30  # new lines of source up to which nobody is asked for a test
-_NO_TESTS = ("__init__.py", "conftest.py")  # they stand among tests
+_TESTED = 30  # new lines of source that need no test
+_NO_TESTS = ("__init__.py", "conftest.py")  # these files are among tests but are none
 
 
 def to_level(score: int) -> RiskLevel:
@@ -109,9 +109,9 @@ def assess(
 ) -> Risk:
     """The risk of a change.
 
-    :param findings: what the layers found so far.
+    :param findings: the findings so far.
     :param sensitive: glob patterns of the repository's configuration (``paths.sensitive``).
-    :param silencing: how many added lines hold a comment that keeps a tool from speaking.
+    :param silencing: how many added lines have a comment that silences a tool.
     :param has_tests: whether there was any test before the change.
     """
     parts = [
@@ -154,13 +154,13 @@ def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> li
     theirs = Area(
         "sensitive",
         _SENSITIVE,
-        "Touches paths this repository calls sensitive",
+        "Touches paths this repository marks as sensitive",
         lambda path: matches(path, sensitive),
         guards=True,
     )
     for area in (theirs, *_AREAS):
         hits = [each for each in touched if _is_hit(area, each)]
-        if hits:  # named also where the most that areas may count is reached
+        if hits:  # named even if the areas have reached their maximum
             points = min(_weigh_area(area, hits), left)
             text = f"{area.text}: {_list_paths([_inside(area, each) for each in hits])}"
             parts.append(RiskPart(code=f"area.{area.code}", points=points, text=text))
@@ -169,7 +169,7 @@ def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> li
 
 
 def _is_hit(area: Area, file: TouchedFile) -> bool:
-    """A deletion or a mere move says nothing about the content, but may take a guard away or bring one in."""
+    """A deletion or a move does not change content, but it may remove or add a guard."""
     is_inside, was_inside = area.covers(file.path), area.covers(file.old_path or file.path)
     if area.guards and (file.is_gone or is_inside != was_inside):
         return is_inside or was_inside
@@ -181,7 +181,7 @@ def _inside(area: Area, file: TouchedFile) -> str:
 
 
 def _weigh_area(area: Area, hits: Sequence[TouchedFile]) -> int:
-    """The points of an area, by the number of lines changed there; what nobody counted may be many."""
+    """The points of an area by its changed lines; an unknown number counts as many."""
     lines = sum(_FULL if each.lines is None else each.lines for each in hits)
     return max(area.points // 3, area.points * min(lines, _FULL) // _FULL)
 
@@ -203,7 +203,7 @@ def _score_findings(findings: Sequence[RawFinding]) -> list[RiskPart]:
 
 
 def lacks_tests(change: Change) -> bool:
-    """Whether a change adds source to speak of and touches no test."""
+    """Whether a change adds much source and touches no test."""
     is_tested = any(is_test(each.path) and not each.is_gone for each in change.touched)
     return _new_source(change) > _TESTED and not is_tested
 
@@ -220,7 +220,7 @@ def _score_untested(change: Change) -> list[RiskPart]:
 
 
 def _score_deleted_tests(touched: Sequence[TouchedFile]) -> list[RiskPart]:
-    """Tests that are gone although what they tested, as far as names tell, is still there."""
+    """Scores deleted tests whose subject, by its name, still exists."""
     gone = [each.path for each in touched if each.is_gone and is_source(each.path)]
     obsolete = {namesake(path) for path in gone if not is_test(path)}
     missed = [
@@ -235,7 +235,7 @@ def _score_coverage(change: Change) -> list[RiskPart]:
         return []
     return [
         RiskPart(
-            code="unseen", points=25, text=f"Source that was not looked at: {_list_paths([e.path for e in unseen])}"
+            code="unseen", points=25, text=f"Source that Forge did not look at: {_list_paths([e.path for e in unseen])}"
         )
     ]
 

@@ -1,6 +1,6 @@
-"""Decides which findings are held back because people dismissed their like often enough, or the same in other words.
+"""Decides which findings to suppress because people dismissed similar ones, or the same in other words.
 
-Nothing here mutes by itself: what is held back is kept and listed with its reason, so that people can disagree.
+The summary lists suppressed findings with the reason, so that people can disagree.
 """
 
 from collections.abc import Sequence
@@ -20,29 +20,29 @@ from domain.review.suppression import (
 )
 
 HERE = 0.2
-"""What a dismissal takes from the confidence of its rule in the same folder."""
+"""The confidence that a dismissal takes from its rule in the same folder."""
 
 ELSEWHERE = 0.1
-"""What it takes in other folders of the repository: half, because a folder may be special."""
+"""The confidence it takes in other folders: half, because a folder may be special."""
 
 TAKEN_UP = 0.1
-"""What a finding that people took up gives back, at most what dismissals took on the same side."""
+"""The confidence that a fixed finding gives back, at most what dismissals took on the same side."""
 
 FEWEST = 2
-"""Dismissals of distinct findings, in as many pull requests for other folders, before a rule is doubted at all: one
-dismissal is about one finding."""
+"""The fewest dismissals of distinct findings (for other folders: pull requests) before
+a rule loses confidence."""
 
 DECISIVE = frozenset({"maintain", "admin"})
-"""Roles whose dismissals need no second person's to hold back what blocks."""
+"""Roles whose dismissals alone can suppress a blocking finding."""
 
-_DIGITS = 4  # so that sums of tenths are what they seem
+_DIGITS = 4  # avoids rounding errors in sums of tenths
 
 
 @dataclass(frozen=True)
 class DismissalHistory:
-    """What people did in a repository with findings of the rules, and at the places, in question.
+    """People's reactions in a repository to findings of these rules and places.
 
-    :param dismissed: the dismissals that stand, oldest first.
+    :param dismissed: the current dismissals, oldest first.
     """
 
     dismissed: Sequence[PriorDismissal] = ()
@@ -53,7 +53,7 @@ NO_HISTORY = DismissalHistory()
 
 
 def find_suppression(finding: Finding, history: DismissalHistory) -> SuppressedFinding | None:
-    """Why a finding that nobody dismissed is held back; None if it is raised."""
+    """Returns why to suppress a finding that nobody dismissed; None if Forge raises it."""
     if not may_be_suppressed(finding):
         return None
     weight = rate_confidence(finding, history)
@@ -66,7 +66,7 @@ def find_suppression(finding: Finding, history: DismissalHistory) -> SuppressedF
 
 
 def find_unseconded(finding: Finding, history: DismissalHistory) -> UnsecondedFinding | None:
-    """Who alone stands against a finding that blocks and would be held back; None if that is not so."""
+    """Returns the only person who dismissed findings like this blocking one; None if a second one did, or nobody."""
     if (
         not may_be_suppressed(finding)
         or _find_reworded(finding, history)
@@ -77,9 +77,9 @@ def find_unseconded(finding: Finding, history: DismissalHistory) -> UnsecondedFi
 
 
 def may_be_suppressed(finding: Finding) -> bool:
-    """Credentials, what is critical, and security findings that block are raised however often people dismissed others.
+    """Whether dismissals of similar findings count: never for credentials, critical and blocking security findings.
 
-    Among them is all about which the gate ``security_findings`` asks.
+    Those include all findings of the gate ``security_findings``.
     """
     is_security = finding.category is Category.security or finding.layer is Layer.security
     blocks = finding.severity.rank >= Severity.error.rank
@@ -87,7 +87,7 @@ def may_be_suppressed(finding: Finding) -> bool:
 
 
 def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConfidence:
-    """How sure a finding is here."""
+    """The confidence of a finding in this repository."""
     dismissed = list_distinct(finding, history)
     where = parent_folder(finding.path)
     here = sum(parent_folder(past.path) == where for past in dismissed)
@@ -110,9 +110,9 @@ def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConf
 
 
 def list_distinct(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
-    """The dismissals of other findings of its rule, oldest first.
+    """Dismissals of other findings of its rule, oldest first.
 
-    The same finding counts once, and so does what was dismissed together in one folder: that taught one thing.
+    The same finding counts once, and so do findings dismissed together in one folder.
     """
     counted: list[PriorDismissal] = []
     seen = {finding.fingerprint}
@@ -133,13 +133,13 @@ def _is_raised(finding: Finding, history: DismissalHistory) -> bool:
 
 
 def _is_doubted(weight: AdjustedConfidence) -> bool:
-    """Whether its rule was dismissed so often that it is not sure enough any more."""
+    """Whether dismissals have taken too much confidence from its rule."""
     takes = weight.here_takes + weight.elsewhere_takes
     return weight.here + weight.elsewhere >= FEWEST and takes > 0 and weight.effective < MIN_CONFIDENCE
 
 
 def _find_alone(finding: Finding, history: DismissalHistory) -> UnsecondedFinding | None:
-    """What blocks takes two people, or one of :data:`DECISIVE`."""
+    """A blocking finding takes two people, or one of :data:`DECISIVE`."""
     where, counts_elsewhere = parent_folder(finding.path), rate_confidence(finding, history).elsewhere > 0
     of_rule = [past for past in history.dismissed if past.rule == finding.rule]
     counted = [past for past in of_rule if counts_elsewhere or parent_folder(past.path) == where]
@@ -152,9 +152,9 @@ def _find_alone(finding: Finding, history: DismissalHistory) -> UnsecondedFindin
 
 
 def _find_reworded(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
-    """Dismissals of the same place and category: a model chooses another rule or other words, and means the same.
+    """Dismissals of the same place and category: a model may choose another rule or other words for the same finding.
 
-    So it does some lines further on, if at least its words are alike. What is graver than what was dismissed is not.
+    Some lines further on, the words must be similar. A more severe finding is never the same.
     """
     if finding.layer is not Layer.model:
         return []
@@ -171,7 +171,7 @@ def _is_same_place(finding: Finding, past: PriorDismissal) -> bool:
 
 
 def _fewest_to_release(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
-    """The fewest dismissals without which the finding would be raised: the newest first, those of its folder before."""
+    """The fewest dismissals to undo so that Forge raises the finding: first those of its folder, the newest first."""
     where = parent_folder(finding.path)
     newest = list(reversed(list_distinct(finding, history)))
     gone: list[PriorDismissal] = []
@@ -192,7 +192,7 @@ def _build_held(
 
 
 def list_to_release(finding: Finding, history: DismissalHistory) -> Sequence[PriorDismissal]:
-    """The dismissals that are taken back when a person says that a finding which is held back does count."""
+    """The dismissals to undo when a person wants a suppressed finding to count."""
     found = find_suppression(finding, history)
     if found is None:
         return ()

@@ -1,4 +1,4 @@
-"""Names what of a change nobody read: source that neither a linter of its language nor a model looked into."""
+"""Lists the unread source of a change: read neither by a linter of its language nor by a model."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,40 +7,40 @@ from domain.review.changes import Change, FileChange, TouchedFile
 
 
 def list_unread(touched: Sequence[TouchedFile], read: Collection[str]) -> tuple[str, ...]:
-    """The paths at head of what is new, may run, and was read by nobody.
+    """The paths at head of new, runnable and unread content.
 
-    :param touched: the files of a change as far as the repository wants them looked at.
+    :param touched: the files of a change that the repository wants reviewed.
     :param read: paths that a linter of their language or a model read. A search for credentials reads nothing.
     """
     return tuple(each.path for each in touched if each.may_run and not _was_read(each.path, read))
 
 
 def is_all_read(touched: Sequence[TouchedFile], read: Collection[str]) -> bool:
-    """Whether every changed file was read, deleted ones and mere data included; documents need not be.
+    """Whether every changed file was read, including deleted ones and data, but not documents.
 
-    :param touched: all files of a change. Of none nothing is known, so that is a no.
+    :param touched: all files of a change. Without any, the answer is no.
     """
     return bool(touched) and all(_was_read(each.path, read) or _is_prose(each) for each in touched)
 
 
 def _was_read(path: str, read: Collection[str]) -> bool:
-    """Two names may look alike once what cannot be seen in one is escaped: such a name counts for neither."""
+    """An escaped name may equal another file's, so it counts as unread."""
     return path in read and "\\" not in path
 
 
 def _is_prose(file: TouchedFile) -> bool:
-    """A document that was one before."""
+    """Whether it is a document and was one before."""
     return not file.may_run and is_document(file.path) and (file.old_path is None or is_document(file.old_path))
 
 
 def list_read_before(read: Collection[str], compared: Change, change: Change, since: Change) -> frozenset[str]:
-    """The files of a change of which the model had read everything at the last reviewed head, by their paths now.
+    """The files that the model had read completely at the last reviewed head, by their current paths.
 
-    Not those that were compared with something else then: where the base has moved on in such a file, a head that is
-    as it was takes away what the base brought. Nor those of which nobody can tell what changed since: the attributes
-    of that head, which are the author's, may call them generated.
+    Without files whose base has moved: an unchanged head would then undo the
+    base's changes. And without files whose later changes are hidden, because that
+    head's own attributes call them generated.
 
-    :param read: the paths that it had read by then.
+    :param read: the paths it had read then.
     :param compared: the change as it was at that head.
     :param since: the difference between that head and this one.
     """
@@ -62,5 +62,5 @@ def _find_base(file: FileChange) -> tuple[str, str] | None:
 
 
 def touch_by_name(paths: Sequence[str]) -> tuple[TouchedFile, ...]:
-    """What names alone tell about the files of a change, where nothing else was kept."""
+    """The touched files by name only, if nothing else is stored."""
     return tuple(TouchedFile(path=path, may_run=may_run(path)) for path in paths)

@@ -17,28 +17,28 @@ PER_HOUR = 500
 LARGEST_BURST = 20
 CONTENT_INTERVAL = timedelta(seconds=10)
 CONTENT_BURST = PER_HOUR - int(timedelta(hours=1) / CONTENT_INTERVAL)
-RESERVED = 0.8  # of a burst: what only informs leaves that much to what somebody waits for
+RESERVED = 0.8  # of a burst: progress updates leave this share to writes that someone waits for
 
 
 @dataclass(frozen=True)
 class Rate:
-    """How fast one installation may write.
+    """The write rate of one installation.
 
-    :param interval: between two writes, once the burst is used up.
+    :param interval: time between two writes once the burst is used up.
     """
 
     interval: timedelta
 
     @property
     def burst(self) -> int:
-        """Writes at once, so that with the steady rate no minute has more than GitHub allows."""
+        """The writes allowed at once, so that no minute exceeds GitHub's limit."""
         steady = int(timedelta(minutes=1) / self.interval)
         return max(1, min(LARGEST_BURST, PER_MINUTE - steady))
 
 
 @dataclass(frozen=True)
 class WritesSpent:
-    """Until when the writes so far use up the steady rate, in UTC: of all writes, and of those that create content."""
+    """Until when past writes use up the rate, in UTC: all writes, and those that create content."""
 
     writes: datetime
     content: datetime
@@ -48,8 +48,8 @@ class WritesSpent:
 class WriteTurn:
     """Whether a write may be made.
 
-    :param wait: before asking again; zero: it may be made, and ``spent`` counts it.
-    :param wants_content: it waits for the hour's content rather than for the minute's writes.
+    :param wait: time before asking again; zero: allowed, and ``spent`` includes it.
+    :param wants_content: it waits for the content limit of the hour, not for the write limit of the minute.
     """
 
     wait: timedelta
@@ -58,7 +58,7 @@ class WriteTurn:
 
 
 def take_turn(spent: WritesSpent, rate: Rate, importance: Importance, now: datetime, *, creates: bool) -> WriteTurn:
-    """Whether a write may be made now, after those that were made.
+    """Decides whether a write may be made now, after the earlier ones.
 
     :param creates: it creates content, in GitHub's sense.
     """
@@ -74,5 +74,5 @@ def take_turn(spent: WritesSpent, rate: Rate, importance: Importance, now: datet
 
 
 def _spend(spent: datetime, interval: timedelta, burst: int, now: datetime) -> datetime:
-    """What is spent with one more. A clock that was set back must not make anybody wait for longer than for a burst."""
+    """The spent rate with one more write. A clock that was set back must not cause a longer wait than one burst."""
     return min(max(spent, now), now + interval * burst) + interval

@@ -55,13 +55,13 @@ _SYMPTOMS = (
     _build_symptom(
         r"No space left on device|\bENOSPC\b|Disk quota exceeded",
         "There was no space left where it ran",
-        "Have the test write less, or ask whoever operates Forge for more room.",
+        "Have the test write less, or ask the operator of Forge for more room.",
         0.7,
     ),
     _build_symptom(
         r"\bMemoryError\b|out of memory|Cannot allocate memory|\bENOMEM\b|OOMKilled|heap limit",
         "Memory ran out where it ran",
-        "Have the test use less memory, or ask whoever operates Forge for more.",
+        "Have the test use less memory, or ask the operator of Forge for more.",
         0.6,
     ),
     _build_symptom(
@@ -113,7 +113,7 @@ def find_exception_line(case: TestCase) -> str:
     thrown = _EXCEPTION.findall("\n".join(raised) or details)
     if thrown:
         return thrown[-1].strip()
-    return first or next(iter(raised), "") or details.strip().partition("\n")[0][:500] or "It does not say why."
+    return first or next(iter(raised), "") or details.strip().partition("\n")[0][:500] or "It gives no reason."
 
 
 def find_own_modules(paths: Collection[str]) -> frozenset[str]:

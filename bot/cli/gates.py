@@ -88,8 +88,8 @@ def _describe_decision(gate: Gate) -> str:
 def _describe_authority(gate: Gate) -> str:
     request = gate.request
     but = [
-        *(["who wrote the change"] if request.not_author else []),
-        *(["who asked for it"] if request.not_requester else []),
+        *(["the author of the change"] if request.not_author else []),
+        *(["the requester"] if request.not_requester else []),
     ]
     passed = f"; {_plain(gate.delegate)} was asked to" if gate.delegate else ""
     told = f"; then {_plain(', '.join(request.escalate))} would be told" if request.escalate else ""

@@ -100,15 +100,15 @@ def _describe_status(evidence: Evidence) -> str:
     sure = f"confidence here {weight.effective:.2f}, of {weight.stated:.2f} as stated"
     if held is not None:
         like = (
-            "the same was dismissed in other words"
+            "the same finding was dismissed in other words"
             if held.why is SuppressionReason.reworded
-            else "its like was dismissed"
+            else "similar findings were dismissed"
         )
         named = f" ({', '.join(held.memories)})" if held.memories else ""
-        return f"Held back, because {like}{named}: {sure}"
+        return f"Suppressed, because {like}{named}: {sure}"
     if evidence.unseconded is not None:
-        return f"Raised, because it blocks and only {_plain(evidence.unseconded.by)} dismissed its like: {sure}"
-    return f"Raised{', whatever is dismissed of its like' if evidence.exempt else ''}: {sure}"
+        return f"Raised, because it blocks and only {_plain(evidence.unseconded.by)} dismissed similar ones: {sure}"
+    return f"Raised{', whatever dismissals of similar ones say' if evidence.exempt else ''}: {sure}"
 
 
 def _describe_place(memory: Memory, names: Mapping[int, str]) -> str:

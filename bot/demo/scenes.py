@@ -177,7 +177,7 @@ async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Pr
     return {
         "The receipt says what was learned.": "Learned" in receipt and "M-" in receipt,
         "It was not raised again.": not raised and verdict.conclusion == "success",
-        "The summary says what was held back.": "Held back" in (verdict.summary or ""),
+        "The summary says what was held back.": "Suppressed" in (verdict.summary or ""),
         "The database says who taught it, and why.": cast.maintainer.login in told
         and project.LEARNING_REASON.split(",")[0] in " ".join(told.split()),
     }

@@ -53,26 +53,27 @@ defaults below. This page is generated from the code. Editors complete and check
 # yaml-language-server: $schema=forge.schema.json
 ```
 
-`forge config check .github/forge.yml` says before a push what `Forge / config` would say after it.
+`forge config check .github/forge.yml` shows before a push what `Forge / config` would say after it.
 
-## Which file holds
+## Which file applies
 
 - Only the **default branch** counts. A pull request that touches the file gets the check `Forge / config`, which
   annotates every mistake on its line and says what the new version would change. It takes effect once it is merged.
-- The file of the owner's **`.github` repository** (`.github/forge.yml` there, too) is the default for all others,
-  where the App may read it. It is laid below a repository's own file key by key; lists are taken whole.
-- A **mistake** never stops Forge. While the file is broken its last valid version holds, and each review says so. If no
-  version was ever valid, the preset `conservative` holds. What protects or forbids in the broken one holds all the
-  same, as far as it can be read: `review.never_send`, `paths.protected`, `review.model: never`, `review.dry_run: true`,
-  `labels.run: null`, `issues.run: false`, `memory.enabled: false`. Without a file it is the preset `standard`.
-- The **operator** of Forge can set ceilings that no file raises.
-- A **run** keeps the configuration it began with, also while it waits for a person for days. What is forbidden since
-  then holds for it at once: `review.never_send`, `review.model`, `review.dry_run`, `paths.protected`,
-  `memory.enabled`, the operator's ceilings, `/forge pause` and `forge halt`. `/forge resume` takes what is configured
-  then.
+- The file of the owner's **`.github` repository** (`.github/forge.yml` there as well) is the default for all others,
+  if the App may read it. A repository's own file overrides it key by key; lists replace each other whole.
+- A **mistake** never stops Forge. While the file is broken Forge uses its last valid version, and each review says so.
+  If no version was ever valid, the preset `conservative` applies. Protections and prohibitions in the broken file
+  still apply, as far as Forge can read them: `review.never_send`, `paths.protected`, `review.model: never`,
+  `review.dry_run: true`, `labels.run: null`, `issues.run: false`, `memory.enabled: false`. Without a file it is the
+  preset `standard`.
+- The **operator** of Forge can set ceilings that no file can raise.
+- A **run** keeps the configuration it started with, even while it waits for a person for days. Later
+  prohibitions apply to it at once: `review.never_send`, `review.model`, `review.dry_run`, `paths.protected`,
+  `memory.enabled`, the operator's ceilings, `/forge pause` and `forge halt`. `/forge resume` takes the current
+  configuration.
 
 The file is YAML 1.2 in UTF-8, at most {MAX_BYTES // 1024} KB, at most {MAX_DEPTH} levels deep. `yes` and `no` are
-text, not `true` and `false`. Anchors, aliases, merge keys and tags are not understood. Unknown keys are mistakes.
+text, not `true` and `false`. Anchors, aliases, merge keys and tags are mistakes. Unknown keys are mistakes.
 
 ## All of it
 

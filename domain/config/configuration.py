@@ -39,7 +39,7 @@ class Ladder(Section):
     """Bounds of the automation ladder. The level itself is earned, or set with `/forge level`."""
 
     max_level: Level = Field(default=4, description="The highest level Forge may reach.")
-    pinned: Level | None = Field(default=None, description="Hold this level, or `max_level` if that is lower.")
+    pinned: Level | None = Field(default=None, description="Keep this level, or `max_level` if that is lower.")
 
 
 class Labels(Section):
@@ -47,8 +47,7 @@ class Labels(Section):
 
     run: Label | None = Field(
         default="forge",
-        description="On an issue: take it through the whole pipeline. On a pull request: review its head."
-        " `null`: no label does.",
+        description="On an issue: plan and implement it. On a pull request: review its head. `null`: no label does.",
     )
 
 
@@ -57,8 +56,8 @@ class IssueSettings(Section):
 
     run: bool = Field(
         default=True,
-        description="Whether an issue may be taken through the whole pipeline, by `/forge run`, `/forge retry`,"
-        " `/forge resume` or the label. `/forge plan` works all the same.",
+        description="Whether Forge may implement an issue, after `/forge run`, `/forge retry`,"
+        " `/forge resume` or the label. `/forge plan` works in any case.",
     )
 
 
@@ -80,11 +79,11 @@ class Execution(Section):
 class MemorySettings(Section):
     """What Forge learns here."""
 
-    enabled: bool = Field(default=True, description="Learn, and use what was learned.")
+    enabled: bool = Field(default=True, description="Learn, and use the memories.")
     organisation: bool = Field(
         default=False,
-        description="Share what is remembered in words with the other repositories of the organisation that set this, "
-        "and use theirs. What a public repository uses may show in its reviews.",
+        description="Share memories of `/forge remember` with the other repositories of the organisation that set "
+        "this, and use theirs. Reviews of a public repository may show shared memories.",
     )
     max: int = Field(default=10_000, ge=0, le=10_000, description="Memories kept.")
 
@@ -113,7 +112,7 @@ class Configuration(Section):
     review: ReviewSettings = ReviewSettings()
     commands: Commands = Commands()
     preset: Preset = Field(
-        default=Preset.standard, description="Limits and a maximum level to start from; what the file says itself wins."
+        default=Preset.standard, description="Limits and a maximum level to start from; the file's own values win."
     )
     budgets: Budgets = Budgets()
     breakers: Breakers = Breakers()
@@ -121,7 +120,7 @@ class Configuration(Section):
     gates: dict[GateName, GateSettings] = Field(
         default={},
         max_length=50,
-        description="Gates of your own by name. Of a gate that Forge brings along, `timeout`, `role` (only a higher "
+        description="Gates of your own by name. Of a built-in gate, `timeout`, `role` (only a higher "
         "one) and `escalate` can be set.",
         json_schema_extra={"additionalProperties": False},
     )

@@ -1,4 +1,4 @@
-"""Finds what a configuration says that is valid value by value and wrong as a whole, or has no effect."""
+"""Finds values of a configuration that contradict each other or have no effect."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,7 +14,7 @@ from domain.runs.run import Phase
 
 
 def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]:
-    """What is wrong although each value by itself is right."""
+    """Finds contradictions between valid values."""
     for name, gate in configuration.gates.items():
         yield from find_gate_mistakes(name, gate)
     yield from _check_linters(configuration.review.linters)
@@ -23,31 +23,31 @@ def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]
 
 _NO_DEPLOYMENT = "there is no deployment phase yet"
 _IDLE: Mapping[tuple[str, ...], str] = {
-    ("execution", "checkpoint_seconds"): "no such checkpoints are made yet",
-    ("execution", "checkpoint_changes"): "no such checkpoints are made yet",
+    ("execution", "checkpoint_seconds"): "it makes no such checkpoints yet",
+    ("execution", "checkpoint_changes"): "it makes no such checkpoints yet",
     ("budgets", "phase", "deployment"): _NO_DEPLOYMENT,
     ("breakers", "iteration", "deployment"): _NO_DEPLOYMENT,
     ("breakers", "time", "deployment"): _NO_DEPLOYMENT,
 }
-"""Keys that this version checks and nothing reads; each leaves this table with the part of Forge that reads it."""
+"""Keys that this version validates but does not use."""
 
 
 def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
-    """What a file says that is right and has no effect in this version of Forge.
+    """Finds valid keys without effect in this version of Forge.
 
-    :param values: what the file itself says.
+    :param values: the file's own values.
     """
     for path, why in _IDLE.items():
         if _get_value(values, path) is not None:
             yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
     if _get_value(values, ("execution", "mode")) == "interactive":
-        what = "is not available yet, so agents work as `deterministic` says"
+        what = "is not available yet, so agents work as with `deterministic`"
         yield Contradiction(("execution", "mode"), what, "")
     yield from _find_unasked_gates(values)
 
 
 def _find_unasked_gates(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
-    """The gates that nothing asks yet, or in a phase that there is not yet, those of a preset included."""
+    """Gates that Forge never asks yet, including those of a preset."""
     gates = _get_value(values, ("gates",))
     for name in gates if isinstance(gates, dict) else ():
         if name in NOT_ASKED:

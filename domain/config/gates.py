@@ -1,4 +1,4 @@
-"""The gates that a repository configures, and the mistakes in one that no type forbids."""
+"""The settings of gates, and the checks that types cannot express."""
 
 import re
 from collections.abc import Iterator
@@ -35,18 +35,18 @@ class GateSettings(Section):
     )
     prompt: str | None = Field(default=None, min_length=1, max_length=500, description="What the person is asked.")
     timeout: Duration | None = Field(
-        default=None, description="After this it is rejected and escalated. A gate of your own without it: `24h`."
+        default=None, description="After this the gate is rejected and escalated. A gate of your own without it: `24h`."
     )
     role: Literal["write", "maintain", "admin"] | None = Field(
-        default=None, description="Who at least may answer. A gate of your own without it: `write`."
+        default=None, description="The minimum role to answer. A gate of your own without it: `write`."
     )
     escalate: tuple[AccountName, ...] = Field(
-        default=(), max_length=10, description="Accounts or teams told after that time."
+        default=(), max_length=10, description="Accounts or teams that Forge notifies after that time."
     )
 
 
 def find_gate_mistakes(name: str, gate: GateSettings) -> Iterator[Contradiction]:
-    """What is wrong with a gate although each of its values is right."""
+    """Finds contradictions in the settings of a gate."""
     yield from _check_standard_gate(name, gate) if name in STANDARD_GATES else _check_own_gate(name, gate)
 
 
@@ -60,13 +60,13 @@ def _check_standard_gate(name: str, gate: GateSettings) -> Iterator[Contradictio
             )
     least = STANDARD_GATES[name].role
     if gate.role is not None and _ROLES.index(gate.role) < _ROLES.index(least):
-        yield Contradiction(("gates", name, "role"), "is lower than this gate asks for", f"`{least}` or higher")
+        yield Contradiction(("gates", name, "role"), "is lower than this gate requires", f"`{least}` or higher")
 
 
 def _check_own_gate(name: str, gate: GateSettings) -> Iterator[Contradiction]:
     if _LIKE_SHA.fullmatch(name):
         yield Contradiction(
-            ("gates", name), "is named like a SHA, so no command could name it", "a name with other letters"
+            ("gates", name), "looks like a SHA, so no command could name it", "a name with other letters"
         )
     missing = [f"`{key}`" for key in ("phase", "when", "prompt") if getattr(gate, key) is None]
     if missing:
@@ -85,7 +85,7 @@ def _check_condition(path: tuple[str, ...], text: str, phase: str | None) -> Ite
         return
     if phase == "any":
         if not condition.phases & evaluation.ASKED:
-            yield Contradiction(path, "names what no phase knows all of", "names that one phase knows")
+            yield Contradiction(path, "uses names that no single phase knows", "names that one phase knows")
         return
     unknown = [name for name in sorted(condition.names) if Phase(phase) not in evaluation.NAMES[name].phases]
     if unknown:

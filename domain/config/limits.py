@@ -1,4 +1,4 @@
-"""What bounds the work of agents: budgets in USD, circuit breakers, and guards for a single task."""
+"""The settings that limit agents: budgets in USD, circuit breakers, and guards for a single task."""
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ class PhaseBudgets(Section):
 
 
 class Budgets(Section):
-    """What may be spent on models, in USD; the smallest one that applies holds."""
+    """What may be spent on models, in USD; the smallest one applies."""
 
     phase: PhaseBudgets = Field(default=PhaseBudgets(), description="That phase of a run.")
     run: Dollars = Field(default=50, description="Per run.")
@@ -52,8 +52,8 @@ class ErrorRateBreaker(Section):
     """Share of failed calls within a sliding window."""
 
     window_minutes: int = Field(default=5, ge=1, le=60, description="Length of the window.")
-    max_events: int = Field(default=1000, ge=20, le=10_000, description="Most calls that are looked at.")
-    min_events: int = Field(default=20, ge=5, le=1000, description="Fewer calls than this say nothing.")
+    max_events: int = Field(default=1000, ge=20, le=10_000, description="The most calls it looks at.")
+    min_events: int = Field(default=20, ge=5, le=1000, description="With fewer calls it does not judge.")
     warn: Share = Field(default=0.10, description="Share at which a warning is given.")
     trip: Share = Field(default=0.25, description="Share at which it trips.")
     reset_minutes: int = Field(default=5, ge=1, le=1440, description="Until one trial call is made.")
@@ -70,18 +70,18 @@ class Breakers(Section):
 
 
 class Guards(Section):
-    """What stops one task of an agent. Kinds of tasks hold it within ranges of their own."""
+    """What stops one task of an agent. Each kind of task has its own range."""
 
     max_iterations: int = Field(
         default=10,
         ge=1,
         le=50,
-        description="Model calls. A planner has 6 to 10, an implementer 10 to 15, to mend what tests found 5 to 8.",
+        description="Model calls. A planner has 6 to 10, an implementer 10 to 15, to fix failing tests 5 to 8.",
     )
     max_runtime_minutes: int = Field(
         default=15,
         ge=1,
         le=60,
-        description="Minutes. A planner has 20 to 30, an implementer 15 to 30, to mend what tests found 10 to 15.",
+        description="Minutes. A planner has 20 to 30, an implementer 15 to 30, to fix failing tests 10 to 15.",
     )
     consecutive_errors: int = Field(default=3, ge=1, le=20, description="Errors of the same kind in a row.")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from domain.text.escaping import escape
 
 MAX_MISTAKES = 20
-"""Mistakes reported of one file; more help nobody."""
+"""The most mistakes reported for one file."""
 
 
 @dataclass(frozen=True, order=True)
@@ -17,9 +17,9 @@ class Mistake:
     :param line: 1-based, as GitHub counts them.
     :param column: 1-based, in characters.
     :param path: the keys that lead there, such as ``review.linters[0].run``; empty for the file itself.
-    :param what: continues the path to a sentence, without its full stop: ``is not a key here``.
-    :param allowed: what may stand there, in a few words; empty where that would say nothing new.
-    :param nearest: the key or value that was probably meant.
+    :param what: completes a sentence after the path, without full stop: ``is not a key here``.
+    :param allowed: what is allowed there, in a few words; may be empty.
+    :param nearest: the closest valid key or value.
     """
 
     line: int
@@ -31,14 +31,14 @@ class Mistake:
 
     @property
     def brief(self) -> str:
-        """What is wrong, and what was probably meant, as Markdown."""
+        """The mistake and a suggestion, as Markdown."""
         subject = f"`{_flat(self.path)}`" if self.path else "The file"
         guess = f" Did you mean `{self.nearest}`?" if self.nearest else ""
         return f"{subject} {self.what}.{guess}"
 
     @property
     def sentence(self) -> str:
-        """All of it, as Markdown."""
+        """The whole sentence, as Markdown."""
         return self.brief + (f" Allowed: {self.allowed}." if self.allowed else "")
 
 
@@ -46,7 +46,7 @@ class Contradiction(NamedTuple):
     """A mistake that no single value shows, or a key without effect; its place in the file is not known yet.
 
     :param path: the keys that lead to the place, list positions included.
-    :param nearest: the key or value that was probably meant.
+    :param nearest: the closest valid key or value.
     """
 
     path: tuple[str | int, ...]

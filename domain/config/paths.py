@@ -1,4 +1,4 @@
-"""The files that need special care, and which agent may change which."""
+"""The settings for protected and sensitive files, and for the files that an agent may change."""
 
 from typing import Literal
 

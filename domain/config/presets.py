@@ -1,4 +1,4 @@
-"""Builds the configuration that holds: preset, organisation, repository, and the ceilings nobody can raise."""
+"""Builds the effective configuration from preset, organisation, repository and the operator's ceilings."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from domain.config.configuration import Configuration, Preset
 from domain.config.review import ReadMode
 
 Values = Mapping[str, JsonValue]
-"""What a file says, and nothing else: keys to scalars, lists and further such mappings."""
+"""The values of a file: keys to scalars, lists and further mappings."""
 
 NOTHING: Values = MappingProxyType({})
 
@@ -52,7 +52,7 @@ PRESETS: Mapping[Preset, Values] = {
 
 
 def merge(below: Values, above: Values) -> dict[str, JsonValue]:
-    """Two files as one, key by key: what ``above`` says wins, and a list is taken whole."""
+    """Merges two files key by key: ``above`` wins, lists are not merged."""
     together = dict(below)
     for key, value in above.items():
         beneath = together.get(key)
@@ -61,16 +61,16 @@ def merge(below: Values, above: Values) -> dict[str, JsonValue]:
 
 
 def apply_preset(values: Values) -> dict[str, JsonValue]:
-    """The values with those of the preset they name beneath them."""
+    """The values on top of those of their preset."""
     preset = values.get("preset")
     known = isinstance(preset, str) and preset in set(Preset)
     return merge(PRESETS[Preset(preset)] if known else NOTHING, values)
 
 
 def build(*layers: Values) -> Configuration:
-    """The configuration of several files, the strongest one last, over the preset they name.
+    """Builds the configuration of several files, the strongest last, on top of their preset.
 
-    :raises ValidationError: if a value is wrong, or does not go with the others' any more.
+    :raises ValidationError: if a value is invalid, alone or together with others.
     """
     together: Values = NOTHING
     for layer in layers:
@@ -87,10 +87,10 @@ def flatten(values: Values, prefix: str = "") -> dict[str, JsonValue]:
 
 
 def apply_ceilings(configuration: Configuration, ceilings: Mapping[str, float]) -> Configuration:
-    """The configuration with no number above its ceiling, and no pinned level above the highest one.
+    """Caps the numbers of a configuration and its pinned level at the ceilings.
 
     :param ceilings: by dotted path, e.g. ``{"budgets.day": 100}``; ``False`` keeps a switch off.
-    :raises KeyError: if a path leads to nothing that can have a ceiling.
+    :raises KeyError: if a path cannot have a ceiling.
     """
     values = cast(dict[str, JsonValue], configuration.model_dump(mode="json"))
     for path, ceiling in ceilings.items():
@@ -106,7 +106,7 @@ def apply_ceilings(configuration: Configuration, ceilings: Mapping[str, float]) 
 
 
 def build_conservative(*layers: Values) -> Configuration:
-    """What holds where a file was never valid: the layers, but nothing beyond the preset conservative."""
+    """The configuration if a file was never valid: the layers, limited by the preset conservative."""
     limits = flatten(PRESETS[Preset.conservative])
     return apply_ceilings(
         build(*layers, {"preset": Preset.conservative.value}),
@@ -115,10 +115,10 @@ def build_conservative(*layers: Values) -> Configuration:
 
 
 def tighten(began: Configuration, now: Configuration) -> Configuration:
-    """The configuration a run began with, and what has been forbidden since.
+    """The configuration of a run's start plus later prohibitions.
 
-    Files that are not to be sent or are protected, the model, comments and learning can be taken away from a run while
-    it waits; limits, gates and commands stay those it was started with.
+    Later prohibitions about sending and protecting files, the model, comments and learning apply to
+    a waiting run; limits, gates and commands stay as at its start.
     """
     review = {
         "never_send": _unite(began.review.never_send, now.review.never_send),
@@ -141,14 +141,14 @@ _FORBIDS: Mapping[str, tuple[JsonValue, ...]] = {
     "issues.run": (False,),
     "memory.enabled": (False,),
 }
-"""By dotted path, what switches something off."""
+"""By dotted path, the values that switch something off."""
 _PROTECTS = ("review.never_send", "paths.protected")
 
 
 def extract_protections(*refused: Values) -> dict[str, JsonValue]:
-    """What protects in files that were put aside, by dotted path, as far as each value can be read by itself.
+    """Extracts the protections of ignored files, by dotted path, as far as each value is readable.
 
-    :param refused: what the files say; any of it may be wrong.
+    :param refused: the files' values; any may be invalid.
     """
     held: dict[str, JsonValue] = {}
     for values in refused:
@@ -166,12 +166,12 @@ def extract_protections(*refused: Values) -> dict[str, JsonValue]:
 
 
 def _is_one_of(value: JsonValue, wanted: tuple[JsonValue, ...]) -> bool:
-    """Whether it is one of these, and of its kind: 0 is not false."""
+    """Whether it is one of these, of the same type: 0 is not false."""
     return any(type(value) is type(each) and value == each for each in wanted)
 
 
 def apply_protections(configuration: Configuration, held: Values) -> Configuration:
-    """The configuration, and beyond it what :func:`extract_protections` found."""
+    """Adds the result of :func:`extract_protections` to the configuration."""
     values = cast(dict[str, JsonValue], configuration.model_dump(mode="json"))
     for path, value in held.items():
         section, key = path.split(".")

@@ -1,4 +1,4 @@
-"""How a repository has its pull requests reviewed: which files, which linters, when a model reads, what is posted."""
+"""The settings for reviews: files, linters, the model, comments."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,10 +10,10 @@ from domain.review.review import IfUnread
 
 
 class Forks(StrEnum):
-    """What becomes of a pull request from a fork before a person gave the ok for its head."""
+    """How Forge treats a pull request from a fork before a person's ok for its head."""
 
-    first_time_needs_ok = "first_time_needs_ok"  # from someone new: layers 1 and 2 only
-    needs_ok = "needs_ok"  # from anyone: layers 1 and 2 only
+    first_time_needs_ok = "first_time_needs_ok"  # from a newcomer: no model, test or push
+    needs_ok = "needs_ok"  # from anyone: no model, test or push
     ignore = "ignore"  # not reviewed unless a person asks
 
 
@@ -26,7 +26,7 @@ class ReadMode(StrEnum):
 
 
 def _read_boolean(value: object) -> object:
-    """`true` and `false` are what this key was before it had names."""
+    """Accepts `true` and `false`, the former values of this key."""
     return {True: ReadMode.auto, False: ReadMode.never}[value] if isinstance(value, bool) else value
 
 
@@ -40,7 +40,7 @@ WhenRead = Annotated[
 class Linter(Section):
     """A linter that prints SARIF 2.1.0 on standard output.
 
-    It may execute what a pull request contains, so it runs in a sandbox of level 2 or better and nowhere else.
+    It may execute code of a pull request, so it runs only in a sandbox of level 2 or better.
     """
 
     name: LinterName = Field(description="How findings name it.")
@@ -57,22 +57,23 @@ class Linter(Section):
 class Paths(Section):
     """Which files are looked at: all that match `include` and none of `exclude`."""
 
-    include: Globs = Field(default=("**",), description="Files that are looked at.")
-    exclude: Globs = Field(default=(), description="Files that are left out even so; the check names them.")
+    include: Globs = Field(default=("**",), description="Files that Forge reviews.")
+    exclude: Globs = Field(default=(), description="Files that are left out all the same; the check names them.")
 
 
 class ReviewSettings(Section):
     """The review of pull requests."""
 
     on_pull_request: bool = Field(default=True, description="Review pull requests without being asked.")
-    drafts: bool = Field(default=False, description="Review drafts, too.")
+    drafts: bool = Field(default=False, description="Review drafts as well.")
     forks: Forks = Field(
         default=Forks.first_time_needs_ok,
-        description="Forks. `first_time_needs_ok`: someone new gets layers 1 and 2, and no model, test or push "
-        "before a person's ok for that head. `needs_ok`: the same for everyone. `ignore`: not reviewed unless asked.",
+        description="Forks. `first_time_needs_ok`: someone new gets linters and security checks, but no model, "
+        "test or push before a person approves that head. `needs_ok`: the same for everyone. `ignore`: not "
+        "reviewed unless asked.",
     )
-    paths: Paths = Field(default=Paths(), description="Which files are looked at.")
-    linters: tuple[Linter, ...] = Field(default=(), max_length=10, description="More linters for layer 1.")
+    paths: Paths = Field(default=Paths(), description="Which files Forge reviews.")
+    linters: tuple[Linter, ...] = Field(default=(), max_length=10, description="More linters.")
     max_comments: int = Field(
         default=25, ge=0, le=100, description="Inline comments per review; the check lists the rest."
     )
@@ -80,15 +81,17 @@ class ReviewSettings(Section):
         default=ReadMode.auto,
         description="`auto`: where a model is set up, it reads every change of source; without one, a change of medium "
         "risk or above asks for a person. `always`: without a model every change of source asks for a person. `never`: "
-        "no code is sent to a model, and layers 1 and 2 decide. `true` means `auto`, `false` means `never`.",
+        "no code is sent to a model, and linters and security checks decide. `true` means `auto`, `false` means "
+        "`never`.",
     )
     unread: IfUnread = Field(
         default=IfUnread.neutral,
-        description="What becomes of a change in which nothing was found, with source that no linter of its language "
-        "and no model read. `neutral`: the check is neutral and names it. `ask`: a person is asked. `approve`: the "
-        "check succeeds and names it. It is never approved, fixed or merged unasked.",
+        description="The result of a change without findings that has source which neither a linter of its "
+        "language nor a model read. `neutral`: the check is neutral and names it. `ask`: a person is asked. "
+        "`approve`: the "
+        "check succeeds and names it. Forge never approves, fixes or merges it unasked.",
     )
-    never_send: Globs = Field(default=(), description="Files whose content no model provider gets to see.")
+    never_send: Globs = Field(default=(), description="Files whose content Forge never sends to a model provider.")
     dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")
     bots: tuple[BotName, ...] = Field(
         default=("dependabot",), max_length=50, description="Bots whose pull requests are reviewed."

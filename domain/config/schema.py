@@ -1,4 +1,4 @@
-"""The JSON Schema of ``.github/forge.yml``, and what it says about a place, in words."""
+"""The JSON Schema of ``.github/forge.yml``, and descriptions of its places in words."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from domain.config.configuration import Configuration
 
-Schema = dict[str, Any]  # a JSON Schema, as open as they are
+Schema = dict[str, Any]  # a JSON Schema
 Place = Sequence[str | int]
 """Keys and list positions that lead to a value."""
 
@@ -44,7 +44,7 @@ def is_section(place: Place) -> bool:
 
 
 def describe(node: Schema) -> str:
-    """What may stand here, in a few words of Markdown, such as "a whole number from 0 to 100"."""
+    """Describes the allowed values in a few words of Markdown, such as "a whole number from 0 to 100"."""
     node = resolve_reference(node)
     if "anyOf" in node:
         return " or ".join(describe(option) for option in node["anyOf"])
@@ -57,7 +57,7 @@ def describe(node: Schema) -> str:
 
 
 def resolve_reference(node: Schema) -> Schema:
-    """A node with its reference followed; what stands beside the reference wins."""
+    """A node with its reference resolved; keys beside the reference win."""
     if "$ref" not in node:
         return node
     target = build_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]]
@@ -65,7 +65,7 @@ def resolve_reference(node: Schema) -> Schema:
 
 
 def drop_null(node: Schema) -> Schema:
-    """The node without the possibility to be empty; its default and description stay."""
+    """The node without its null option; default and description stay."""
     options = [option for option in node.get("anyOf", ()) if option.get("type") != "null"]
     rest = {key: value for key, value in node.items() if key != "anyOf"}
     return (
@@ -118,7 +118,7 @@ def _child(node: Schema, step: str | int) -> Schema | None:
 
 
 def _strip_titles(node: Any) -> Any:
-    """Without the titles that pydantic makes of the names: they say nothing new."""
+    """Drops the titles that pydantic derives from names."""
     if isinstance(node, list):
         return [_strip_titles(item) for item in node]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(node, dict):

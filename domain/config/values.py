@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def parse_duration(text: str) -> timedelta:
-    """The time that a configuration writes as ``30m``, ``24h`` or ``7d``."""
+    """Parses a duration such as ``30m``, ``24h`` or ``7d``."""
     return timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
 
 
@@ -33,7 +33,7 @@ def _check_glob(pattern: str) -> str:
 
 
 def _join_words(value: object) -> object:
-    """A command as one line; a list of words is quoted so that splitting it gives these words again."""
+    """A command as one line; quotes a list of words so that splitting gives them back."""
     if isinstance(value, list):
         words: list[object] = value  # pyright: ignore[reportUnknownVariableType]
         if not words or not all(isinstance(word, str) for word in words):
@@ -44,7 +44,7 @@ def _join_words(value: object) -> object:
 
 def _check_command(line: str) -> str:
     if _CONTROL.search(line):
-        raise ValueError("holds a line break or another control character; write one command on one line")
+        raise ValueError("contains a line break or another control character; write one command on one line")
     try:
         words = shlex.split(line)
     except ValueError:

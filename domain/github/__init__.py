@@ -1,1 +1,1 @@
-"""What GitHub has: pull requests, issues, checks, comments, workflow runs."""
+"""GitHub's objects: pull requests, issues, checks, comments, workflow runs."""

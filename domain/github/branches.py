@@ -1,4 +1,4 @@
-"""Names the branch on which Forge works for an issue."""
+"""Names Forge's branch for an issue."""
 
 import re
 import unicodedata
@@ -8,13 +8,13 @@ from domain.text.redaction import redact_outgoing
 
 PREFIX = "forge/"
 _LONGEST = 40  # characters of the slug
-_READ = 1_000  # characters of the title that are looked at; GitHub takes 256
+_READ = 1_000  # characters read of the title; GitHub takes 256
 _APOSTROPHE = re.compile("['’ʼ`]")
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
 def make_branch_name(number: int, title: str) -> str:
-    """``forge/ISSUE-slug``: always a valid name of a branch, whatever the title is.
+    """``forge/ISSUE-slug``: a valid branch name for every title.
 
     Of the title only ``a-z``, ``0-9`` and single dashes are left, which no rule of git's forbids
     (https://git-scm.com/docs/git-check-ref-format); if nothing is left it is ``forge/ISSUE``.
@@ -24,7 +24,7 @@ def make_branch_name(number: int, title: str) -> str:
 
 
 def add_suffix(branch: str, number: int) -> str:
-    """Another name for a branch whose own is taken, e.g. ``forge/12-discounts-2``.
+    """Another name if the branch exists, e.g. ``forge/12-discounts-2``.
 
     :param number: from 2 on.
     """
@@ -32,7 +32,7 @@ def add_suffix(branch: str, number: int) -> str:
 
 
 def _slug(title: str) -> str:
-    # A name is published, so what looks like a secret does not get into it.
+    # Branch names are public, so they must not contain secrets.
     plain = unicodedata.normalize("NFKD", redact_outgoing(strip_invisible(title[:_READ])).casefold())
     letters = "".join(c for c in _APOSTROPHE.sub("", plain) if not unicodedata.combining(c))
     return _cut(_OTHER.sub("-", letters).strip("-"))

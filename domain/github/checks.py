@@ -1,4 +1,4 @@
-"""Check runs of Forge's own: what one shows, its annotations and its buttons."""
+"""Forge's check runs: content, annotations and buttons."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ class Button(BaseModel):
 
 
 class CheckRun(BaseModel):
-    """What a check run should show. ``conclusion`` makes it completed.
+    """The content of a check run. With a ``conclusion`` it is completed.
 
     Any number of annotations may be given: the adapter sends them 50 at a time.
     """

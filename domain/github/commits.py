@@ -1,10 +1,10 @@
-"""Commits, as far as they are made here."""
+"""Commits that Forge makes."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Signature(BaseModel):
-    """Who makes a commit."""
+    """The author of a commit."""
 
     model_config = ConfigDict(frozen=True)
 

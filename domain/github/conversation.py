@@ -1,4 +1,4 @@
-"""Comments and review threads on GitHub, as Forge refers to them."""
+"""Comments and review threads on GitHub."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class CommentKind(StrEnum):
-    """The three places on GitHub where people write; each has its own endpoints."""
+    """The three kinds of comments on GitHub; each has its own endpoints."""
 
     issue_comment = "issue_comment"  # below an issue or a pull request
     review_comment = "review_comment"  # on a line of the diff, or a reply there
@@ -16,8 +16,8 @@ class CommentKind(StrEnum):
 class CommentRef(BaseModel):
     """A comment that exists on GitHub.
 
-    :param node_id: its id in GraphQL, which alone can react to the body of a review.
-    :param thread: for a review comment that is a reply: the id of the comment its thread began with.
+    :param node_id: its GraphQL id, needed to react to the body of a review.
+    :param thread: for a reply to a review comment: the id of the thread's first comment.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,14 +37,14 @@ class Reaction(StrEnum):
 
 
 class Thumb(StrEnum):
-    """What people may think of a comment without words, by GitHub's names."""
+    """A thumb on a comment, by GitHub's names."""
 
     up = "+1"
     down = "-1"
 
 
 class ThumbGiven(BaseModel):
-    """A thumb that somebody gave to a review comment. ``is_person`` is False for Apps."""
+    """A thumb on a review comment. ``is_person`` is False for Apps."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -56,7 +56,7 @@ class ThumbGiven(BaseModel):
 
 
 class ThreadComment(BaseModel):
-    """A comment of a review thread. ``author_id`` is None where GitHub does not know the author any more."""
+    """A comment of a review thread. ``author_id`` is None for a deleted account."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -66,12 +66,12 @@ class ThreadComment(BaseModel):
 
 
 class ReviewThread(BaseModel):
-    """A review thread at this moment.
+    """A review thread.
 
     :param id: its node id, by which it is resolved.
-    :param comments: in order, the one it began with first.
+    :param comments: in order.
     :param is_whole: False if it has more comments than GitHub shows at once.
-    :param resolved_by: the id of the account that resolved it; None where GitHub names none.
+    :param resolved_by: the id of the account that resolved it; None if unknown.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Issue(BaseModel):
-    """An issue as GitHub describes it at this moment. Pull requests are issues, too.
+    """An issue or pull request as GitHub shows it now.
 
-    :param body: empty where there is none.
+    :param body: may be empty.
     :param author_id: None if the account was deleted.
     """
 
@@ -26,15 +26,15 @@ class Issue(BaseModel):
     labels: tuple[str, ...]
     is_pull_request: bool
     updated_at: datetime | None = None  # to the second
-    wording: str = ""  # see :func:`wording`; empty: not known
+    wording: str = ""  # see :func:`digest_wording`; empty: not known
 
 
 class IssueComment(BaseModel):
     """A comment below an issue or pull request.
 
     :param author_id: None if the account was deleted.
-    :param is_app: an App wrote it, be it in a person's name.
-    :param is_edited: it was changed after it was written, and not necessarily by its author.
+    :param is_app: an App wrote it, even on behalf of a person.
+    :param is_edited: it was edited, not necessarily by its author.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,5 +50,5 @@ class IssueComment(BaseModel):
 
 
 def digest_wording(title: str, body: str | None) -> str:
-    """A digest of what an issue says, by which an edit is noticed without keeping the text."""
+    """A digest of an issue's text, to notice edits without storing the text."""
     return hashlib.sha256(json.dumps([title, body or ""]).encode()).hexdigest()

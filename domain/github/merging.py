@@ -1,4 +1,4 @@
-"""What GitHub asks for before it merges, and what came of a merge."""
+"""Required checks, merge methods and results of a merge on GitHub."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -20,10 +20,10 @@ class MergeObstacle(StrEnum):
     head_moved = "head_moved"  # the pull request's head is not the one to be merged (any more)
     base_moved = "base_moved"  # something else was merged at the same moment; the same again may succeed
     not_mergeable = "not_mergeable"  # it conflicts, is a draft or closed
-    method = "method"  # neither the repository nor its rules leave a way of merging
+    method = "method"  # the repository and its rules allow no merge method
     protected = "protected"  # the branch asks for checks, reviews or a merge queue that are missing
     not_allowed = "not_allowed"  # the App may not merge here
-    withdrawn = "withdrawn"  # something spoke against it while the merge waited for its turn
+    withdrawn = "withdrawn"  # a condition changed while the merge waited for its turn
 
 
 class Merged(BaseModel):
@@ -44,10 +44,10 @@ class NotMerged(BaseModel):
 
 
 class ReportedCheck(BaseModel):
-    """The newest word of a check run or a commit status on a commit.
+    """The latest result of a check run or a commit status.
 
-    :param app_id: the App that made the check run; None for a commit status, of which GitHub does not tell it.
-    :param conclusion: a check run's conclusion, or a status's state; ``pending`` as long as there is none.
+    :param app_id: the App of the check run; None for a commit status.
+    :param conclusion: a check run's conclusion, or a status's state; ``pending`` if there is none yet.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,7 +66,7 @@ class ReportedCheck(BaseModel):
 
 
 class RequiredCheck(BaseModel):
-    """A check without which GitHub does not merge into a branch; ``app_id`` None: whoever reports it."""
+    """A required check of a branch; ``app_id`` None: any App may report it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -74,7 +74,7 @@ class RequiredCheck(BaseModel):
     app_id: int | None = None
 
     def is_met_by(self, results: Iterable[ReportedCheck]) -> bool:
-        """Whether it was reported, and everything that was reported under its name is green."""
+        """Whether it was reported, and all reports under its name are green."""
         told = [one for one in results if one.name == self.name and (self.app_id is None or self._fits(one))]
         return bool(told) and all(one.is_green for one in told)
 

@@ -1,4 +1,4 @@
-"""Pull requests, branches and reviews: those GitHub has, and those to be made."""
+"""Pull requests, branches and reviews on GitHub."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class PullRequest(BaseModel):
-    """A pull request as GitHub describes it at this moment."""
+    """A pull request as GitHub shows it now."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,7 +29,7 @@ class PullRequest(BaseModel):
     updated_at: datetime | None = None  # to the second
 
     def is_from_fork(self, repository_id: int) -> bool:
-        """Whether its head lives in another repository, or in one that is gone."""
+        """Whether its head is in another repository, or in a deleted one."""
         return self.head_repository_id != repository_id
 
 
@@ -64,7 +64,7 @@ class DraftReview(BaseModel):
 
 
 class ChangeRequest(BaseModel):
-    """What a person asks to be changed, in a review of one head.
+    """A person's review that requests changes on a head.
 
     :param comments: (path, line or None, text) of each inline comment.
     """
@@ -78,7 +78,7 @@ class ChangeRequest(BaseModel):
 
 
 class Approval(BaseModel):
-    """An approving review of the App's own. One that a person dismissed no longer counts, and is not to be repeated."""
+    """An approving review by the App. Forge does not repeat one that a person dismissed."""
 
     model_config = ConfigDict(frozen=True)
 

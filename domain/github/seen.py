@@ -1,4 +1,4 @@
-"""What an event showed of an issue or a pull request, and whether an answer of GitHub's API is older than that."""
+"""The state of an issue or pull request in an event, and whether GitHub's API lags behind it."""
 
 from datetime import datetime
 
@@ -9,11 +9,11 @@ from domain.github.pull_requests import PullRequest
 
 
 class EventSnapshot(BaseModel):
-    """What an event carried of its issue or pull request; None where it did not say.
+    """The fields of an issue or pull request in an event; None if missing.
 
     :param updated_at: when it was last changed, to the second.
     :param head_sha: of a pull request, as the two below.
-    :param wording: of an issue; see :func:`domain.github.issues.wording`.
+    :param wording: of an issue; see :func:`domain.github.issues.digest_wording`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -27,10 +27,10 @@ class EventSnapshot(BaseModel):
 
 
 def is_stale(live: Issue | PullRequest, seen: EventSnapshot) -> bool:
-    """Whether GitHub's API answers with what was there before the event: it may lag seconds behind its webhooks.
+    """Whether GitHub's API shows the state before the event: it may lag seconds behind its webhooks.
 
-    A late event is no reason to wait: then the answer is the newer of the two. Within one second only what they say
-    tells them apart, and not which came first.
+    A late event is no reason to wait, since then the answer is newer. Within the same second
+    only the content differs, not the order.
     """
     if live.updated_at is not None and live.updated_at != seen.updated_at:
         return live.updated_at < seen.updated_at
@@ -39,5 +39,5 @@ def is_stale(live: Issue | PullRequest, seen: EventSnapshot) -> bool:
 
 
 def is_edited(live: Issue, seen: EventSnapshot | None) -> bool:
-    """Whether an issue says something else by now than what the event showed."""
+    """Whether an issue has been edited since the event."""
     return seen is not None and seen.wording is not None and live.wording != seen.wording

@@ -1,14 +1,14 @@
-"""What the tester needs of GitHub Actions: which workflows ran on a head, how their jobs ended, what they printed."""
+"""Workflow runs and jobs of GitHub Actions."""
 
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
 SLUG = "github-actions"
-"""Of the App that reports what workflows do."""
+"""The slug of the App that reports workflow results."""
 
 TESTING_EVENTS = frozenset({"pull_request", "push"})
-"""What starts a workflow that tests a head; others see the base branch, a schedule or what a person typed."""
+"""The events of workflows that test a head."""
 
 
 class WorkflowRun(BaseModel):

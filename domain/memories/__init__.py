@@ -1,1 +1,1 @@
-"""Memories, and how they are read, ranked and written."""
+"""Memories: reading, ranking and writing them."""

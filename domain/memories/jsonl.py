@@ -1,4 +1,4 @@
-"""Memories as JSON Lines: how they are exported, and what an import takes; any mistake stops all of it."""
+"""Exports and imports memories as JSON Lines; one mistake refuses the whole import."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class LineMistake:
 
 
 class ExportedMemory(BaseModel):
-    """One memory as it is exported. Of what an import says only ``content`` has to be there."""
+    """An exported memory. An import requires only ``content``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -52,7 +52,7 @@ class ExportedMemory(BaseModel):
     archived_why: Archived | None = Field(default=None, strict=False)
 
     def to_memory(self, repository: RepositoryRef, named: str, now: datetime) -> Memory:
-        """As it is kept in a repository.
+        """The memory as stored in a repository.
 
         :param named: the file it comes from.
         """
@@ -76,7 +76,7 @@ class ExportedMemory(BaseModel):
 
 
 def dump_line(memory: Memory, full_name: str) -> str:
-    """A memory as one line of ASCII; nothing in it acts on a terminal, and no secret of ours is in it."""
+    """A memory as one line of ASCII, safe for terminals and without our secrets."""
     own = {"installation_id", "repository_id"}
     told = memory.model_dump(mode="json", exclude=own)
     ordered = {name: told.get(name, full_name) for name in ExportedMemory.model_fields}
@@ -84,7 +84,7 @@ def dump_line(memory: Memory, full_name: str) -> str:
 
 
 def parse_lines(lines: Iterable[str], now: datetime) -> tuple[Sequence[ExportedMemory], Sequence[LineMistake]]:
-    """The memories of a file; none of them if there is a mistake. Empty lines say nothing."""
+    """Parses the memories of a file; returns none if there is a mistake. Skips empty lines."""
     found: list[ExportedMemory] = []
     mistakes: list[LineMistake] = []
     for number, text in enumerate(lines, 1):
@@ -102,7 +102,7 @@ def parse_lines(lines: Iterable[str], now: datetime) -> tuple[Sequence[ExportedM
 
 
 def _parse_line(text: str, now: datetime) -> ExportedMemory | str:
-    """What a line says, or what is wrong with it."""
+    """Parses a line, or returns its mistake."""
     if len(text) > LONGEST_LINE:
         return f"it has {len(text):,} characters; at most {LONGEST_LINE:,}"
     try:

@@ -1,4 +1,4 @@
-"""What Forge learned: a memory, and how its confidence follows from what became of it."""
+"""A memory, and how its uses change its confidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ UNUSED = timedelta(days=90)
 ARCHIVED_BELOW = 0.2
 _WEEK = timedelta(weeks=1)
 _DECAY = 0.05  # a week
-_DIGITS = 4  # so that sums of tenths are what they seem
+_DIGITS = 4  # avoids rounding errors in sums of tenths
 
 
 class MemoryKind(StrEnum):
-    """What sort of thing is remembered."""
+    """The kind of a memory."""
 
-    episodic = "episodic"  # what happened once
-    semantic = "semantic"  # what holds here
-    procedural = "procedural"  # what to do when
+    episodic = "episodic"  # an event
+    semantic = "semantic"  # a fact
+    procedural = "procedural"  # a procedure
 
 
 class Origin(StrEnum):
-    """Who taught it."""
+    """The source of a memory."""
 
     model = "model"  # Forge's own reflection
     person = "person"
@@ -36,7 +36,7 @@ class Origin(StrEnum):
 
     @property
     def confidence(self) -> float:
-        """What a memory starts with."""
+        """The initial confidence."""
         return _STARTS[self]
 
 
@@ -44,16 +44,16 @@ _STARTS = {Origin.model: 0.5, Origin.person: 0.7, Origin.edits: 0.8, Origin.prod
 
 
 class Use(StrEnum):
-    """What became of a memory. That it was recalled is none: a memory must not keep itself alive."""
+    """A use of a memory. Recall alone is none, so that a memory cannot keep itself alive."""
 
     applied = "applied"  # with success
     confirmed = "confirmed"  # by a person
     dismissed = "dismissed"  # by a person
-    recurred = "recurred"  # another run taught the same: how often counts, but no model confirms itself
+    recurred = "recurred"  # another run taught the same; counts, but adds no confidence
 
     @property
     def change(self) -> float:
-        """Of the confidence."""
+        """The change of the confidence."""
         return _CHANGES[self]
 
 
@@ -61,33 +61,33 @@ _CHANGES = {Use.applied: 0.1, Use.confirmed: 0.2, Use.dismissed: -0.2, Use.recur
 
 
 class Scope(StrEnum):
-    """Where a memory holds."""
+    """Where a memory applies."""
 
     repository = "repository"
-    organisation = "organisation"  # every repository of the installation that takes part
+    organisation = "organisation"  # every participating repository of the installation
 
 
 class Archived(StrEnum):
-    """Why a memory counts no more. It is never deleted."""
+    """Why a memory is archived; Forge never deletes one."""
 
     doubtful = "doubtful"  # below 0.2
     unused = "unused"  # for 90 days
     forgotten = "forgotten"  # by a person
-    merged = "merged"  # into another that says the same
+    merged = "merged"  # into another with the same content
     contradicted = "contradicted"  # by one of higher confidence
-    crowded = "crowded"  # beyond the most that may live
+    crowded = "crowded"  # beyond the limit
 
 
 class Memory(BaseModel):
     """Something Forge learned.
 
-    :param content: what was learned, in a sentence or two.
+    :param content: the lesson, in a sentence or two.
     :param context: when it matters.
-    :param tags: rules, paths and words under which it is found, too.
+    :param tags: rules, paths and words that also find it.
     :param confidence: from 0 to 1, as of ``used_at``; see :func:`confidence`.
     :param source: the event it came from, for people.
-    :param pinned: a person said it in so many words: it does not decay.
-    :param used_at: when something last became of it; when it was made, if nothing did.
+    :param pinned: a person wrote it: it does not decay.
+    :param used_at: its last use, or its creation.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -121,7 +121,7 @@ class Memory(BaseModel):
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """What became of a memory once. ``at`` in UTC."""
+    """One use of a memory; ``at`` is in UTC."""
 
     at: datetime
     use: Use
@@ -140,7 +140,7 @@ def create_memory(
     scope: Scope = Scope.repository,
     pinned: bool = False,
 ) -> Memory:
-    """A new memory, as sure as whoever taught it makes it."""
+    """Creates a memory with the initial confidence of its origin."""
     return Memory(
         id=new_id(),
         installation_id=repository.installation_id,
@@ -160,15 +160,15 @@ def create_memory(
 
 
 def compute_confidence(memory: Memory, now: datetime) -> float:
-    """How sure a memory is now: what it was, less a twentieth for each whole week in which nothing became of it."""
+    """The current confidence: it loses 0.05 for each whole week without use."""
     if memory.pinned:
         return memory.confidence
-    weeks = max(timedelta(), now - memory.used_at) // _WEEK  # a clock that was set back takes nothing away
+    weeks = max(timedelta(), now - memory.used_at) // _WEEK  # a clock that was set back must not subtract time
     return _clamp(memory.confidence - _DECAY * weeks)
 
 
 def apply_use(memory: Memory, use: Use, now: datetime) -> Memory:
-    """The memory after something became of it; what says nothing of its worth leaves it as it is."""
+    """Applies a use; some uses do not change the confidence."""
     if not use.change:
         return memory
     sure = _clamp(compute_confidence(memory, now) + use.change)
@@ -176,13 +176,13 @@ def apply_use(memory: Memory, use: Use, now: datetime) -> Memory:
 
 
 def revert_use(memory: Memory, use: Use, now: datetime) -> Memory:
-    """The memory once a use turns out to have been none."""
+    """Reverts a use."""
     sure = _clamp(compute_confidence(memory, now) - use.change)
     return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
 
 
 def replay_uses(memory: Memory, history: Sequence[MemoryUse]) -> Memory:
-    """A memory as it was made, after all that became of it.
+    """Applies all uses to a new memory.
 
     :param history: in order.
     """
@@ -192,7 +192,7 @@ def replay_uses(memory: Memory, history: Sequence[MemoryUse]) -> Memory:
 
 
 def find_archive_reason(memory: Memory, now: datetime) -> Archived | None:
-    """Why a memory is to be archived; None if it stays. One that is pinned goes only when people doubt it."""
+    """Returns why to archive a memory; None if it stays. Pinned memories go only if people doubt them."""
     if compute_confidence(memory, now) < ARCHIVED_BELOW:
         return Archived.doubtful
     if not memory.pinned and now - memory.used_at >= UNUSED:
@@ -201,7 +201,7 @@ def find_archive_reason(memory: Memory, now: datetime) -> Archived | None:
 
 
 def is_same_text(one: str, other: str) -> bool:
-    """Whether two texts say the same to the letter, but for case, white space and the last stop."""
+    """Whether two texts are equal, ignoring case, white space and the final stop."""
     return _normalize(one) == _normalize(other)
 
 

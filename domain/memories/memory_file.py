@@ -1,4 +1,4 @@
-"""Reads ``.github/forge-memory.md``: what a repository's people want Forge to remember, one memory for each bullet.
+"""Reads ``.github/forge-memory.md``: one memory for each bullet.
 
 ::
 
@@ -12,8 +12,8 @@
       plain pytest skips half of them.
       tags: database                    of this bullet, as its last line
 
-HTML comments on lines of their own are left out. All else that is no word for people and no bullet of this form is a
-mistake, and a file with mistakes says nothing at all.
+Skips HTML comments on lines of their own. Anything else that is neither prose nor such a bullet is a
+mistake, and a file with mistakes yields nothing.
 """
 
 import re
@@ -54,7 +54,7 @@ class MemoryFileEntry:
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """What a file says; nothing if there are mistakes.
+    """The content of a file; empty if there are mistakes.
 
     :param mistakes: from top to bottom, at most 20.
     """
@@ -64,7 +64,7 @@ class ParsedFile:
 
 
 def parse(content: bytes) -> ParsedFile:
-    """What a file says, or every mistake in it."""
+    """Parses a file, or lists its mistakes."""
     if len(content) > LARGEST:
         return ParsedFile(mistakes=(_mistake(1, "file", f"has {len(content):,} bytes", f"at most {LARGEST:,}"),))
     try:
@@ -88,7 +88,7 @@ class _Bullet:
 
 
 class _Reader:
-    """Where the reading stands."""
+    """The state of the parser."""
 
     def __init__(self) -> None:
         self._entries: list[MemoryFileEntry] = []
@@ -102,7 +102,7 @@ class _Reader:
         self._comment = 0  # the line in which an open comment begins
 
     def read(self, number: int, line: str) -> None:
-        """Read the next line."""
+        """Reads the next line."""
         if self._is_skipped(number, line):
             return
         blank = not line.strip()
@@ -111,7 +111,7 @@ class _Reader:
         self._after_blank = blank
 
     def result(self) -> ParsedFile:
-        """What was read."""
+        """The parsed file."""
         self._finish()
         if self._comment:
             self._add_mistake(self._comment, "comment", "is never closed", "`-->` at its end")
@@ -196,7 +196,7 @@ class _Reader:
             self._section_tags = [*self._section_tags, *tags]
 
     def _continue_text(self, number: int, line: str) -> None:
-        """More of a bullet, as GitHub would show it; or words for people."""
+        """Continues a bullet as GitHub would show it, or prose."""
         bullet = self._bullet
         if bullet is None or (self._after_blank and not line[:1].isspace()):
             self._finish()
@@ -210,7 +210,7 @@ class _Reader:
             bullet.lines.append(line)
 
     def _finish(self) -> None:
-        """The bullet is over."""
+        """Ends the bullet."""
         bullet, self._bullet = self._bullet, None
         if bullet is None:
             return

@@ -1,4 +1,4 @@
-"""Which memories are worth telling: the words they are looked up by, and the order of those found."""
+"""Ranks memories for recall: search terms, and the order of results."""
 
 import math
 import re
@@ -14,12 +14,12 @@ from domain.memories.memory import Memory, compute_confidence, find_archive_reas
 Key = TypeVar("Key", int, str)  # of a memory; the newer, the higher
 
 MOST_TERMS = 16
-CANDIDATES = 50  # of each ranking; what is behind them is as good as not found
+CANDIDATES = 50  # of each ranking; the rest is ignored
 READ = 20_000  # characters of a question
 _K = 60  # as in the paper on reciprocal rank fusion
 _HALF = timedelta(days=30)
-_LONGEST = 40  # characters; what is longer is a hash or a secret
-_TELLING = 12  # characters from which a word tells no more for being longer
+_LONGEST = 40  # characters; longer words are hashes or secrets
+_TELLING = 12  # characters from which length adds no weight
 _OFTEN = 4
 
 _WORD = re.compile(r"[^\W_]+")
@@ -40,19 +40,19 @@ _STOP = frozenset(_COMMON.split())
 
 @dataclass(frozen=True)
 class RecalledMemory:
-    """A memory that was found, and how well it fits: only to be compared with others of the same recall."""
+    """A found memory and its score, comparable only within one recall."""
 
     memory: Memory
     score: float
 
 
 def extract_terms(text: str, most: int = MOST_TERMS) -> tuple[str, ...]:
-    """The words by which a text is looked up, the most telling first: the long ones, and those it repeats.
+    """Extracts search terms, the most specific first: long and repeated words.
 
-    Identifiers and paths are taken apart; words that are everywhere, and hashes, are left out.
+    Splits identifiers and paths; skips stop words and hashes.
 
-    :param text: any text; only its beginning is read (:data:`READ`).
-    :return: distinct, in small letters, nothing but letters and digits.
+    :param text: any text; only the first :data:`READ` characters count.
+    :return: distinct, lower case, only letters and digits.
     """
     found: Counter[str] = Counter()
     for word in _WORD.findall(text[:READ]):
@@ -70,13 +70,13 @@ def _is_telling(word: str) -> bool:
 
 
 def rank_by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
-    """The places of memories by which words of a question they hold: a rare one says more than one that many hold.
+    """Ranks memories by the query words they contain; rare words count more.
 
-    How rare a word is, is counted among these memories alone, so that no other repository's have a part in it. Those
-    that hold the same words are weighed once: most hold one or two.
+    Rarity is counted among these memories alone, so that other repositories have no influence. Memories with
+    the same words are scored once, since most contain one or two.
 
-    :param holders: for each word, the keys of the memories that hold it, each once.
-    :return: by key, from 1; those that are equally good share a place.
+    :param holders: for each word, the keys of the memories that contain it, each once.
+    :return: place by key, from 1; ties share a place.
     """
     held: defaultdict[Key, int] = defaultdict(int)
     for place, keys in enumerate(holders):
@@ -93,7 +93,7 @@ def rank_by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
 
 
 def rank_by_worth(worth: Mapping[Key, float]) -> Mapping[Key, int]:
-    """The places of the best :data:`CANDIDATES`, from 1; the newest of those that share one."""
+    """The places of the best :data:`CANDIDATES`, from 1; the newest win ties."""
     levels: dict[float, list[Key]] = defaultdict(list)
     for each, value in worth.items():
         levels[value].append(each)
@@ -103,7 +103,7 @@ def rank_by_worth(worth: Mapping[Key, float]) -> Mapping[Key, int]:
 def _assign_places(levels: Mapping[float, list[Key]]) -> Mapping[Key, int]:
     """The places of the best.
 
-    :param levels: those of the same worth, by that.
+    :param levels: keys by worth.
     """
     found: dict[Key, int] = {}
     for value in sorted(levels, reverse=True):
@@ -128,16 +128,16 @@ def fuse_rankings(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
 
 
 def select_best(found: Iterable[RecalledMemory], now: datetime, limit: int) -> Sequence[RecalledMemory]:
-    """The memories that fit best, of those that still hold."""
+    """Selects the best memories that are still valid."""
     standing = (each for each in found if find_archive_reason(each.memory, now) is None)
     weighed = [RecalledMemory(each.memory, each.score * compute_weight(each.memory, now)) for each in standing]
     return sorted(weighed, key=lambda each: (each.score, each.memory.id), reverse=True)[: max(0, limit)]
 
 
 def compute_weight(memory: Memory, now: datetime) -> float:
-    """What a memory's confidence and recency make of its score: at least 0.4 of it, so that what fits still counts.
+    """The factor of confidence and recency: at least 0.4, so that a good match still counts.
 
-    Recent is one of which something became: that it was recalled must not bring it up again.
+    Recency comes from uses, not from recall, so that recall does not reinforce itself.
     """
     age = max(timedelta(), now - memory.used_at) / _HALF
     return (1 + compute_confidence(memory, now)) / 2 * (4 + 0.5**age) / 5

@@ -1,4 +1,4 @@
-"""Says what a text must be like to be remembered because a person says so: one that people see as it is kept."""
+"""Validates the text of a memory that a person writes: people must see it as it is stored."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ MOST_CONTEXT = 200
 MOST_TAGS = 10
 LONGEST_TAG = 60
 
-_EMOJI = {0x200D: None, 0xFE0E: None, 0xFE0F: None}  # say how an emoji looks, and nothing else
+_EMOJI = {0x200D: None, 0xFE0E: None, 0xFE0F: None}  # these only change how an emoji looks
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _HTML = re.compile(r"<(?:!--|[/?!]?[A-Za-z])")
 _DEFINITION = re.compile(r"(?:^|\n)[ ]{0,3}\[[^\]\n]+\]:")
@@ -25,13 +25,13 @@ def to_one_line(text: str) -> str:
 
 
 def make_content_key(content: str, context: str = "", tags: Sequence[str] = ()) -> str:
-    """By which the same memory is known again, however it is spaced and capitalised."""
+    """A key of the content that ignores spacing and case."""
     said = "\n".join([to_one_line(content), to_one_line(context), *sorted({to_one_line(tag) for tag in tags})])
     return hashlib.sha256(said.casefold().encode()).hexdigest()[:32]
 
 
 def find_mistakes(content: str, context: str, tags: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """What speaks against keeping it, as (the part, what is wrong with it, what may stand there)."""
+    """Lists mistakes as (part, mistake, allowed)."""
     if not to_one_line(content):
         yield "text", "is empty", f"1 to {LONGEST:,} characters"
     for name, text, most in (("text", content, LONGEST), ("context", context, MOST_CONTEXT)):
@@ -52,7 +52,7 @@ def is_html(text: str) -> bool:
 
 
 def _find_hidden(text: str) -> Iterator[tuple[str, str]]:
-    """What GitHub or a terminal would not show as it is kept, and what must not be kept at all."""
+    """Finds text that GitHub or a terminal would not show as stored, and text that must not be stored."""
     bare = text.translate(_EMOJI)
     if strip_invisible(bare) != bare:
         yield "holds invisible or control characters", ""

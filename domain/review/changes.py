@@ -19,7 +19,7 @@ class ChangeStatus(StrEnum):
 
 
 class ContentKind(StrEnum):
-    """What a file holds at head; only ``text`` is looked into."""
+    """The kind of a file's content at head; reviews read only ``text``."""
 
     text = "text"
     binary = "binary"
@@ -99,7 +99,7 @@ class FileChange(BaseModel):
         return self.is_shown and first is not None and first == last and start <= end
 
     def head_line(self, base_line: int) -> int | None:
-        """Where an unchanged line of the merge base stands at head; None if the change removed it."""
+        """The line number at head of an unchanged line of the merge base; None if it was removed."""
         shift = 0
         for hunk in self.hunks:
             if base_line < hunk.old_start + (hunk.old_length == 0):
@@ -122,11 +122,11 @@ class FileVersions(BaseModel):
 
 
 class SkippedFile(BaseModel):
-    """A file, or a group of files, that a review did not look into, and why.
+    """A file, or a group of files, that a review skipped, and why.
 
     ``matters`` is true for source a person must then look at: too large, too many, unreadable name.
     Generated, vendored and binary files, submodules and the like do not matter in that sense.
-    ``by_model`` is true where it is only the model that did not read it; the other layers looked at it.
+    ``by_model`` is true if only the model skipped it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -138,11 +138,11 @@ class SkippedFile(BaseModel):
 
 
 class TouchedFile(BaseModel):
-    """A file of a change by name, whether or not it is looked into.
+    """A changed file by name, reviewed or not.
 
-    ``path`` is at head, or where the file was if it is gone, with odd characters escaped.
-    ``lines`` counts the added and the removed ones; None where nobody counted.
-    ``may_run`` is true where something is there at head that was not, and that may run or decide what is run.
+    ``path`` is at head, or the old one of a deleted file, with odd
+    characters escaped. ``lines`` counts added and removed ones;
+    None if unknown. ``may_run`` is true for new content that may run or decide what runs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -155,14 +155,14 @@ class TouchedFile(BaseModel):
 
     @property
     def has_new_content(self) -> bool:
-        """Whether something is there at head that was not: neither a deletion, nor a mere rename or change of mode."""
+        """Whether it has new content: no deletion, rename or change of mode only."""
         return not self.is_gone and self.lines != 0
 
 
 class Change(BaseModel):
     """Everything a pull request changes between the merge base and its head.
 
-    ``files`` are the ones that can be looked into; ``not_looked_at`` names the others.
+    ``files`` are the readable ones; ``not_looked_at`` names the others.
     ``total_files``, ``touched`` and ``paths`` cover the whole change;
     ``additions`` and ``deletions`` count the lines of ``files``.
     """
@@ -180,15 +180,15 @@ class Change(BaseModel):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The path of every file it touches; of a renamed one the old path, too, since it is gone from there."""
+        """The path of every touched file, and the old path of a renamed one."""
         both = (path for each in self.touched for path in (each.path, each.old_path) if path is not None)
         return tuple(dict.fromkeys(both))
 
     @property
     def runnable_paths(self) -> frozenset[str]:
-        """The paths at head of what is new and may run."""
+        """The paths at head of new content that may run."""
         return frozenset(each.path for each in self.touched if each.may_run)
 
     def file(self, path: str) -> FileChange | None:
-        """The changed file with this path at head, if it is looked into."""
+        """The changed file with this path at head, if it is readable."""
         return next((file for file in self.files if file.path == path), None)

@@ -1,4 +1,4 @@
-"""A finding: one thing a check has to say about a change, and how it keeps its identity."""
+"""A finding about a change, and its identity across pushes."""
 
 import hashlib
 import re
@@ -12,11 +12,11 @@ from domain.review.anchors import Anchor
 from domain.review.changes import Change
 
 CREDENTIAL = "secret/"
-"""How the rules about credentials begin."""
+"""The prefix of rules about credentials."""
 
 
 class Category(StrEnum):
-    """What a finding is about."""
+    """The category of a finding."""
 
     style = "style"
     security = "security"
@@ -27,7 +27,7 @@ class Category(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a finding matters; ``error`` and above ask for changes."""
+    """The severity of a finding; ``error`` and above request changes."""
 
     info = "info"
     warning = "warning"
@@ -51,7 +51,7 @@ class Layer(IntEnum):
 
 
 class Fix(BaseModel):
-    """A replacement for whole lines of the file at head, as a suggestion block wants it.
+    """A replacement for whole lines of the file at head, for a suggestion block.
 
     Lines ``start_line`` to ``end_line`` (1-based, inclusive) are replaced by ``replacement``,
     which holds whole lines without the last line break; empty means the lines are removed.
@@ -64,15 +64,15 @@ class Fix(BaseModel):
     replacement: str
 
     def move(self, by: int) -> "Fix":
-        """The same fix, some lines further down."""
+        """The fix moved down by some lines."""
         return self.model_copy(update={"start_line": self.start_line + by, "end_line": self.end_line + by})
 
 
 class RawFinding(BaseModel):
-    """What a tool reported about one version of one file, before it has an identity.
+    """A tool's report about one version of one file, without an identity yet.
 
-    ``line`` and ``end_line`` are 1-based; None means the file as a whole. ``mark`` goes into the trail and nowhere
-    else: it tells findings apart whose messages must not.
+    ``line`` and ``end_line`` are 1-based; None means the file as a whole. ``mark`` only goes into the trail,
+    to tell findings apart whose messages must be equal.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -98,12 +98,12 @@ class RawFinding(BaseModel):
 
     @property
     def is_credential(self) -> bool:
-        """Whether it is about a credential that stands in the change: removing the line does not undo that."""
+        """Whether it is about a credential, which removing the line does not revoke."""
         return self.rule.startswith(CREDENTIAL)
 
     @property
     def sort_key(self) -> tuple[int, float, str, int]:
-        """Sorts findings: the gravest and surest first, then by place."""
+        """Sorts findings: the most severe and certain first, then by place."""
         return -self.severity.rank, -self.confidence, self.path, self.line or 0
 
 
@@ -112,8 +112,8 @@ class Finding(RawFinding):
 
     ``fingerprint`` (rule, path, normalised line with its context, occurrence) is its identity;
     ``trail`` (rule, path, normalised message) only helps to follow one that moved and never mutes.
-    ``place`` tells that two say the same in other words, and ``spot``, of what a model says, that two with anchors some
-    lines apart do. ``on_diff`` says that a review comment may stand on its lines.
+    ``place`` recognises the same finding in other words; ``spot`` does so for a model's findings
+    some lines apart. ``on_diff`` says that a review comment may stand on its lines.
 
     :param memories: ids of the memories that led to it.
     """
@@ -128,7 +128,7 @@ class Finding(RawFinding):
 
     @property
     def comment_lines(self) -> tuple[int, int]:
-        """First and last line a comment stands on: those its suggestion replaces, else those it is about."""
+        """First and last line of its comment: those its suggestion replaces, else its own."""
         if self.fix is not None:
             return self.fix.start_line, self.fix.end_line
         start = self.line or 1
@@ -149,27 +149,27 @@ def compute_fingerprint(rule: str, path: str, lines: Sequence[str], line: int | 
 
 
 def compute_location_key(category: Category, path: str, lines: Sequence[str], line: int | None) -> str:
-    """What findings have in common that are about the same lines and the same kind of thing, whatever their rule.
+    """The key of findings about the same lines and category, whatever their rule.
 
-    :returns: 64 hexadecimal characters; empty for a finding about a whole file, which could be about anything in it.
+    :returns: 64 hexadecimal characters; empty for a finding about a whole file.
     """
     return "" if line is None else _digest("3", category, path, *_around(lines, line))
 
 
 def combine_fingerprints(fingerprints: Sequence[str]) -> str:
-    """The identity of a finding that says what several say: another one as soon as one of them is another."""
+    """The identity of a merged finding; it changes if one of its parts changes."""
     return _digest("1", *fingerprints)
 
 
 def compute_secondary_fingerprint(rule: str, path: str, message: str) -> str:
-    """What follows a finding that moved: rule, path and message without its numbers."""
+    """Follows a moved finding: rule, path and message without its numbers."""
     return _digest("2", rule, path, re.sub(r"\d+", "0", _normalize(message)))
 
 
 def place_on_diff(finding: Finding, change: Change) -> Finding:
-    """The finding with ``on_diff`` set, cut down to what can stand on the diff.
+    """Sets ``on_diff`` and limits the finding to lines of the diff.
 
-    A fix that reaches outside a hunk is dropped, and so is the end of a range that does.
+    Drops a fix that reaches outside a hunk, and the end of such a range.
     """
     file = change.file(finding.path)
     if file is None or finding.line is None:

@@ -1,22 +1,22 @@
-"""Decides which findings one inline comment carries: those of one rule together, so that it is said once."""
+"""Groups findings of one rule into inline comments."""
 
 from collections.abc import Sequence
 
 from domain.review.findings import Finding, Layer, Severity
 
 Remark = tuple[Finding, ...]
-"""The findings of one comment, which stands at the first of them."""
+"""The findings of one comment, placed at the first one."""
 
 MOST_FIXABLE = 3  # comments of one rule that each have a suggestion to click on
 
 
 def group_remarks(findings: Sequence[Finding]) -> list[Remark]:
-    """The comments that say these findings, in their order.
+    """Groups findings into comments, in their order.
 
-    The first few of a rule that can be fixed by a click have a comment each: that is done at its place. All others of
-    the rule share one. What a model says is never shared: its rules are topics, and each of its findings is its own.
+    The first few findings of a rule with a one-click fix get a comment each. All others of
+    the rule share one. A model's findings never share a comment, since its rules are only topics.
 
-    :param findings: the gravest first.
+    :param findings: the most severe first.
     """
     placed: list[list[Finding]] = []
     shared: dict[tuple[str, Severity], list[Finding]] = {}

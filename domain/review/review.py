@@ -1,4 +1,4 @@
-"""The outcome of a review: risk, decision, what each layer did, and the check conclusion that follows."""
+"""The outcome of a review: risk, decision, layers and conclusion."""
 
 from enum import StrEnum
 
@@ -40,20 +40,20 @@ class Risk(BaseModel):
 
 
 class Decision(StrEnum):
-    """What a review decides."""
+    """The decision of a review."""
 
     approve = "approve"
     request_changes = "request_changes"
     require_human = "require_human"
-    unread = "unread"  # nothing was found, and there is source that nobody read: no approval
+    unread = "unread"  # no findings, but unread source: no approval
 
 
 class IfUnread(StrEnum):
-    """What becomes of a review in which nothing was found, where nobody read all of the source."""
+    """The result of a review without findings but with unread source."""
 
     neutral = "neutral"  # the check is neutral and names it
     ask = "ask"  # a person is asked
-    approve = "approve"  # the check succeeds all the same, and names it
+    approve = "approve"  # the check succeeds and names it
 
 
 class Unread(BaseModel):
@@ -69,7 +69,7 @@ NOTHING_UNREAD = Unread()
 
 
 class ToolRun(BaseModel):
-    """What one tool did in a layer. ``problem`` says why it could not do its work; ``cost`` is in micro-USD."""
+    """The result of one tool in a layer. ``problem`` says why it failed; ``cost`` is in micro-USD."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -82,10 +82,10 @@ class ToolRun(BaseModel):
 
 
 class LayerReport(BaseModel):
-    """What one layer of a review did.
+    """The result of one layer of a review.
 
-    ``missing`` says why a layer that was required could not run at all; ``cut`` counts findings that could ask for
-    something and are not weighed, because there are too many.
+    ``missing`` says why a required layer could not run; ``cut`` counts
+    findings left out because there are too many.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -108,7 +108,7 @@ class Conclusion(StrEnum):
 
 
 class Review(BaseModel):
-    """The result of one review run: everything the summary, the checks and the audit need."""
+    """The result of a review, for the summary, the checks and the audit."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -118,18 +118,18 @@ class Review(BaseModel):
     additions: int
     deletions: int
     findings: tuple[Finding, ...]
-    dismissed: tuple[Finding, ...] = ()  # found again, and held back because people dismissed them
-    held: tuple[SuppressedFinding, ...] = ()  # not dismissed, and held back because their like was
-    unseconded: tuple[UnsecondedFinding, ...] = ()  # of those found, what only one person stands against
-    in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer holds
+    dismissed: tuple[Finding, ...] = ()  # found again, but dismissed
+    held: tuple[SuppressedFinding, ...] = ()  # not dismissed, but suppressed because similar ones were
+    unseconded: tuple[UnsecondedFinding, ...] = ()  # raised although one person dismissed similar ones
+    in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer has
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]
     not_looked_at: tuple[SkippedFile, ...]
     read_by: dict[str, tuple[str, ...]] = {}  # path at head → the linters of its language that read it
-    read_by_model: tuple[str, ...] = ()  # paths at head of which a model read all that is new, at this head or before
+    read_by_model: tuple[str, ...] = ()  # paths at head whose new content a model has read, now or before
     unread: Unread = NOTHING_UNREAD
-    is_all_read: bool = False  # every changed file was read, as acts that nobody asked for need it
-    changed: tuple[str, ...] = ()  # every changed path, also those that were not looked at
+    is_all_read: bool = False  # every changed file was read, which automatic actions require
+    changed: tuple[str, ...] = ()  # every changed path, also unread ones
     sandbox: str = ""  # where the tools ran
     risk: Risk
     decision: Decision
@@ -139,12 +139,12 @@ class Review(BaseModel):
 
     @property
     def fingerprints(self) -> list[str]:
-        """The identities of all that people may dismiss or have dismissed."""
+        """The fingerprints of all findings that people may dismiss or have dismissed."""
         everything = (*self.all_findings, *self.in_history, *self.in_history_dismissed)
         return [finding.fingerprint for finding in everything]
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
-        """All that was found at this head, the gravest and surest first, also what people do not want to hear."""
+        """All findings at this head, the most severe and certain first, including muted ones."""
         everything = (*self.findings, *self.dismissed, *(each.finding for each in self.held))
         return tuple(sorted(everything, key=lambda finding: finding.sort_key))

@@ -1,4 +1,4 @@
-"""What people's dismissals say about a finding that nobody dismissed, and what is kept of one they hold back."""
+"""Prior dismissals, and the findings that Forge suppresses because of them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,21 +12,21 @@ from domain.review.anchors import Anchor
 from domain.review.findings import Finding, Severity
 
 MIN_CONFIDENCE = 0.3
-"""The least confidence with which a finding is raised where people dismissed its like. A sure rule (0.95) gets below it
+"""The least confidence for raising a finding after dismissals of similar ones. A certain rule (0.95) falls below it
 with four dismissals in a folder, a doubtful one (0.6) with two."""
 
 
 @dataclass(frozen=True)
 class PriorDismissal:
-    """A dismissal that stands.
+    """A current dismissal.
 
-    :param number: of the pull request in which it was made.
-    :param place: see :func:`domain.review.findings.compute_location_key`; empty where wording is no matter, as in
-        what tools say.
-    :param by_id: the numeric id of who made it; ``role`` is theirs at that moment, empty where it is not known.
-    :param severity: of what was dismissed; where that is not known, nothing that blocks.
-    :param spot: of what a model said; None where that is not known.
-    :param memory_id: what it taught; empty if nothing was to be learned then.
+    :param number: of its pull request.
+    :param place: see :func:`domain.review.findings.compute_location_key`; empty for findings
+        of tools.
+    :param by_id: the person's numeric id; ``role`` is their role at that moment, empty if unknown.
+    :param severity: of the dismissed finding; if unknown, one that does not block.
+    :param spot: of a model's finding; None if unknown.
+    :param memory_id: the memory it taught; may be empty.
     """
 
     id: str
@@ -48,18 +48,18 @@ class PriorDismissal:
 
 @dataclass(frozen=True)
 class UptakeRecord:
-    """A finding that Forge had commented and that was gone on a later head, without a dismissal."""
+    """A commented finding that was gone on a later head without a dismissal."""
 
     rule: str
     path: str
 
 
 class AdjustedConfidence(BaseModel):
-    """How sure a finding is here: what its tool or the model says, less what people dismissed.
+    """The confidence of a finding: that of its tool or model, less dismissals.
 
-    :param here: distinct findings of its rule that people dismissed in its folder, together or one by one.
+    :param here: distinct dismissed findings of its rule in its folder.
     :param elsewhere: in other folders, as far as those count.
-    :param kept_here: findings of its rule in its folder that people took up.
+    :param kept_here: findings of its rule in its folder that people fixed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,17 +75,17 @@ class AdjustedConfidence(BaseModel):
 
 
 class SuppressionReason(StrEnum):
-    """Why a finding is held back although nobody dismissed it."""
+    """Why Forge suppresses a finding that nobody dismissed."""
 
     rule = "rule"  # its rule was dismissed too often here
-    reworded = "reworded"  # the same was dismissed in other words
+    reworded = "reworded"  # the same finding was dismissed in other words
 
 
 class SuppressedFinding(BaseModel):
-    """A finding that is held back.
+    """A suppressed finding.
 
-    :param memories: what the dismissals taught that would have to be taken back for it to count, as it is shown.
-    :param release: how many dismissals that are.
+    :param memories: short ids of the memories of the dismissals to undo so that it counts.
+    :param release: the number of these dismissals.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -98,7 +98,7 @@ class SuppressedFinding(BaseModel):
 
 
 class UnsecondedFinding(BaseModel):
-    """A finding that is raised although its rule was dismissed often enough: it blocks, and one person dismissed it.
+    """A blocking finding that Forge still raises, because only one person dismissed findings of its rule.
 
     :param by: the login of that person.
     :param dismissals: how many of theirs count here.
@@ -118,5 +118,5 @@ def parent_folder(path: str) -> str:
 
 
 def short_memory_id(past: PriorDismissal) -> str:
-    """The memory a dismissal taught, as people know it; empty if there is none."""
+    """The short id of the memory a dismissal taught; may be empty."""
     return shorten_id("M", past.memory_id) if past.memory_id else ""

@@ -1,4 +1,4 @@
-"""What people say without words: what became of a finding that they did not dismiss."""
+"""How a commented finding disappeared without a dismissal."""
 
 from enum import StrEnum
 
@@ -6,17 +6,17 @@ from domain.review.findings import Finding
 
 
 class Uptake(StrEnum):
-    """How a finding that had a comment came to be gone."""
+    """How a commented finding disappeared."""
 
-    applied = "applied"  # its suggestion stands in the code
-    otherwise = "otherwise"  # it had a suggestion, and something else was done
+    applied = "applied"  # its suggestion was applied
+    otherwise = "otherwise"  # it had a suggestion, but was fixed otherwise
     fixed = "fixed"  # it had none
 
 
 def classify_uptake(finding: Finding, content: str) -> Uptake:
-    """How a finding was taken up.
+    """Classifies how a finding disappeared.
 
-    :param content: of its file, as it is now; empty if it is gone.
+    :param content: of its file now; empty if the file is gone.
     """
     if finding.fix is None:
         return Uptake.fixed

@@ -1,4 +1,4 @@
-"""Names the contracts between parts of a project, and the files that spell them out: one run at a time changes one."""
+"""Contracts between parts of a project and their files; only one run at a time may change one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from datetime import timedelta
 from domain.globs import matches
 
 LEASE = timedelta(seconds=300)
-"""How long a run holds a contract after it was last heard of."""
+"""How long a run keeps a lock without renewing it."""
 
 
 LONGEST_WAIT = timedelta(hours=24)
-"""How long a run waits for contracts that others hold."""
+"""How long a run waits for locked contracts."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldContract:
-    """A contract that another run holds.
+    """A contract that another run has locked.
 
-    :param number: of the issue that run works on; None if it is not known any more.
-    :param pull_request: the one it opened, if it did.
+    :param number: of that run's issue; None if unknown.
+    :param pull_request: the pull request it opened, if any.
     """
 
     contract: str
@@ -50,11 +50,11 @@ CONTRACTS: Mapping[str, tuple[str, ...]] = {
         "**/schema.prisma",
     ),
 }
-"""The contracts of a repository that names none itself."""
+"""The default contracts of a repository."""
 
 
 def find_contracts(paths: Iterable[str], contracts: Mapping[str, Sequence[str]] = CONTRACTS) -> tuple[str, ...]:
-    """The names of the contracts that files with these paths, or globs of areas as they are written, belong to.
+    """The names of the contracts of these paths or globs of areas.
 
     :param contracts: contract → globs.
     """
@@ -63,5 +63,5 @@ def find_contracts(paths: Iterable[str], contracts: Mapping[str, Sequence[str]] 
 
 
 def matches_any_case(path: str, globs: Iterable[str]) -> bool:
-    """Whether a path matches any of the globs, however it is capitalised: to a case-blind disk it is the same file."""
+    """Whether a path matches any of the globs, ignoring case, since some disks do."""
     return matches(path.casefold(), (glob.casefold() for glob in globs))

@@ -1,4 +1,4 @@
-"""What the run of an issue does next with the pull request it proposed, as one small pure machine.
+"""Decides the next step of an issue's run with its pull request, as a small pure state machine.
 
 review ── approved ──→ testing ── passed ──→ ready
   ↑ └─ changes asked for ─┐ └─ failed ─┐
@@ -18,39 +18,39 @@ MAX_SEND_BACKS: Mapping[Phase, int] = {Phase.review: 3, Phase.testing: 2}
 
 
 class ReviewState(StrEnum):
-    """What the review of the proposed head came to."""
+    """The result of the review of the proposed head."""
 
     pending = "pending"
     approved = "approved"  # or left out by the configuration
     changes = "changes"
-    person = "person"  # only a person can bring it further
+    person = "person"  # it waits for a person
     broken = "broken"  # it ended without a verdict: stopped, refused, failed
 
 
 class VerificationState(StrEnum):
-    """What the tests of the proposed head came to."""
+    """The result of the tests of the proposed head."""
 
     pending = "pending"
     passed = "passed"
     failed = "failed"
-    unfixable = "unfixable"  # they failed, and nobody is sure enough how to mend that
+    unfixable = "unfixable"  # they failed, and no fix is known
     missing = "missing"  # the repository has none
     unable = "unable"  # they could not be run
 
 
 class HeadOwner(StrEnum):
-    """Whose commit the head of the pull request is."""
+    """The owner of the head of the pull request."""
 
     run = "run"
-    earlier = "earlier"  # the run's, but not its last: GitHub lags behind
+    earlier = "earlier"  # an earlier commit of the run: GitHub lags behind
     others = "others"
 
 
 class PullRequestState(BaseModel):
-    """What is known of the pull request at one moment.
+    """The state of the pull request.
 
-    :param to_fix: what the review, or else the tests, say is wrong.
-    :param failing: how many tests failed; None where they did not run.
+    :param to_fix: the problems found by the review, or else by the tests.
+    :param failing: how many tests failed; None if they did not run.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,10 +65,10 @@ class PullRequestState(BaseModel):
 
 
 class SendBack(BaseModel):
-    """The work was sent back once.
+    """A return of the work for fixing.
 
-    :param phase: that sent it back.
-    :param head: commit it is about.
+    :param phase: the phase that sent it back.
+    :param head: its commit.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -84,13 +84,13 @@ class NextStep(StrEnum):
     wait = "wait"  # for the review, or for a person there
     test = "test"
     fix = "fix"
-    help = "help"  # a person says whether it shall be tried once more
+    help = "help"  # a person decides whether to try once more
     ready = "ready"
-    untested = "untested"  # it ends as a draft: its tests could not be run
-    given_up = "given_up"  # it ends as a draft with what is wrong with it
+    untested = "untested"  # ends as a draft: its tests could not run
+    given_up = "given_up"  # ends as a draft with open problems
     merged = "merged"
     closed = "closed"
-    taken = "taken"  # a person pushed: the branch is theirs
+    taken = "taken"  # a person pushed to the branch
 
 
 def next_step(now: PullRequestState, head: str, send_backs: Sequence[SendBack]) -> tuple[NextStep, Phase]:

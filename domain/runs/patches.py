@@ -1,4 +1,4 @@
-"""What an agent wants to change, and where it may: change sets, areas, limits, and the violations between the two."""
+"""An agent's changes, and their limits: change sets, allowed areas and violations."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,10 +15,10 @@ from domain.runs.contracts import CONTRACTS
 REGULAR = "100644"
 EXECUTABLE = "100755"
 Constraint = Literal[
-    "syntax",  # not a unified diff as it is taken here
-    "path",  # a name that leads elsewhere, hides something or clashes with another
+    "syntax",  # not a valid unified diff
+    "path",  # an unsafe or clashing name
     "mode",  # a symlink, a submodule, a change of mode; a new executable is a warning
-    "base",  # it does not fit the files as they are
+    "base",  # it does not fit the current files
     "allowed_areas",
     "forbidden_areas",
     "protected_areas",
@@ -29,10 +29,10 @@ Constraint = Literal[
 
 
 class Violation(BaseModel):
-    """One thing a change must not do.
+    """A violation by a change.
 
-    :param file: its path, made printable; empty if it is about the change as a whole.
-    :param message: what happened and why that is not allowed, in sentences.
+    :param file: its printable path; empty for the change as a whole.
+    :param message: the violation and why it is not allowed, in sentences.
     :param suggestion: what to do instead, one sentence.
     """
 
@@ -50,12 +50,12 @@ class Violation(BaseModel):
 
 
 def select_reported(violations: Iterable[Violation]) -> list[Violation]:
-    """What the agent hears of; the rest is only logged."""
+    """The violations reported to the agent; the rest is only logged."""
     return [each for each in violations if each.severity.rank >= Severity.warning.rank]
 
 
 def select_blocking(violations: Iterable[Violation]) -> list[Violation]:
-    """What keeps a change from being applied, pushed or merged."""
+    """The violations that block a change."""
     return [each for each in violations if each.severity.rank >= Severity.error.rank]
 
 
@@ -65,9 +65,9 @@ def select_blocking(violations: Iterable[Violation]) -> list[Violation]:
 class ChangedFile(BaseModel):
     """One file before and after.
 
-    :param before: its whole content, None if it is new.
+    :param before: the whole content before; None if the file is new.
     :param after: None if it is deleted.
-    :param mode: git's, afterwards, six octal digits; of a deleted file the one it had.
+    :param mode: git's mode afterwards, six octal digits; for a deleted file the old one.
     :param old_mode: before; None if the file is new, or as ``mode``.
     """
 
@@ -89,13 +89,13 @@ class ChangedFile(BaseModel):
 
     @cached_property
     def lines(self) -> int:
-        """How many lines it has on one side only: the same for every way to write the difference down."""
+        """The lines that only one side has, whatever the diff's form."""
         before, after = (Counter((side or b"").split(b"\n")) for side in (self.before, self.after))
         return (before - after).total() + (after - before).total()
 
 
 class ChangeSet(BaseModel):
-    """Files that change together; each path is there once."""
+    """Files that change together, each path once."""
 
     model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -108,7 +108,7 @@ class ChangeSet(BaseModel):
         return self
 
     def then(self, later: "ChangeSet") -> "ChangeSet":
-        """Both as one change, of which ``later`` builds on this one; what is as it was is left out."""
+        """Combines both changes, ``later`` on top of this one; drops unchanged files."""
         made = {file.path: file for file in self.files}
         for file in later.files:
             first = made.get(file.path)
@@ -131,11 +131,11 @@ def _is_unchanged(file: ChangedFile) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ContractLock:
-    """A contract, and the lock on it as the run knows it.
+    """A contract and the run's lock on it.
 
-    :param globs: of the files that belong to it.
-    :param token: the fencing token the run holds; None if it holds none.
-    :param newest: the token given out last, where that was looked up: a smaller one is void.
+    :param globs: of its files.
+    :param token: the run's fencing token; None without a lock.
+    :param newest: the latest token, if known; a smaller one is void.
     """
 
     globs: tuple[str, ...]
@@ -158,12 +158,12 @@ class Areas:
     An area is a glob, or the plain name of a file or folder, which covers everything below it.
 
     :param role: the agent's.
-    :param allowed: the plan's; None: anywhere that nothing else forbids.
+    :param allowed: the plan's; None: no restriction.
     :param forbidden: the plan's.
-    :param protected: the configuration's, beyond what is always protected.
-    :param rules: the configuration's; a file may be changed by the agents that every matching rule names.
+    :param protected: the configuration's, beyond the built-in ones.
+    :param rules: the configuration's; an agent needs every matching rule to name it.
     :param contracts: name → files and lock.
-    :param granted: the very paths that a person let through at the gate ``protected_paths``.
+    :param granted: the exact paths that a person released at the gate ``protected_paths``.
     """
 
     role: str
@@ -176,7 +176,7 @@ class Areas:
 
 
 class PatchLimits(BaseModel):
-    """How much one change may be; beyond that nobody could review it.
+    """The size limits of a change that people can still review.
 
     :param files: that change.
     :param new_files: among them.

@@ -1,4 +1,4 @@
-"""A plan for an issue: what is built in which tasks, where changes may be, and whether all of that fits together."""
+"""A plan for an issue: its tasks and allowed areas, and checks of their consistency."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from domain.verdicts import Reason
 
 MOST_TASKS = 20
 MOST_QUESTIONS = 5
-_MOST_TOLD = 4  # mistakes told at once
+_MOST_TOLD = 4  # mistakes reported at once
 _WILD = frozenset("*?")
 
 Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -30,7 +30,7 @@ class _Part(BaseModel):
 
 
 class Component(_Part):
-    """A part of the software that is new or changes."""
+    """A new or changed part of the software."""
 
     name: Short
     purpose: Words
@@ -44,7 +44,7 @@ class Interface(_Part):
 
 
 class DesignDecision(_Part):
-    """A decision on the architecture."""
+    """An architecture decision."""
 
     decision: Words
     reason: Words
@@ -53,9 +53,9 @@ class DesignDecision(_Part):
 class Task(_Part):
     """One step of the work.
 
-    :param files: paths that it makes, changes or deletes.
-    :param depends_on: ids of tasks that have to be done before.
-    :param acceptance: how somebody sees that it is done.
+    :param files: paths it creates, changes or deletes.
+    :param depends_on: ids of tasks that must come first.
+    :param acceptance: its acceptance criterion.
     """
 
     id: TaskId
@@ -67,26 +67,26 @@ class Task(_Part):
 
 
 class PlannedRisk(_Part):
-    """The risk as the planner sees it."""
+    """The planner's own risk."""
 
     level: RiskLevel
     reasons: tuple[Words, ...] = Field(default=(), max_length=10)
 
 
 class Estimate(_Part):
-    """Changed lines, and minutes of work of an agent."""
+    """Estimated changed lines and minutes of an agent's work."""
 
     lines: int = Field(ge=0, le=1_000_000)
     minutes: int = Field(ge=0, le=100_000)
 
 
 class Plan(_Part):
-    """What is to be done about an issue.
+    """The plan for an issue.
 
-    :param title: names the change, as a pull request does; empty where the planner gave none.
-    :param allowed_areas: globs, or plain names of files and folders; nothing outside of them is changed.
-    :param forbidden_areas: the same, for what stays as it is although it lies within.
-    :param contracts: names of the contracts that change; see :mod:`domain.runs.run.contracts`.
+    :param title: the title of the change, as of a pull request; may be empty.
+    :param allowed_areas: globs, or plain names of files and folders; nothing outside may change.
+    :param forbidden_areas: the same, for excluded parts of them.
+    :param contracts: names of the contracts that change; see :mod:`domain.runs.contracts`.
     """
 
     title: Title = ""
@@ -108,18 +108,18 @@ class Plan(_Part):
 
 
 class Planned(_Part):
-    """What the planner hands in: a plan, or questions where a plan would be a guess. See :func:`mistakes`."""
+    """The planner's result: a plan, or questions if a plan would be a guess. See :func:`find_mistakes`."""
 
     plan: Plan | None = None
     questions: tuple[Words, ...] = Field(default=(), max_length=MOST_QUESTIONS)
 
 
 class RatedPlan(_Part):
-    """A plan with the risk that follows from it and from the facts; see :mod:`safety.plan_risk`.
+    """A plan with its rated risk; see :mod:`safety.plan_risk`.
 
-    :param plan: with every contract it touches.
+    :param plan: including every contract it touches.
     :param level: the planner's, or a higher one.
-    :param reasons: what led to it, the gravest first.
+    :param reasons: what led to it, the most severe first.
     """
 
     plan: Plan
@@ -128,7 +128,7 @@ class RatedPlan(_Part):
 
 
 def find_mistakes(planned: Planned) -> str | None:
-    """What does not fit together, in one line that the planner can act on; None if everything does."""
+    """Returns the inconsistencies in one line for the planner; None if there are none."""
     if planned.plan is None:
         return None if planned.questions else "Hand in a plan, or questions if the issue leaves open what is wanted."
     if planned.questions:
@@ -139,7 +139,7 @@ def find_mistakes(planned: Planned) -> str | None:
 
 
 def sort_tasks(plan: Plan) -> tuple[Task, ...]:
-    """The tasks, each after those it depends on, otherwise as they were written.
+    """Sorts tasks after their dependencies, otherwise in the given order.
 
     :raises ValueError: if there is no such order.
     """
@@ -155,7 +155,7 @@ def covers_path(areas: Iterable[str], path: str) -> bool:
 
 
 def to_globs(areas: Iterable[str]) -> tuple[str, ...]:
-    """The areas as globs only: a plain name stands for the file, and for all that lies in the folder."""
+    """Converts areas to globs: a plain name becomes the file and the folder's content."""
     written = tuple(areas)
     folders = (f"{area.rstrip('/')}/**" for area in written if area.endswith("/") or not _WILD & set(area))
     return (*(area for area in written if not area.endswith("/")), *folders)
@@ -200,7 +200,7 @@ def _find_path_mistakes(plan: Plan) -> Iterator[str]:
 
 
 def _area_mistake(area: str) -> str | None:
-    """As of a glob; an end in “/” is fine, which means the folder."""
+    """Like a mistake of a glob, but a final “/” is allowed and means the folder."""
     return _find_hidden(area) or globs.find_mistake(area.removesuffix("/"))
 
 
@@ -231,7 +231,7 @@ def _quote(place: str) -> str:
 
 
 def _sort_tasks(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """(the tasks in order, those for which there is none)."""
+    """(the sorted tasks, the tasks in a cycle)."""
     ordered: list[Task] = []
     left, done = list(tasks), set[str]()
     while ready := next((task for task in left if done.issuperset(task.depends_on)), None):
@@ -242,9 +242,9 @@ def _sort_tasks(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
 
 
 def _find_circle(tasks: Sequence[Task]) -> list[str]:
-    """Ids that lead from a task back to it; none if no task depends on itself.
+    """Finds a dependency cycle; empty if there is none.
 
-    :param tasks: which depend only on tasks that exist.
+    :param tasks: with dependencies that all exist.
     """
     _, stuck = _sort_tasks(tasks)
     if not stuck:

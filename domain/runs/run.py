@@ -1,4 +1,4 @@
-"""The states of a run and the moves between them, as one small pure machine.
+"""The states of a run and their transitions, as a small pure state machine.
 
 pending → running ⇄ waiting → completed | failed | cancelled
 """
@@ -8,7 +8,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 REVIEW_CHECK = "Forge / review"
-"""The check that branches require. Under this name a head passes only what it goes into by way of this review."""
+"""The check that branches require."""
 
 
 class RunState(StrEnum):
@@ -45,14 +45,14 @@ class ReasonCode(StrEnum):
     breaker = "breaker"
     budget = "budget"
     guard = "guard"
-    stuck = "stuck"  # an agent does not get on
-    planned = "planned"  # only a plan was asked for, and it is there
-    questions = "questions"  # an issue leaves open what is wanted
+    stuck = "stuck"  # an agent is stuck
+    planned = "planned"  # only a plan was requested, and it is done
+    questions = "questions"  # an issue leaves questions open
     in_review = "in_review"  # waiting for the review of its own pull request
     contract = "contract"  # waiting for a contract that another run is changing
     proposed = "proposed"  # there is a pull request
-    untested = "untested"  # there is one, and its tests could not be run
-    unchanged = "unchanged"  # nothing came of an issue that could be proposed
+    untested = "untested"  # there is one, but its tests could not run
+    unchanged = "unchanged"  # no change to propose for an issue
     branch_moved = "branch_moved"  # a person changed Forge's branch
     error = "error"
 
@@ -61,7 +61,7 @@ _MOVES: dict[RunState, frozenset[RunState]] = {
     RunState.pending: frozenset({RunState.running, RunState.cancelled, RunState.failed}),
     RunState.running: frozenset({RunState.waiting, RunState.completed, RunState.failed, RunState.cancelled}),
     RunState.waiting: frozenset({RunState.running, RunState.failed, RunState.cancelled}),
-    RunState.completed: frozenset({RunState.running}),  # a dismissal leaves a question that was not asked yet
+    RunState.completed: frozenset({RunState.running}),  # after a dismissal a question is left to ask
     RunState.failed: frozenset(),
     RunState.cancelled: frozenset(),
 }
@@ -73,34 +73,34 @@ def may_move(current: RunState, target: RunState) -> bool:
 
 
 class Trigger(StrEnum):
-    """What asked for a run; part of its natural key."""
+    """The trigger of a run; part of its natural key."""
 
     pull_request = "pull_request"
     rerequested = "rerequested"  # the re-run button
     requested_action = "requested_action"  # one of our buttons
     command = "command"  # a slash command
     plan = "plan"  # a slash command that asks for a plan of an issue
-    issue = "issue"  # a slash command or a label that asks for all of it
+    issue = "issue"  # a slash command or a label for the whole pipeline
 
     @property
     def is_of_issue(self) -> bool:
-        """Whether the run works on an issue, and not on a pull request."""
+        """Whether the run works on an issue, not on a pull request."""
         return self in {Trigger.plan, Trigger.issue}
 
 
 class Phase(StrEnum):
-    """The phases of the pipeline, and what is done beside them."""
+    """The phases of the pipeline, and reflection."""
 
     planning = "planning"
     implementation = "implementation"
     review = "review"
     testing = "testing"
     deployment = "deployment"
-    reflection = "reflection"  # about a run, in no run's way
+    reflection = "reflection"  # after a run, as a side task
 
 
 class RepositoryRef(BaseModel):
-    """Where a repository is: its installation and numeric id decide, owner and name are for addresses."""
+    """A repository: identified by installation and numeric id; owner and name are only for URLs."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -115,9 +115,9 @@ class RepositoryRef(BaseModel):
 
 
 class Run(BaseModel):
-    """One run as the ledger knows it.
+    """A run.
 
-    :param base_ref: the branch the pull request went into when the run was admitted; empty where that is not known.
+    :param base_ref: the base branch at admission; empty if unknown.
     :param check_name: of its check, see :func:`safety.required_checks.check_name`.
     """
 
@@ -139,10 +139,10 @@ class Run(BaseModel):
 
     @property
     def is_of_issue(self) -> bool:
-        """Whether it works on an issue, and not on a pull request: then ``head_sha`` is the default branch's."""
+        """Whether it works on an issue; then ``head_sha`` is the default branch's."""
         return self.trigger.is_of_issue
 
     @property
     def budget_phase(self) -> Phase:
-        """The phase whose budget people want to know first."""
+        """The phase whose budget to show first."""
         return {Trigger.plan: Phase.planning, Trigger.issue: Phase.implementation}.get(self.trigger, Phase.review)

@@ -1,4 +1,4 @@
-"""What an implementer hands in when it is through with a task, whether that fits together, and what is to be mended."""
+"""The implementer's result of a task, checks of its consistency, and required fixes."""
 
 from typing import Annotated
 
@@ -10,11 +10,11 @@ MOST_TESTS = 50
 
 
 class Worked(BaseModel):
-    """What became of one task; what changed is not said here, it is in the draft. See :func:`mistakes`.
+    """The result of a task; the changes themselves are in the draft. See :func:`find_mistakes`.
 
-    :param summary: what is different now, for whoever reads the pull request.
-    :param not_done: what is missing and why; empty if the task is done.
-    :param tests_added: paths of files in which tests were made or extended.
+    :param summary: a summary for readers of the pull request.
+    :param not_done: the missing part and why; empty if the task is done.
+    :param tests_added: paths of files with new or extended tests.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -26,7 +26,7 @@ class Worked(BaseModel):
 
 
 class RequiredFix(BaseModel):
-    """Something that a review or a test says is wrong with what was done.
+    """A problem found by a review or a test.
 
     :param path: empty if it is about no file.
     :param rule: of the finding, or the name of the test.
@@ -41,7 +41,7 @@ class RequiredFix(BaseModel):
 
 
 def find_mistakes(worked: Worked) -> str | None:
-    """What does not fit together, in words the implementer can act on; None if everything does."""
+    """Returns the inconsistencies in words for the implementer; None if there are none."""
     if worked.is_done and worked.not_done:
         return "is_done is true, and not_done says that something is missing: only one of them can be right."
     if not worked.is_done and not worked.not_done:

@@ -1,6 +1,6 @@
-"""What running the tests came to: cases, coverage, what failures mean, and the verdict over all of it.
+"""The results of a test run: cases, coverage, failure analysis and verdict.
 
-A report is written by the code that is tested, so it can only take away from what an exit status says, never add to it.
+The tested code writes the report, so a report can only lower the result of an exit status.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ LONGEST_MESSAGE = 500
 LONGEST_DETAILS = 4_000
 LONGEST_OUTPUT = 8_000
 MAX_DETAILED = 50
-"""Failed tests of which more is known than that they failed: nobody reads on, and what they say has to be looked at."""
+"""The most failed tests with details."""
 LONGEST_RUN = 7 * 24 * 3600.0  # seconds
 LAST_LINE = 10_000_000
 
@@ -29,15 +29,15 @@ TestId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
 
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True)
-    __test__: ClassVar[bool] = False  # pytest takes every class whose name begins with Test for one of its own
+    __test__: ClassVar[bool] = False  # pytest would collect every class whose name begins with Test
 
 
 class CaseOutcome(StrEnum):
     """How one test ended."""
 
     passed = "passed"
-    failed = "failed"  # what it asserts is not so
-    error = "error"  # it could not be carried out
+    failed = "failed"  # an assertion failed
+    error = "error"  # it could not run
     skipped = "skipped"
 
     @property
@@ -51,8 +51,8 @@ _WORST_FIRST = (CaseOutcome.failed, CaseOutcome.error, CaseOutcome.passed, CaseO
 class TestCase(_Value):
     """One test and how it ended.
 
-    :param id: the same in every run; where pytest ran it, by this id it can be run again.
-    :param path: relative to the repository; None where the report names no file inside it.
+    :param id: stable across runs; for pytest, the id to run it again.
+    :param path: relative to the repository; None if the report names no file in it.
     :param message: what went wrong, one line; :param details: the same at length, as a trace.
     """
 
@@ -66,12 +66,12 @@ class TestCase(_Value):
 
     @property
     def where(self) -> str:
-        """``path:line`` for people; empty where nobody knows."""
+        """``path:line`` for people; may be empty."""
         return f"{self.path}:{self.line}" if self.path and self.line else self.path or ""
 
 
 def keep_worst(cases: Iterable[TestCase]) -> tuple[TestCase, ...]:
-    """Each test once, as it ended worst: a second entry of the same name cannot hide a failure."""
+    """Keeps the worst outcome of each test, so that a duplicate cannot hide a failure."""
     kept: dict[str, TestCase] = {}
     for case in cases:
         other = kept.get(case.id)
@@ -84,10 +84,10 @@ def keep_worst(cases: Iterable[TestCase]) -> tuple[TestCase, ...]:
 
 
 class FileCoverage(_Value):
-    """What of one file the tests ran.
+    """The coverage of one file.
 
     :param covered: executable lines that ran, ascending; :param missed: those that did not.
-    :param functions: how many there are; None where the report does not tell.
+    :param functions: how many there are; None if unknown.
     """
 
     path: Path
@@ -100,7 +100,7 @@ class FileCoverage(_Value):
 
 
 class Coverage(_Value):
-    """What of every file the tests ran."""
+    """The coverage of all files."""
 
     files: tuple[FileCoverage, ...] = ()
 
@@ -117,7 +117,7 @@ class Coverage(_Value):
 
     @property
     def functions(self) -> tuple[int, int]:
-        """(covered, all) functions of the files whose functions were counted."""
+        """(covered, all) functions, of files with function counts."""
         return (
             sum(file.functions_covered or 0 for file in self.files if file.functions is not None),
             sum(file.functions or 0 for file in self.files),
@@ -125,10 +125,10 @@ class Coverage(_Value):
 
 
 class DiffCoverage(_Value):
-    """How many of the executable lines a change adds the tests ran.
+    """The coverage of the executable lines that a change adds.
 
     :param uncovered: path → added lines that did not run, ascending.
-    :param unmeasured: changed source files that the report says nothing about.
+    :param unmeasured: changed source files missing in the report.
     """
 
     covered: int = Field(ge=0)
@@ -138,7 +138,7 @@ class DiffCoverage(_Value):
 
     @property
     def share(self) -> float | None:
-        """From 0 to 1; None where the change adds no executable line that was measured."""
+        """From 0 to 1; None if no added line was measured."""
         return self.covered / self.total if self.total else None
 
 
@@ -171,14 +171,14 @@ class FailureClass(StrEnum):
 
     real_bug = "real_bug"  # the code, or the test, is wrong
     flaky = "flaky"  # the same code passed and failed
-    environment = "environment"  # where it ran lacks something
+    environment = "environment"  # the environment lacks something
 
 
 class Analysis(_Value):
-    """What a failure means.
+    """The analysis of a failure.
 
-    :param suggested_fix: one sentence; empty where nobody can say.
-    :param confidence: from 0 to 1, in the whole of it.
+    :param suggested_fix: one sentence; may be empty.
+    :param confidence: from 0 to 1.
     """
 
     test_id: TestId
@@ -191,20 +191,20 @@ class Analysis(_Value):
 # --- a run -------------------------------------------------------------------------------------------------
 
 CommandKind = Literal[
-    "setup",  # without it nothing else can be run
+    "setup",  # required by all others
     "build",
     "lint",
     "typecheck",
     "test",
     "retry",  # the failed tests once more
-    "coverage",  # writes down what a test measured; nothing depends on it
+    "coverage",  # writes the coverage report; nothing depends on it
 ]
 _RAN_NOTHING = "\nRan 0 tests in "
 _RAN_TESTS = frozenset({"test", "retry"})
 
 
 class Framework(StrEnum):
-    """What runs the tests, as far as Forge knows its ways."""
+    """The test framework, as far as Forge knows it."""
 
     pytest = "pytest"
     unittest = "unittest"
@@ -213,19 +213,19 @@ class Framework(StrEnum):
     vitest = "vitest"
     go = "go"
     cargo = "cargo"
-    other = "other"  # its exit status is all there is to go by
+    other = "other"  # only its exit status counts
 
 
 class CommandResult(_Value):
-    """One command that was run.
+    """A finished command.
 
     :param line: the command as a shell would take it.
-    :param exit_status: None if it did not end by itself: it took too long, or a signal ended it.
-    :param output: the end of what it printed.
-    :param cases: what its report says.
-    :param writes_report: it was asked for a report, so that one has to be there.
+    :param exit_status: None if it did not finish: it took too long, or a signal ended it.
+    :param output: the end of its output.
+    :param cases: the cases of its report.
+    :param writes_report: it must have written a report.
     :param report_problem: why its report could not be read, one sentence.
-    :param is_excused: it failed by nothing but tests that passed when they were run again, or fail without the change.
+    :param is_excused: only flaky tests, or tests that also fail without the change, made it fail.
     """
 
     kind: CommandKind
@@ -247,7 +247,7 @@ class CommandResult(_Value):
     def has_no_tests(self) -> bool:
         """pytest ends with 5 then (docs.pytest.org, "Exit codes"), and so does unittest from Python 3.12 on.
 
-        Others say so by a report that is there and holds nothing.
+        Others write an empty report.
         """
         is_silent = self.framework is Framework.unittest and self.is_successful and _RAN_NOTHING in self.output
         is_told = self.framework in {Framework.pytest, Framework.unittest} and self.exit_status == 5
@@ -256,7 +256,7 @@ class CommandResult(_Value):
 
     @property
     def is_unproven(self) -> bool:
-        """It succeeded, and the report that would say what it tested is not there, or cannot be read."""
+        """It succeeded, but its report is missing or unreadable."""
         return self.writes_report and self.is_successful and bool(self.report_problem) and not self.cases
 
     @property
@@ -268,10 +268,10 @@ class TestRun(_Value):
     """One run of the tester.
 
     :param selection: why these tests were run, one sentence.
-    :param flaky: ids of the tests that failed first and passed when they were run again.
-    :param known: ids of the tests that failed and fail without the change, too.
-    :param is_unconcerned: no test concerns the change, so none was run.
-    :param not_run: why the tests could not be run; empty if they were.
+    :param flaky: ids of the tests that failed first and passed on retry.
+    :param known: ids of the tests that also fail without the change.
+    :param is_unconcerned: no test concerns the change, so none ran.
+    :param not_run: why the tests could not run; empty if they ran.
     """
 
     commands: tuple[CommandResult, ...] = ()
@@ -285,12 +285,12 @@ class TestRun(_Value):
 
     @property
     def test_commands(self) -> tuple[CommandResult, ...]:
-        """Those that ran tests, the second time included."""
+        """The commands that ran tests, including retries."""
         return tuple(command for command in self.commands if command.kind in _RAN_TESTS)
 
     @property
     def cases(self) -> tuple[TestCase, ...]:
-        """Each test once, as it ended worst."""
+        """Each test once, with its worst outcome."""
         return keep_worst(case for command in self.test_commands for case in command.cases)
 
     @property
@@ -301,7 +301,7 @@ class TestRun(_Value):
 
     @property
     def failed_commands(self) -> tuple[CommandResult, ...]:
-        """The commands that stand against the change."""
+        """The failed commands that count against the change."""
         return tuple(
             command
             for command in self.commands
@@ -311,27 +311,27 @@ class TestRun(_Value):
 
     @property
     def is_all_skipped(self) -> bool:
-        """There are tests, and none of them was carried out."""
+        """Whether there are tests and all were skipped."""
         has_run = any(not (command.has_no_tests or command.is_all_skipped) for command in self.test_commands)
         return not has_run and any(command.is_all_skipped for command in self.test_commands)
 
     @property
     def without_report(self) -> tuple[CommandResult, ...]:
-        """Those that ran tests and left no report with a case: all that is known is how they ended."""
+        """The test commands without cases in a report; only their exit status is known."""
         return tuple(command for command in self.test_commands if not command.cases and not command.has_no_tests)
 
 
 class TestVerdict(StrEnum):
-    """What a run says about the change."""
+    """The verdict of a test run."""
 
     passed = "passed"
     failed = "failed"
     no_tests = "no_tests"  # there is nothing to run
-    not_run = "not_run"  # there is, and it could not be run: never a success
+    not_run = "not_run"  # the tests could not run: never a success
 
 
 def decide_verdict(run: TestRun) -> TestVerdict:
-    """What a run says about the change; a success only where every command succeeded."""
+    """Decides the verdict; a success only if every command succeeded."""
     if run.not_run or any(command.kind == "setup" and not command.is_successful for command in run.commands):
         return TestVerdict.not_run
     if run.failed_commands or run.failures:
@@ -346,11 +346,11 @@ def decide_verdict(run: TestRun) -> TestVerdict:
 
 
 def merge_retry(first: TestRun, retried: TestRun) -> TestRun:
-    """Both as one run: what failed first and passed then is flaky.
+    """Merges both runs: tests that failed first and then passed are flaky.
 
-    A failed command is excused only by a retry that succeeded and in which every test passed that it says had failed.
+    A failed command is excused only by a successful retry in which all its failed tests passed.
 
-    :param retried: what came of running the failed tests once more.
+    :param retried: the second run of the failed tests.
     """
     again = {case.id: case for case in retried.cases}
     flaky = [case.id for case in first.failures if case.id in again and again[case.id].outcome is CaseOutcome.passed]
@@ -368,7 +368,7 @@ def merge_retry(first: TestRun, retried: TestRun) -> TestRun:
 
 
 def excuse_known(run: TestRun, known: Collection[str]) -> TestRun:
-    """A run in which failures that are there without the change do not stand against it.
+    """Excuses failures that also occur without the change.
 
     :param run: with its retry, if there was one; :param known: ids of tests that fail at the merge base.
     """
@@ -382,8 +382,8 @@ def excuse_known(run: TestRun, known: Collection[str]) -> TestRun:
     return run.model_copy(update={"commands": (*tested, *retries), "known": tuple(known)})
 
 
-_TESTS_FAILED = {Framework.pytest: range(1, 2)}  # the others say less by their exit status
-_ORDINARY = range(1, 126)  # a shell gives more to what could not be started or was killed
+_TESTS_FAILED = {Framework.pytest: range(1, 2)}  # the others' exit statuses say less
+_ORDINARY = range(1, 126)  # a shell uses higher ones for commands that did not start or were killed
 
 
 def _excuse(command: CommandResult, passed: Collection[str]) -> CommandResult:

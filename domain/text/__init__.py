@@ -1,1 +1,1 @@
-"""Text that nobody vouches for: escaped, redacted, compared."""
+"""Untrusted text: escaping, redaction and comparison."""

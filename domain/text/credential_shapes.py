@@ -1,7 +1,7 @@
-"""The shapes of well-known credentials, by which redaction tells them from ordinary text.
+"""The shapes of well-known credentials, for reviews and redaction.
 
-One table for both: what a review reports (``agents/review/checks/secrets``) is part of what is masked, which is wider:
-an example that is masked costs a reader nothing, a key that is not masked costs its owner a revocation.
+One table serves both. Redaction masks more than a review (``agents/review/checks/secrets``)
+reports: a masked example costs nothing, an unmasked key costs its owner a revocation.
 """
 
 import math
@@ -35,25 +35,25 @@ def _is_opaque(value: str) -> bool:
 
 
 def _is_model_key(value: str) -> bool:
-    """Class names in style sheets start with sk-, too; they have neither digits nor capitals in a long part."""
+    """CSS class names also start with sk-, but have neither digits nor capitals in a long part."""
     return any(c.isdigit() for c in value) and any(c.isupper() for c in value)
 
 
 def _is_literal(value: str) -> bool:
-    """Whether a part of a URL is a value and not what documents and templates write in its place."""
+    """Whether a part of a URL is a real value, not a placeholder."""
     return not re.match(r"[${<%*\[&]|.*[}>%]$|(?:pass|passwd|password|pwd)$", value)
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialShape:
-    """A credential that can be told by its shape. A new kind needs one row in :data:`SHAPES`.
+    """A credential recognisable by its shape. A new kind needs one row in :data:`SHAPES`.
 
-    :param kind: what people call it.
-    :param hints: lower-case texts of which one stands in every text that matches: a cheap test before the expression.
+    :param kind: its name for people.
+    :param hints: lower-case texts, one of which is in every match: a cheap test before the expression.
     :param expression: its group ``secret`` is the credential; without one, all of it is.
-    :param is_secret: a last look at what was matched.
-    :param rule: last part of the id of the rule by which a review reports it; empty: it is only masked.
-    :param exact: how what is reported begins; what is masked may be wider.
+    :param is_secret: a final check of the match.
+    :param rule: last part of the rule's id in reviews; empty: only masked.
+    :param exact: the beginning of reported matches; masking may match more.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class CredentialShape:
     exact: re.Pattern[str] | None = None
 
     def extract(self, match: re.Match[str]) -> str:
-        """The credential in a match of the expression; empty if it is none."""
+        """Returns the credential in a match; empty if it is none."""
         value: str = match["secret"] if "secret" in self.expression.groupindex else match[0]
         return value if self.is_secret(value) else ""
 
@@ -239,7 +239,7 @@ SHAPES: tuple[CredentialShape, ...] = (
     _shape("credentials", "://", r"://(?P<secret>[^\s:/?#@'\"<>\\\[]{16,300})@", _is_opaque),
 )
 
-# --- values assigned to a name that says what they are -----------------------------------------------------
+# --- values assigned to a telling name -----------------------------------------------------
 
 ASSIGNED = _shape(
     "password",
@@ -267,7 +267,7 @@ _ULID_SIZE = 26  # characters
 
 
 def is_assigned_value(match: re.Match[str]) -> bool:
-    """Whether what stands behind a name like ``password`` is a value, not a name, a type, a path or a template."""
+    """Whether the text after a name like ``password`` is a value, not a name, a type, a path or a template."""
     quoted = match["quoted"]
     value: str = quoted if quoted is not None else match["plain"]
     if _ends_an_id(match) or _TEMPLATE.search(value) or _PATH.fullmatch(value):
@@ -278,7 +278,7 @@ def is_assigned_value(match: re.Match[str]) -> bool:
 
 
 def _ends_an_id(match: re.Match[str]) -> bool:
-    """Whether what looks like a name is how a ULID happens to end: one in 32,768 ends with PWD."""
+    """Whether the apparent name is the end of a ULID: one in 32,768 ends with PWD."""
     end = match.end("name")
     return end >= _ULID_SIZE and _ULID.fullmatch(match.string, end - _ULID_SIZE, end) is not None
 
@@ -290,7 +290,7 @@ def _is_random(value: str) -> bool:
 
 
 def _in_connection_string(match: re.Match[str]) -> bool:
-    """Whether other parts of a connection string stand on the same line: host=, user=, a query."""
+    """Whether the line has other parts of a connection string: host=, user=, a query."""
     text, start, end = match.string, match.start(), match.end()
     between = text[match.end("name") : match.start("plain")]
     if between.strip("]\"'`") != "=":
@@ -328,7 +328,7 @@ NAMED = (
         rf"(?P<name>{_NAMED}){_BEHIND}{_BECOMES}(?P<secret>[^\s\"'`]{{8,200}}+)(?=[,;]?[ \t]{{0,30}}(?:[\r\n]|$))"
     ),
 )
-"""Every form in which a review looks for a value that is given to a name, or compared with it."""
+"""Every form of a value assigned to a name, or compared with it, that a review searches."""
 _NAME_OF_ONE = re.compile(_NAMED)
 NAMED_HINTS = ("key", "pass", "pwd", "secret", "contrase")
 
@@ -357,23 +357,23 @@ _KINDS = tuple(re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w]"
 
 
 def find_credential_name(text: str) -> str:
-    """The first name of a credential in a text, from the word that says so on; empty if there is none."""
+    """Finds the first credential name in a text, from its telling word on; empty if there is none."""
     found = _NAME_OF_ONE.search(text)
     return found.group() if found else ""
 
 
 def is_metadata_name(name: str) -> bool:
-    """Whether a name is of something about a credential, e.g. ``secret_name``, and not of one: ``password_stage``."""
+    """Whether a name is about a credential (``secret_name``) rather than for one (``password_stage``)."""
     return _LAST_WORD.search(name) is not None
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands in the place of a credential: an example, a template, a reference to a vault."""
+    """Whether a value is a placeholder: an example, a template, a reference to a vault."""
     return _PLACEHOLDER.search(value) is not None
 
 
 def is_credential(value: str) -> bool:
-    """Whether a value that was given to a name of a credential is one, and no word, name, path or template."""
+    """Whether a value of a credential name is a credential, not a word, name, path or template."""
     if not 8 <= len(value) <= 200 or any(character.isspace() for character in value):
         return False
     if is_placeholder(value) or _REFERENCE.search(value):
@@ -405,9 +405,9 @@ _LAST_LINE = re.compile(r"(?:\s|\\[nr]|[\"'+>|#*,])*+[A-Za-z0-9+/]{0,64}+={1,2}"
 
 
 def find_key_end(match: re.Match[str]) -> int:
-    """Where a private key ends inside a match of :data:`PRIVATE_KEY`; 0 if there is no key material behind its header.
+    """The end of a private key in a match of :data:`PRIVATE_KEY`; 0 if no key material follows its header.
 
-    A key that was cut off has no last line: then it ends with its last long line.
+    A truncated key has no last line; it ends with its last long line.
     """
     runs = [run.end() for run in _MATERIAL.finditer(match["body"])]
     if not runs:
@@ -419,7 +419,7 @@ def find_key_end(match: re.Match[str]) -> int:
 
 
 def find_key_lines(lines: Sequence[str]) -> set[int]:
-    """The numbers, from 1, of the lines that hold a private key or a part of one; a header alone is none."""
+    """The 1-based numbers of lines with a private key or a part of one, not a header alone."""
     text = "\n".join(lines)
     found: set[int] = set()
     line, at = 1, 0

@@ -1,9 +1,9 @@
 """Makes text from tools, models and pull requests inert before it is shown to people.
 
-What GitHub would act upon (a mention, a reference, an address, a command) is shown as inline code: GitHub documents
-that nothing in code pings or links, a person reads and copies exactly what was written, and no invisible character
-is needed, which would break what somebody pastes. All the rest of Markdown and HTML is escaped, so that it shows as it
-was written. Every function here redacts first, because afterwards a secret may no longer look like one.
+Active text (a mention, a reference, an address, a command) becomes inline code:
+GitHub documents that nothing in code pings or links, and people can copy it exactly,
+without invisible characters. All other Markdown and HTML is escaped. Every
+function redacts first, because an escaped secret may no longer look like one.
 """
 
 import re
@@ -22,7 +22,7 @@ _TERMINAL = re.compile(
     r"|\x1b[ -/]*+[0-~]?"
 )
 _INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs"})
-# Not in those categories, and as invisible: variation selectors, fillers, joiners, the plane of tags.
+# Other invisible characters: variation selectors, fillers, joiners, the plane of tags.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
@@ -56,7 +56,7 @@ _TRAILING = ".,:;!?*_~'\""
 def escape(text: str, limit: int = 600) -> str:
     """One paragraph of Markdown in which nothing pings, closes, links, renders HTML, commands or breaks out.
 
-    Inline code in it stays inline code. It may stand anywhere in a paragraph, a list item or a table's cell.
+    Inline code in it stays. The result fits anywhere in a paragraph, a list item or a table cell.
 
     :param limit: characters kept, escapes not counted.
     """
@@ -67,31 +67,31 @@ def escape(text: str, limit: int = 600) -> str:
 
 
 def inline_code(text: str, limit: int = 200) -> str:
-    """Inline code that cannot be broken out of, also in a table's cell."""
+    """Safe inline code, also in a table cell."""
     flat = _truncate(text, limit).replace("|", "\\|")
     return _code_span(flat) if flat else "` `"
 
 
 def inline_path(where: str, limit: int = 200) -> str:
-    """``path:line`` as inline code; what is too long loses its beginning, so that file and line remain."""
+    """``path:line`` as inline code; a long one loses its beginning, so that file and line remain."""
     flat = _redact_line(where, limit)
     end = flat if len(flat) <= limit else "…" + flat[1 - limit :].lstrip()
     return inline_code(end, limit)
 
 
 def code_block(text: str, language: str = "") -> str:
-    """A fenced block that cannot be broken out of. Its content is kept to the letter, except for secrets.
+    """A safe fenced block with the exact content, except for secrets.
 
-    :param language: what stands behind the fence; nothing if it is not one word.
+    :param language: the language after the fence; ignored if it is not one word.
     """
     return _fence(_defuse_markers(redact_outgoing(text)), language if re.fullmatch(r"[\w+#.-]{1,40}", language) else "")
 
 
 def suggestion_block(replacement: str) -> str:
-    """A block that replaces lines by a click: to the letter, or not at all.
+    """A suggestion block with the exact replacement.
 
-    :returns: an empty text where a secret or one of Forge's markers would be in it, or where it is too long to be
-        posted as a whole.
+    :returns: an empty text if it would contain a secret or one of Forge's markers,
+        or is too long.
     """
     safe = _defuse_markers(redact_outgoing(replacement)) == replacement and "\0" not in replacement
     return _fence(replacement, "suggestion") if safe and len(replacement) <= MAX_SUGGESTION else ""
@@ -120,17 +120,17 @@ def _truncate(text: str, limit: int) -> str:
 
 
 def _redact_line(text: str, limit: int) -> str:
-    """One line of what may leave; of a text beyond measure only what ``limit`` characters can be taken from."""
+    """One redacted line; reads only as much of a huge text as ``limit`` characters need."""
     return _defuse_markers(redact_outgoing(" ".join(strip_invisible(text[: 8 * limit + 4000]).split())))
 
 
 def _defuse_markers(text: str) -> str:
-    """Nothing Forge quotes may look like the hidden markers by which it knows its own comments."""
+    """Makes sure that quoted text never looks like Forge's hidden markers."""
     return _FORGED.sub("<! --", text)
 
 
 def _split(text: str) -> Iterator[tuple[bool, str]]:
-    """(whether it is shown as code, text), with every text that GitHub would act upon as code."""
+    """(is code, text), with all active text as code."""
     for is_code, part in _code_spans(text):
         if is_code:
             yield from _split_cells(part)
@@ -160,7 +160,7 @@ def _code_spans(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _split_cells(content: str) -> Iterator[tuple[bool, str]]:
-    """Inline code without pipes: whether those need a backslash depends on what stands around."""
+    """Inline code without pipes: whether those need a backslash depends on the context."""
     for part in re.split(r"(\s*\|\s*)", content):
         yield not part.strip().startswith("|"), part
 
@@ -175,7 +175,7 @@ def _split_active(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _find_active(text: str) -> Iterator[tuple[int, int]]:
-    """Where GitHub would make something of a text without code."""
+    """The spans of a text that GitHub would act on."""
     places = [(match.start(), match.start() + len(match[0].rstrip(_TRAILING))) for match in _ACTS.finditer(text)]
     places = [(start, end) if text[start] != ":" else (start, end + 1) for start, end in places]
     if text.count("$") > 1:
@@ -188,7 +188,7 @@ def _find_active(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _merge_neighbours(parts: Iterator[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
-    """Neighbours of one kind as one: two pieces of inline code side by side would not be read as two."""
+    """Merges neighbours of one kind, since two adjacent code spans would not be read as two."""
     last: tuple[bool, str] | None = None
     for is_code, part in parts:
         if last is not None and last[0] == is_code:
@@ -223,10 +223,10 @@ _OPENS_A_BLOCK = re.compile(r"(?:(\d{1,9})(?=[.)])|(?=[#+=/:-]))")
 
 
 def _escape_markdown(text: str) -> str:
-    """Text as it was written: no emphasis, link, image, HTML, entity or end of a cell."""
+    """Escapes emphasis, links, images, HTML, entities and cell ends."""
     return _MARKUP.sub(r"\\\g<0>", text).translate(_ENTITIES)
 
 
 def _escape_line_start(text: str) -> str:
-    """No heading, list, rule, underline of a heading, or command of another App."""
+    """Escapes headings, lists, rules and commands of other Apps at the start of a line."""
     return _OPENS_A_BLOCK.sub(r"\1\\", text, count=1) if _OPENS_A_BLOCK.match(text) else text

@@ -1,4 +1,4 @@
-"""Hidden, signed markers by which Forge knows its own comments again after a crash."""
+"""Hidden, signed markers with which Forge recognises its own comments."""
 
 import hashlib
 import hmac
@@ -7,7 +7,7 @@ import hmac
 class Markers:
     """Makes markers that only this App can make.
 
-    A marker counts only in a comment whose author is the App: others may copy it, nobody can invent one.
+    A marker counts only in a comment by the App: others can copy one but not make one.
 
     :param secret: the App's own key material.
     """
@@ -16,6 +16,6 @@ class Markers:
         self._key = hashlib.sha256(b"forge marker\0" + secret).digest()
 
     def make(self, kind: str, run_id: str) -> str:
-        """The marker for what a run writes, an HTML comment."""
+        """Makes the marker for a run's text, an HTML comment."""
         signature = hmac.new(self._key, f"{kind}\0{run_id}".encode(), hashlib.sha256).hexdigest()[:24]
         return f"<!-- forge:{kind}:{run_id}:{signature} -->"

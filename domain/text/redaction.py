@@ -1,7 +1,7 @@
-"""Takes secrets out of every text that leaves: those this process holds, and whatever has the shape of a credential.
+"""Redacts secrets in outgoing text: those of this process, and credentials by their shape.
 
-A belt, not the control: a secret should not be there in the first place. Every expression here takes linear time on
-any input: a part that repeats without bound either cannot fail afterwards or starts once per run of its characters.
+This is a second line of defence: a secret should not be there at all. Every expression takes linear time
+on any input: an unbounded repetition either cannot fail afterwards or starts once per run of its characters.
 """
 
 import base64
@@ -30,18 +30,18 @@ from domain.text.credential_shapes import (
 )
 
 SHORTEST = 8
-"""Characters of the shortest value that is taken for a secret by itself; a shorter one would mangle ordinary words."""
+"""The least length of a secret value; a shorter one would mangle ordinary words."""
 
 AnyFinding = TypeVar("AnyFinding", bound=RawFinding)
 
-_WRAPPED = 16  # characters from which a value is also found with white space inside
+_WRAPPED = 16  # length from which values are also found with white space inside
 _MOST_PASSING = 200
 
 
 class Redactor:
-    """Replaces secrets by ``[redacted: kind]``. The number of lines stays the same, and doing it twice changes nothing.
+    """Replaces secrets by ``[redacted: kind]``. It keeps the number of lines and is idempotent.
 
-    :param known: values that are secret whatever they look like.
+    :param known: secret values.
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
@@ -51,16 +51,16 @@ class Redactor:
         self.learn(*known)
 
     def learn(self, *secrets: str) -> None:
-        """Hide these values from now on, also as Base64, hexadecimal, percent-encoded, escaped, or broken into lines.
+        """Hides these values from now on, also as Base64, hexadecimal, percent-encoded, escaped, or broken into lines.
 
-        :param secrets: a multi-line one (a PEM key) is hidden line by line, too; white space around them is not theirs.
+        :param secrets: a multi-line one (a PEM key) is also hidden line by line; surrounding white space is ignored.
         """
         for secret in secrets:
             self._known |= dict.fromkeys(_forms(secret))
         self._arrange()
 
     def learn_temporary(self, secret: str) -> None:
-        """Hide a value that is soon void, as a token minted for an hour; the latest 200 are kept."""
+        """Hides a short-lived value such as a token; keeps the latest 200."""
         self._passing[secret] = tuple(_forms(secret))
         self._passing.move_to_end(secret)
         while len(self._passing) > _MOST_PASSING:
@@ -74,7 +74,7 @@ class Redactor:
         return _without_shapes(_without_known(text, self._forms))
 
     def redact_values(self, value: JsonValue) -> JsonValue:
-        """The value with every text in it redacted, names of fields included."""
+        """Redacts every text in a value, including field names."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, Mapping):
@@ -84,33 +84,33 @@ class Redactor:
         return value
 
     def _arrange(self) -> None:
-        """The longest first: a whole key goes before its lines."""
+        """Sorts the longest first: a whole key before its lines."""
         every = dict.fromkeys(form for forms in (self._known, *self._passing.values()) for form in forms)
         self._forms = tuple(sorted(every, key=len, reverse=True))
 
 
 PROCESS_REDACTOR = Redactor()
-"""Holds the secrets of this process. It is one for all, because a process has one set of secrets, and neither a log
-handler nor an exception can be handed another."""
+"""The redactor with the secrets of this process; log handlers and
+exceptions use it as well."""
 
 
 def redact(text: str, known: Collection[str] = ()) -> str:
-    """The text without credentials and without ``known``; nothing is remembered."""
+    """Redacts credentials and ``known`` values, without remembering them."""
     return Redactor(known)(text)
 
 
 def redact_outgoing(text: str) -> str:
-    """The text as it may leave this process: into a comment, a check, a prompt, a log line or the journal."""
+    """Redacts text that leaves this process: a comment, a check, a prompt, a log line or the journal."""
     return PROCESS_REDACTOR(text)
 
 
 def holds_secret(text: str) -> bool:
-    """Whether there is a credential in a text, or was before it was masked."""
+    """Whether a text contains a credential or a mask."""
     return _MARK in text or redact_outgoing(text) != text
 
 
 def redact_finding(finding: AnyFinding) -> AnyFinding:
-    """The finding as it may be kept and shown: its message without secrets, and no fix that would hold one."""
+    """Redacts a finding's message, and drops a fix that contains a secret."""
     fix = finding.fix
     if fix is not None and redact_outgoing(fix.replacement) != fix.replacement:
         fix = None
@@ -121,7 +121,7 @@ _MARK = "[redacted: "
 
 
 def make_mask(kind: str) -> str:
-    """What stands for a secret, e.g. ``[redacted: GitHub token]``."""
+    """The mask for a secret, e.g. ``[redacted: GitHub token]``."""
     return f"{_MARK}{kind}]"
 
 
@@ -131,7 +131,7 @@ _KNOWN = "known secret"
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Every text by which a secret could be read off."""
+    """Every encoding of a secret."""
     lines = [line.strip() for line in secret.splitlines()] if "\n" in secret.strip() else []
     for part in (secret.strip(), *(line for line in lines if len(line) >= _WRAPPED and not line.startswith("-----"))):
         if len(part) < SHORTEST:
@@ -145,7 +145,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _in_base64(data: bytes) -> Iterator[str]:
-    """What any Base64 text that holds ``data`` contains: three alignments, without the ends that neighbours change."""
+    """The Base64 forms of ``data`` inside a longer text: three alignments, without the ends that neighbours change."""
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
         start = (0, 2, 3)[before]
@@ -171,9 +171,9 @@ def _without_known(text: str, forms: Iterable[str]) -> str:
 
 
 def _without_wrapped(text: str, squeezed: str, forms: Iterable[str]) -> str:
-    """Without values that have white space inside.
+    """Removes values with white space inside.
 
-    :param squeezed: the text without white space, in which each of ``forms`` occurs.
+    :param squeezed: the text without white space; it contains each of ``forms``.
     """
     places = [index for index, character in enumerate(text) if not character.isspace()]
     found = sorted(

@@ -1,4 +1,4 @@
-"""How alike two short texts are, by the stems of their words and by the things they name."""
+"""Compares short texts by word stems and names."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 SAME_THRESHOLD = 0.6
-"""From this likeness on, two texts that name the same things say the same."""
+"""The similarity from which two texts about the same names say the same."""
 OPPOSITE_THRESHOLD = 0.8
-"""From this likeness on, two texts of which one denies something contradict each other."""
+"""The similarity from which two texts with opposite negation contradict each other."""
 
 _TOKEN = re.compile(r"[\w./@:+#*'’-]*\w")
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -16,7 +16,7 @@ _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _MIXED = re.compile(r"[A-Za-z]+-?\d")
 _DOTTED = re.compile(r"\w\.[A-Za-z]\w")
 _ENDS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s")
-_SHORTEST = 2  # characters that are left of a word without its end
+_SHORTEST = 2  # least length of a stem
 _NEGATIONS = frozenset(
     re.findall(r"\w+", "never not no without avoid cannot dont doesnt isnt arent shouldnt mustnt wont cant nobody")
 )
@@ -32,10 +32,10 @@ _SILENT = _STOP | _NEGATIONS | _AFFIRMATIONS
 
 
 def extract_names(text: str) -> frozenset[str]:
-    """The paths, identifiers, rules and commands a text names, in lower case.
+    """Extracts paths, identifiers, rules and commands, in lower case.
 
-    What is quoted as code is one, and a word that no language has: with a slash, an underscore, a dot, a capital or a
-    digit inside, or a dash before it.
+    These are quoted code, and words with an inner slash, underscore, dot, capital
+    or digit, or a leading dash.
     """
     quoted = [word for part in _QUOTED.findall(text) for word in part.split()]
     plain = [token for token in _tokens(text) if _is_name(token)]
@@ -43,18 +43,18 @@ def extract_names(text: str) -> frozenset[str]:
 
 
 def extract_stems(text: str) -> frozenset[str]:
-    """The words of a text without their ends, without those that say nothing or only whether it is so."""
+    """Extracts word stems, without stop words and negations."""
     return frozenset(_stems(text))
 
 
 def is_negative(text: str) -> bool:
-    """Whether a text advises against something, or says that something is not so."""
+    """Whether a text contains a negation."""
     return any(_bare(token) in _NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in _tokens(text))
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A text as it is compared: its stems, the things it names, and whether it denies."""
+    """The comparable form of a text: stems, names and negation."""
 
     stems: frozenset[str]
     names: frozenset[str]
@@ -65,7 +65,7 @@ class Statement:
         return cls(extract_stems(text), extract_names(text), is_negative(text))
 
     def similarity(self, other: "Statement") -> float:
-        """The share of all the words of both that both have, from 0 to 1."""
+        """The share of common words, from 0 to 1."""
         together = self.stems | other.stems
         return len(self.stems & other.stems) / len(together) if together else 0.0
 
@@ -76,7 +76,7 @@ class Statement:
         )
 
     def contradicts(self, other: "Statement") -> bool:
-        """Whether both say the same but for a negation: always and never, do and do not."""
+        """Whether both differ only by a negation."""
         return (
             self.is_negative != other.is_negative
             and self.is_about(other)
@@ -84,14 +84,14 @@ class Statement:
         )
 
     def is_about(self, other: "Statement") -> bool:
-        """Whether the things of one are among those of the other: ``a.py`` and ``b.py`` are two things to know."""
+        """Whether the names of one are among those of the other."""
         return self.names <= other.names or other.names <= self.names
 
 
 def measure_copying(text: str, source: str, length: int = 4) -> float:
-    """The share of the runs of words of a text that are runs of words of its source, too.
+    """The share of a text's word runs that also occur in its source.
 
-    :param length: words in a run; a shorter text is one run.
+    :param length: words per run; a shorter text is one run.
     """
     words = _words(text)
     runs = list(_runs(words, min(length, len(words)))) if words else []

@@ -50,7 +50,7 @@ async def test_simple_lint_is_corrected_in_one_commit(told: Story) -> None:
     assert "Level 2 (acts) lets Forge correct the change (rule ladder.auto_fix)." in said
     assert git(repository, "rev-parse", f"{fixed}^") == head
     check = told.check(repository, fixed)
-    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert ("auto_fix", 2, "ladder.auto_fix") in await list_actions(told)
 
 

@@ -98,7 +98,7 @@ async def test_review_after_a_failure(told: Story) -> None:
     outage = told.github.faults.add(kind="before", method="GET", path="/contents/", times=None)
     repository, alice, head = await _open_pull_request(told)
     await told.settle()
-    assert told.check(repository, head).title == "The review could not be finished"
+    assert told.check(repository, head).title == "Forge could not finish the review"
     outage.times = outage.fired
 
     await alice.comment(_pull(repository), "/forge review")

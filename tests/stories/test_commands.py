@@ -47,8 +47,8 @@ async def test_dismissed_finding_stays_away(told: Story) -> None:
     [answer] = told.thread_answers(pull, comment)
     assert "is dismissed" in answer.body
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
-    assert "### Held back" in (check.summary or "")
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert "### Dismissed" in (check.summary or "")
 
     again = await alice.push(repository, "feature", {"README.md": "# More\n"})
     await told.settle()
@@ -353,7 +353,7 @@ Also here:
 
     await carol.reply(comment, "/forge dismiss all of them are injected")
     await told.settle()
-    assert told.check(repository, head).title == "A person should look"
+    assert told.check(repository, head).title == "Needs a human review"
     assert told.gates(pull) == ["human_review"]
     assert comment.thread.resolved
     assert "are dismissed" in told.thread_answers(pull, comment)[-1].body

@@ -97,7 +97,7 @@ async def vouchers_wait(read: Story, model: ScriptedModel) -> tuple[IssueScene, 
     other = await second(read, asked)
     await other.comment(asked.alice, "/forge run")
     [pull] = view_pull_requests(read, asked)
-    assert f"`openapi` is held by the run of #1, which proposed #{pull.number}" in other.status
+    assert f"`openapi` is locked by the run of #1, which opened #{pull.number}" in other.status
     assert await state(read, other) == "waiting"
     return asked, other
 
@@ -168,11 +168,11 @@ async def test_nobody_waits_for_longer_than_a_day(read: Story, model: ScriptedMo
     database, tomorrow = read.forge.services.database, read.clock.now() + timedelta(hours=25)
     await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", tomorrow)
     await asked.comment(asked.alice, "/forge run")
-    assert "`openapi` is held by another run" in asked.status
+    assert "`openapi` is locked by another run" in asked.status
     run = await asked.run()
     assert run.state == "waiting"
     read.clock.move(hours=24, minutes=1)
-    await until(read, asked, "Not begun after a day of waiting")
+    await until(read, asked, "Not started after a day of waiting")
     assert await state(read, asked) == "failed"
     assert len(model.calls) == 1
 

@@ -33,9 +33,9 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     head = await alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"})
     await told.settle()
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("action_required", "A person should look")
+    assert (check.conclusion, check.title) == ("action_required", "Needs a human review")
     summary = check.summary or ""
-    assert "A credential was in an earlier commit: it is in the history, revoke it" in summary
+    assert "A credential was in an earlier commit and is in the history: revoke it" in summary
     assert " revoked` closes this" in summary
     assert KEY not in summary
     assert not comment.thread.resolved
@@ -48,8 +48,8 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     await carol.reply(comment, "/forge dismiss revoked")
     await told.settle()
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
-    assert "### Held back" in (check.summary or "")
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert "### Dismissed" in (check.summary or "")
     assert comment.thread.resolved
     assert told.gates(pull) == []
     [run, _] = await told.runs()
@@ -136,8 +136,8 @@ async def test_a_member_silences_aloud(told: Story) -> None:
     assert check.conclusion == "success"
     assert told.comments(pull) == []
     summary = check.summary or ""
-    assert "1 added line silences remarks (`noqa`)" in summary
-    assert "1 added line silences remarks (`nosec`)" in summary
+    assert "1 added line silences findings (`noqa`)" in summary
+    assert "1 added line silences findings (`nosec`)" in summary
     assert "| +4 | Silences checks on 2 lines |" in summary
 
 
@@ -190,4 +190,4 @@ async def test_commits_without_credentials_are_nothing_to_say(told: Story) -> No
     head = await alice.push_commits(repository, "feature", commits, base="main")
     await alice.open_pull_request(repository, "feature")
     await told.settle()
-    assert told.check(repository, head).title == "Approved: nothing to say"
+    assert told.check(repository, head).title == "Approved: no findings"

@@ -78,7 +78,7 @@ async def test_several_gates_are_named_one_by_one(told: Story) -> None:
     assert scene.summary.count("waits for a person") >= 2
 
     answer = await scene.comment(scene.carol, "/forge approve")
-    assert "2 gates wait here: `human_review` (G-" in answer
+    assert "2 gates are waiting here: `human_review` (G-" in answer
     assert "Name the one you mean." in answer
 
     answer = await scene.comment(scene.carol, "/forge approve protected_paths")
@@ -120,7 +120,7 @@ async def test_a_gate_of_the_repository_itself(told: Story) -> None:
     assert "Is this worth it?" in question.body
     assert "5" in question.body  # what was counted
     refused = await scene.comment(scene.alice, "/forge approve")
-    assert "is not for who wrote the change" in refused
+    assert "cannot be decided by the author of the change" in refused
     answer = await scene.comment(scene.carol, "/forge reject large_change split it")
     assert "`large_change`" in answer
     assert "is rejected" in answer
@@ -140,7 +140,7 @@ async def test_a_critical_security_finding_stops_at_its_gate(told: Story) -> Non
     dave = scene.add_user("dave", "write")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
     answer = await scene.comment(scene.carol, "/forge approve with: revoke the key today")
-    assert "The conditions go with it." in answer
+    assert "The conditions apply." in answer
     assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
     assert "revoke the key today" in scene.summary
 
@@ -171,12 +171,12 @@ async def test_what_cannot_be_decided_says_what_is_possible(told: Story) -> None
 
     for again in ("/forge approve protected_paths", "/forge reject protected_paths I changed my mind"):
         answer = await scene.comment(scene.carol, again)
-        assert "is decided already: Approved by carol" in answer
+        assert "is already decided: Approved by carol" in answer
         assert "Nothing was changed." in answer
     answer = await scene.comment(scene.carol, "/forge approve")
-    assert "No gate waits here. The last one, `protected_paths`: Approved by carol." in answer
+    assert "No gate is waiting here. The last one, `protected_paths`: Approved by carol." in answer
     assert "nothing to accept" in await scene.comment(scene.carol, "/forge accept")
-    assert "nothing to grant a slice to" in await scene.comment(scene.carol, "/forge continue 5usd")
+    assert "no run to grant more to" in await scene.comment(scene.carol, "/forge continue 5usd")
     assert [gate.state for gate in await scene.list_gates()] == [GateState.approved]
     assert len(await scene.events(EventType.gate_approved)) == 1
     assert scene.conclusion == "success"
@@ -186,7 +186,7 @@ async def test_what_cannot_be_decided_says_what_is_possible(told: Story) -> None
 async def test_where_nothing_was_ever_asked(told: Story) -> None:
     scene = await open_scene(told, {"app.py": "VALUE = 1\n"})
     for words in ("/forge approve", "/forge reject no", "/forge delegate @dave"):
-        assert "No gate waits here." in await scene.comment(scene.carol, words)
+        assert "No gate is waiting here." in await scene.comment(scene.carol, words)
 
 
 @pytest.mark.parametrize("how", ["cancel", "close", "pause"])

@@ -22,7 +22,7 @@ async def _stop_model(read: Story, model: ScriptedModel, configuration: str) -> 
     scene = await open_scene(read, {"billing/pay.py": PAY}, configuration, TESTS)
     assert read.gates(scene.pull) == ["guard"]
     assert scene.conclusion == "action_required"
-    assert read.check(scene.repository, scene.head).title == "Waits for a person at guard"
+    assert read.check(scene.repository, scene.head).title == "Waiting for a person at guard"
     assert read.comments(scene.pull) == []
     assert len(model.calls) == 1
     return scene
@@ -39,7 +39,7 @@ async def test_another_slice_lets_it_go_on_where_it_stopped(
     assert "`/forge continue" in question.body
 
     answer = await scene.comment(scene.alice, "/forge continue 5it")
-    assert "It got another slice: 5 calls." in answer
+    assert "The run may use 5 calls more." in answer
     assert read.gate_outcomes(scene.pull) == ["guard: Approved by alice"]
     assert len(model.calls) == 2
     assert len({call.content for call in model.calls}) == 2  # nothing was asked and paid for twice
@@ -82,7 +82,7 @@ async def test_what_there_is_can_be_taken(read: Story, model: ScriptedModel, wor
     """The model is asked no more; what it found stands, and what it did not finish is never an approval."""
     scene = await _stop_model(read, model, ONE_CALL)
     answer = await scene.comment(scene.alice, words)
-    assert "The model is asked no more; the review ends with what there is." in answer
+    assert "Forge does not ask the model again; the review ends with the results so far." in answer
     assert len(model.calls) == 1
     assert read.gate_outcomes(scene.pull) == ["guard: Rejected by alice"]
     assert ("it costs too much" in scene.summary) is ("reject" in words)

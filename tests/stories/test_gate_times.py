@@ -38,7 +38,7 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(told: Story)
     told.clock.move(days=3)
     await told.settle()
     assert len(told.answers(scene.pull)) == 1
-    assert "is decided already: Nobody answered in time" in await scene.comment(
+    assert "is already decided: Nobody answered in time" in await scene.comment(
         scene.carol, "/forge approve protected_paths"
     )
     await scene.comment(scene.alice, "/forge review full")
@@ -68,7 +68,7 @@ async def test_an_approval_that_was_written_in_time_and_heard_too_late(told: Sto
     told.github.release_deliveries()
     await told.settle()
     [answer] = told.answers(scene.pull)
-    assert "is decided already: Nobody answered in time" in answer.body
+    assert "is already decided: Nobody answered in time" in answer.body
     assert (await scene.run()).reason == "gate_timeout"
     assert told.gate_outcomes(scene.pull) == [OVER]
 

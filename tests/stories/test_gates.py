@@ -39,7 +39,7 @@ async def test_protected_path_waits_for_a_maintainer(told: Story) -> None:
     told.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve with: tell operations first")
     await told.settle()
-    assert "The conditions go with it." in find_comment(told, pull, "is approved").body
+    assert "The conditions apply." in find_comment(told, pull, "is approved").body
     assert gate(told, repository, head, "protected_paths").conclusion == "success"
     review = told.check(repository, head)
     assert review.conclusion == "success"
@@ -74,7 +74,7 @@ async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -
         told.clock.move(seconds=5)
         await alice.comment(pull, "/forge continue 50usd")
         await told.settle()
-        assert "another slice: 50.00 USD" in find_comment(told, pull, "is approved").body
+        assert "may use 50.00 USD more" in find_comment(told, pull, "is approved").body
         assert len(dear.calls) > before
         assert len({call.content for call in dear.calls}) == len(dear.calls)  # nothing was asked and paid for twice
         assert told.check(repository, head).conclusion == "failure"

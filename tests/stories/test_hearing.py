@@ -36,7 +36,7 @@ async def test_a_dismissal_in_words(read: Story, model: ScriptedModel) -> None:
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
     await read.settle()
     [answer] = read.thread_answers(pull, comment)
-    assert answer.body.startswith("Taken for a dismissal. **F-")
+    assert answer.body.startswith("Read as a dismissal. **F-")
     assert "No, nobody ever calls this with an empty list" in answer.body
     assert "/forge undismiss F-" in answer.body
     assert read.check(repository, pull.head_sha).conclusion == "success"
@@ -58,7 +58,7 @@ async def test_what_blocks_is_not_lifted_by_a_models_reading_of_words(read: Stor
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
     await read.settle()
     [answer] = read.thread_answers(pull, comment)
-    assert "blocks, so words alone do not dismiss it" in answer.body
+    assert "blocks, so only a command dismisses it" in answer.body
     assert "/forge dismiss F-" in answer.body
     assert read.check(repository, pull.head_sha).conclusion == "failure"
     assert not comment.thread.resolved

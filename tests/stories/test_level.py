@@ -58,7 +58,9 @@ async def test_no_level_above_the_highest_is_set(told: Story) -> None:
 
 async def test_a_pinned_level_is_not_set(told: Story) -> None:
     _, _, carol, pull, _ = await open_reviewed(told, forge_yml="ladder: {pinned: 0}\n")
-    assert "`ladder.pinned: 0` of the configuration holds" in (await answer(told, carol, pull, "/forge level 2")).body
+    assert (
+        "the configuration pins it with `ladder.pinned: 0`" in (await answer(told, carol, pull, "/forge level 2")).body
+    )
     said = (await answer(told, carol, pull, "/forge level")).body
     assert "Automation level **0** (manual)" in said
     assert "The configuration pins it" in said
@@ -80,7 +82,7 @@ async def test_a_missed_bug_costs_a_level(told: Story) -> None:
     repository, alice, carol, pull, head = await open_reviewed(told)
     await answer(told, carol, pull, "/forge level 3")
     said = (await answer(told, alice, pull, "/forge missed carts lose their contents")).body
-    assert "Noted as a critical bug that Forge did not see" in said
+    assert "Noted as a critical bug that Forge missed" in said
     [run] = await told.runs()
     assert run.id in said
     assert "Automation level 3 → 2: " in (told.check(repository, head).summary or "")
@@ -198,7 +200,7 @@ async def test_at_level_0_nothing_is_opened(told: Story) -> None:
     await alice.label(issue, "forge")
     await told.settle()
     level, run, again, label = told.answers(issue)
-    assert "opens no pull request, also where somebody asks" in level.body
+    assert "never opens a pull request" in level.body
     for each in (run, label):
         assert "Nothing began: automation is at level 0 here, at which Forge opens no pull request" in each.body
         assert "an admin raises it with `/forge level 1`, and `/forge plan` only plans" in each.body

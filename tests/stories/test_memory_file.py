@@ -27,9 +27,7 @@ async def test_a_push_to_the_default_branch_is_taken_over(told: Story) -> None:
     await alice.push(repository, "main", {PATH: SAYS + "- Ask before you touch billing.\n- \n"})
     await told.settle()
     assert await _list_memories(told, repository) == ["Start the database with `make db`."]
-    [failed] = [
-        key for key in await deliveries.count_outcomes(told.forge.services.database) if "is not taken over" in key[2]
-    ]
+    [failed] = [key for key in await deliveries.count_outcomes(told.forge.services.database) if "is ignored" in key[2]]
     assert failed[0] == "push"
 
     await alice.push(repository, "main", {PATH: "- Ask before you touch billing.\n"})
@@ -96,7 +94,7 @@ async def test_a_broken_file_on_the_default_branch_is_said_in_each_review(told: 
     await told.settle()
     told.reviews(pull)
     summary = told.check(repository, head).summary or ""
-    assert f"`{PATH}` on the default branch is not taken over, what its last valid version" in summary
+    assert f"`{PATH}` on the default branch is ignored: Forge keeps the memories of its last valid version" in summary
     assert "Line 3: `code block` cannot be remembered." in summary
     assert await _list_memories(told, repository) == ["Start the database with `make db`."]
 

@@ -31,7 +31,7 @@ async def test_model_finds_what_tools_do_not(read: Story, model: ScriptedModel) 
     assert "An empty list divides by zero." in comment.body
     check = read.check(repository, head)
     assert check.conclusion == "failure"
-    assert "3 · model" in (check.summary or "")
+    assert "| model |" in (check.summary or "")
     assert "tokens" in (check.summary or "")
     assert len(model.calls) == 2
 
@@ -121,7 +121,7 @@ async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> 
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as told:
         repository, alice, pull, head = await _open_pull_request(told)
         check = told.check(repository, head)
-        assert (check.conclusion, check.title) == ("action_required", "Waits for a person at cost_overrun")
+        assert (check.conclusion, check.title) == ("action_required", "Waiting for a person at cost_overrun")
         assert told.gates(pull) == ["cost_overrun"]
         assert told.comments(pull) == []
         assert dear.calls == []

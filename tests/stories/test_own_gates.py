@@ -81,7 +81,7 @@ async def test_an_answer_below_the_pull_request_counts(read: Story, model: Scrip
     read.clock.move(seconds=2)
     await asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}")
     await read.settle()
-    assert "is approved; the run goes on." in read.answers(pull)[-1].body
+    assert "is approved; the run continues." in read.answers(pull)[-1].body
     assert not pull.draft
     assert await get_outcome(read) == ("completed", "proposed")
     assert read.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]
@@ -136,10 +136,10 @@ async def test_conditions_reach_the_description(read: Story, model: ScriptedMode
     await asked.comment(asked.alice, "/forge approve of_planning with: not before Monday")
     await asked.comment(carol, "/forge approve protected_paths with: no new packages")
     pull = get_pull_request(asked)
-    conditions = (pull.body or "").partition("### Conditions of people")[2].partition("###")[0]
+    conditions = (pull.body or "").partition("### Conditions")[2].partition("###")[0]
     assert conditions.split("\n")[2:5] == ["- keep it short", "- not before Monday", "- no new packages"]
     await asked.comment(asked.alice, "/forge approve of_testing with: announce it first")
-    assert "- On the condition of a person: announce it first" in (pull.body or "")
+    assert "- Condition: announce it first" in (pull.body or "")
     assert not pull.draft
     read.gate_outcomes(asked.issue)
     read.gates(pull)

@@ -149,7 +149,7 @@ async def test_the_provider_fails(read: Story, model: ScriptedModel) -> None:
 async def test_without_a_model(told: Story) -> None:
     asked = await open_issue(told)
     await asked.comment(asked.alice, "/forge plan")
-    assert "Not planned: no model can be asked." in asked.status
+    assert "Not planned: no model is available." in asked.status
     assert (await asked.run()).state == "failed"
 
 
@@ -167,7 +167,7 @@ async def test_an_edit_before_the_run_begins_is_not_what_was_asked_for(told: Sto
     [answer] = told.answers(issue)
     assert "somebody edited it since this was asked for" in answer.body
     assert await told.runs() == []
-    assert "Not planned: no model can be asked." in await asked.comment(alice, "/forge run")  # she has read it now
+    assert "Not planned: no model is available." in await asked.comment(alice, "/forge run")  # she has read it now
 
 
 async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(tmp_path: Path, model: ScriptedModel) -> None:
@@ -232,5 +232,5 @@ async def test_a_planner_is_bounded_as_research_is(read: Story, model: ScriptedM
     model.when("Discounts", *(Uses([("grep", {"pattern": f"[{letter}]"})]) for letter in "abcdefghijklmno"))
     await asked.comment(asked.alice, "/forge plan")
     assert read.gates(asked.issue) == ["guard"]
-    assert "The task took all of its 10 iterations" in read.questions(asked.issue)[-1].body
+    assert "The task used all of its 10 iterations" in read.questions(asked.issue)[-1].body
     assert len(model.calls) == 10

@@ -95,7 +95,7 @@ async def test_where_nothing_else_is_left_the_run_ends(read: Story, model: Scrip
     await asked.comment(carol, "/forge reject protected_paths not now")
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "gate_rejected")
-    assert f"the plan changes protected files only (`{LOCK}`)" in asked.status
+    assert f"the plan changes only protected files (`{LOCK}`)" in asked.status
     assert len(model.calls) == 1
     assert not asked.repository.pulls()
 

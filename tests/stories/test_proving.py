@@ -233,7 +233,9 @@ async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) 
     assert "assert 15.0 == 5" in (failed.summary or "")
     assert (passed.conclusion, passed.title) == ("success", "Passed: 2 tests")
     assert not pull.draft
-    assert "- Tests: Passed: 2 tests\n- The review left nothing open.\n- The change needed" in (pull.body or "")
+    assert "- Tests: Passed: 2 tests\n- The review found nothing that is still open.\n- The change needed" in (
+        pull.body or ""
+    )
     assert await get_outcome(read) == ("completed", "proposed")
 
 
@@ -303,7 +305,7 @@ async def test_tests_that_were_taken_away_are_asked_back(read: Story, model: Scr
     asked, pull = await propose_diffs(read, model, OFF, gone, weak)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "tests/test_cart.py tests.weakened" in told
-    assert "Tests that were taken away" in (get_check(read, asked, pull.head_sha).summary or "")
+    assert "Removed or disabled tests" in (get_check(read, asked, pull.head_sha).summary or "")
     assert read.gates(asked.issue) == ["help_needed"]
     assert pull.draft
     assert "- `tests/test_weak.py`" in (pull.body or "")
@@ -378,7 +380,7 @@ async def test_a_test_that_is_deleted_is_said(read: Story) -> None:
     check = await run_test_command(
         read, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
     )
-    assert "### Tests that were taken away\n\n- `tests/test_cart.py`: This file was deleted" in (check.summary or "")
+    assert "### Removed or disabled tests\n\n- `tests/test_cart.py`: This file was deleted" in (check.summary or "")
 
 
 KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}
@@ -386,8 +388,8 @@ KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known
 
 async def test_what_fails_without_the_change_is_no_failure_of_it(read: Story) -> None:
     check = await run_test_command(read, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
-    assert (check.conclusion, check.title) == ("success", "Passed: 1 test, 1 fails without this change, too")
-    assert "### Fails without this change, too\n\nThese" in (check.summary or "")
+    assert (check.conclusion, check.title) == ("success", "Passed: 1 test, 1 also fails without this change")
+    assert "### Also fails without this change\n\nThese" in (check.summary or "")
 
 
 async def test_what_fails_beside_it_is(read: Story) -> None:
@@ -395,7 +397,7 @@ async def test_what_fails_beside_it_is(read: Story) -> None:
     [(path, known)] = KNOWN.items()
     check = await run_test_command(read, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
-    told, _, others = (check.summary or "").partition("### Fails without this change, too")
+    told, _, others = (check.summary or "").partition("### Also fails without this change")
     assert f"`{path}::test_new`" in told
     assert f"`{path}::test_known`" in others
 

@@ -61,7 +61,7 @@ async def test_suggestion_applies_cleanly(told: Story) -> None:
 
     assert repository.git.read(head, "app.py") == APP.encode()
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert len(told.reviews(pull)) == 1
 
 
@@ -72,7 +72,7 @@ async def test_nothing_to_say(told: Story) -> None:
     await told.settle()
 
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "Merge when you are ready." in (check.summary or "")
     assert told.reviews(pull) == []
     assert told.github.comments(pull) == []
@@ -245,7 +245,7 @@ async def test_binary_rename_and_other_kinds(told: Story) -> None:
     [comment] = told.comments(pull)
     assert (comment.path, comment.line) == ("new.py", 5)
     summary = told.check(repository, head).summary or ""
-    assert "### Not looked at" in summary
+    assert "### Not checked" in summary
     for path in ("logo.png", "passwd", "package-lock.json"):
         assert f"`{path}`" in summary
 
@@ -257,9 +257,9 @@ async def test_huge_pull_request_is_never_approved_unseen(told: Story) -> None:
     pull = await alice.open_pull_request(repository, "feature")
     await told.settle()
     check = told.check(repository, head)
-    assert (check.conclusion, check.title) == ("action_required", "A person should look")
+    assert (check.conclusion, check.title) == ("action_required", "Needs a human review")
     assert told.gates(pull) == ["human_review"]
-    assert "Parts of the change were not looked at" in (check.summary or "")
+    assert "Forge did not look at parts of the change" in (check.summary or "")
 
 
 async def test_three_thousand_lines(told: Story) -> None:
@@ -296,7 +296,7 @@ async def test_base_changed(told: Story) -> None:
     await told.settle()
     assert told.check(repository, head, "next").conclusion == "success"
     closed = told.check(repository, head)
-    assert (closed.conclusion, closed.title) == ("cancelled", "Another base now")
+    assert (closed.conclusion, closed.title) == ("cancelled", "The base changed")
 
     await alice.edit_base(pull, "main")
     await told.settle()
@@ -403,7 +403,7 @@ async def test_only_left_out_files_are_changed(told: Story) -> None:
     await told.settle()
     check = told.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
-    assert "leaves out every file" in (check.summary or "")
+    assert "excludes every file" in (check.summary or "")
 
     more = await alice.push(repository, "feature", {"app.py": BROKEN})
     await told.settle()
@@ -421,7 +421,7 @@ async def test_order_of_imports_knows_the_projects_own_packages(told: Story) -> 
     head = await alice.push(repository, "feature", {"good.py": good}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await told.settle()
-    assert told.check(repository, head).title == "Approved: nothing to say"
+    assert told.check(repository, head).title == "Approved: no findings"
 
     head = await alice.push(repository, "feature", {"bad.py": good.replace("pytest\n\nimport", "pytest\nimport")})
     await told.settle()

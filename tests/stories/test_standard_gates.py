@@ -75,7 +75,7 @@ async def test_who_asked_for_a_deployment_does_not_approve_it(told: Story) -> No
     told.clock.move(seconds=2)
     await asker.comment(pull, "/forge approve production_deploy")
     await told.settle()
-    assert "not for who asked for it" in told.answers(pull)[-1].body
+    assert "cannot be decided by the requester" in told.answers(pull)[-1].body
 
 
 async def test_without_a_pull_request_the_comment_asks_alone(told: Story) -> None:

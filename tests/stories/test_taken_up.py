@@ -33,7 +33,7 @@ async def test_a_run_that_was_stopped_goes_on(read: Story, model: ScriptedModel)
     assert count_plans(model) == 1
     assert len([call for call in model.calls[before:] if TASK in call.content]) == 1
     assert not get_pull_request(asked).draft
-    assert "Forge proposed a change for this issue" in asked.status
+    assert "Forge opened a pull request for this issue" in asked.status
     [run] = [each for each in await read.runs() if each.trigger == "issue"]
     assert (run.state, run.reason) == ("completed", "proposed")
     read.comments(get_pull_request(asked))
@@ -56,7 +56,7 @@ async def test_the_failed_phase_is_done_anew(read: Story, model: ScriptedModel) 
     asked = await start_issue(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge reject help_needed Not now")
-    assert "Forge proposed a change for this issue" in await asked.comment(asked.alice, "/forge retry")
+    assert "Forge opened a pull request for this issue" in await asked.comment(asked.alice, "/forge retry")
     assert count_plans(model) == 1
     assert not get_pull_request(asked).draft
     assert sorted(each.state for each in await read.runs() if each.trigger == "issue") == ["completed", "failed"]

@@ -41,7 +41,7 @@ async def teach(told: Story, role: Role = "maintain") -> tuple[Repository, User,
     await told.settle()
     [answer] = told.answers(pull)
     assert answer.body.count("Learned (M-") == 4
-    assert "`ruff/F821` is doubted a little more in `tools/`" in answer.body
+    assert "`ruff/F821` counts a little less in `tools/`" in answer.body
     assert told.check(repository, head).conclusion == "success"
     return repository, alice, carol, pull, names
 
@@ -68,7 +68,7 @@ async def test_a_rule_dismissed_often_is_held_back_and_comes_back(told: Story) -
     assert (check.conclusion, told.comments(pull)) == ("success", [])
     said = line(told, repository, head)
     assert said.startswith("- 1 finding of `ruff/F821` in `tools/`: dismissed 4 times there (M-")
-    assert "<details><summary>1 finding held back because of earlier dismissals</summary>" in (check.summary or "")
+    assert "<details><summary>1 finding suppressed because of earlier dismissals</summary>" in (check.summary or "")
     memory = said.split("`/forge forget ")[1].split("`")[0]
     name = said.split("`/forge undismiss ")[1].split("`")[0]
 
@@ -94,7 +94,8 @@ async def test_one_writer_alone_does_not_mute_what_blocks(told: Story) -> None:
     assert told.check(repository, head).conclusion == "failure"
     [comment] = told.comments(pull)
     alone = (
-        "- `ruff/F821` in `tools/` blocks, and `carol` alone dismissed 4 findings of it: it is held back once a second"
+        "- `ruff/F821` in `tools/` blocks, and `carol` alone dismissed 4 findings of it: Forge suppresses it "
+        "once a second"
     )
     assert alone in summary(told, repository, head)
     name = comment.body.split("<sub>")[1].split(" ")[0]
@@ -122,7 +123,7 @@ async def test_undismissing_what_is_held_back(told: Story) -> None:
     await carol.comment(pull, f"/forge undismiss {name}\n/forge undismiss {name}")
     await told.settle()
     [answer] = told.answers(pull)
-    assert f"**{name}** counts again: 1 dismissal of its like taken back" in answer.body
+    assert f"**{name}** counts again: 1 dismissal of similar findings undone" in answer.body
     assert "by `carol`" in answer.body
     assert "was not dismissed" in answer.body
     assert told.check(repository, head).conclusion == "failure"
@@ -152,8 +153,8 @@ async def test_what_one_comment_says_is_dismissed_at_once(told: Story, way: str)
     [answer] = told.thread_answers(pull, comment)
     assert answer.body.count("**F-") == 13
     assert answer.body.count("Learned (M-") == len(await list_memories(told, repository)) == 2
-    assert "`ruff/F821` is doubted a little more in `tools/`" in answer.body
-    assert "`ruff/F821` is doubted a little more at the root" in answer.body
+    assert "`ruff/F821` counts a little less in `tools/`" in answer.body
+    assert "`ruff/F821` counts a little less at the root" in answer.body
 
     pull, head = await open_pull_request(told, repository, alice, "second", NEXT)
     assert told.check(repository, head).conclusion == "failure"
@@ -182,7 +183,7 @@ async def test_switched_off_nothing_is_learned_or_held_back(told: Story) -> None
     await carol.comment(first, "\n".join(said))
     await told.settle()
     [answer] = told.answers(first)
-    assert "Nothing was learned" in answer.body
+    assert "Forge learned nothing" in answer.body
     assert "M-" not in answer.body
     assert told.check(repository, head).conclusion == "success"  # the plain dismissals hold
 
@@ -211,7 +212,7 @@ async def test_critical_security_findings_are_raised_after_many_dismissals(told:
     assert told.check(repository, head).conclusion == "failure"
     assert len(told.comments(second)) == 1
     assert told.gates(second) == ["security_findings"]
-    assert "held back because" not in summary(told, repository, head)
+    assert "suppressed because" not in summary(told, repository, head)
 
 
 def _key(name: str) -> str:
@@ -240,7 +241,10 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(read: Story
             read, repository, alice, branch, {"billing/pay.py": PAY, f"{branch}.md": "x\n"}
         )
         assert (read.comments(pull), read.check(repository, head).conclusion) == ([], "success")
-        held_back = f"- 1 finding of `model/missing-edge-case` at `billing/pay.py:{line}`: the same was dismissed there"
+        held_back = (
+            f"- 1 finding of `model/missing-edge-case` at `billing/pay.py:{line}`: people dismissed the "
+            "same finding there"
+        )
         assert f"{held_back} in other words (M-" in summary(read, repository, head)
 
     other = claim(LINE - 1, signature) | {"message": "The result is rounded nowhere: money is an integer here."}
@@ -277,14 +281,14 @@ async def test_remember_forget_and_what_is_known_already(told: Story) -> None:
     [learned] = told.answers(issue)
     name = learned.body.split("(")[1].split(")")[0]
     assert learned.body.startswith(
-        f"Learned: Tests under tests/api/ must use a real database. ({name}). `/forge forget {name}` takes it back."
+        f"Learned: Tests under tests/api/ must use a real database. ({name}). `/forge forget {name}` undoes this."
     )
     [kept] = await memories.list_live(told.forge.services.database, repository.id)
     assert (kept.short_id, kept.pinned, kept.kind, kept.tags) == (name, True, "procedural", ("tests/api/",))
 
     await carol.comment(issue, "/forge remember tests under tests/api/  must use a REAL database")
     await told.settle()
-    assert "Known already, and confirmed now" in told.answers(issue)[1].body
+    assert "Already known, now confirmed" in told.answers(issue)[1].body
     [kept] = await memories.list_live(told.forge.services.database, repository.id)
     assert kept.confidence == 0.9
 
@@ -292,7 +296,7 @@ async def test_remember_forget_and_what_is_known_already(told: Story) -> None:
     await told.settle()
     text = told.answers(issue)[2].body
     assert f"Forgotten ({name})" in text
-    assert f"{name} does not count any more (forgotten)" in text
+    assert f"{name} no longer counts (forgotten)" in text
     assert "There is no memory `M-000000` here." in text
     assert await list_memories(told, repository) == []
 
@@ -304,7 +308,7 @@ async def test_what_is_pinned_gives_way_to_nothing(told: Story) -> None:
     await alice.comment(issue, "/forge remember Ask first.\n/forge remember Ask twice.")
     await told.settle()
     [answer] = told.answers(issue)
-    assert "Nothing was learned: as many memories are pinned here as may live (`memory.max`: 1)" in answer.body
+    assert "Forge learned nothing: the limit of pinned memories is reached (`memory.max`: 1)" in answer.body
     assert "`/forge forget M-ID` makes room" in answer.body
     assert await list_memories(told, repository) == ["Ask first."]
 
@@ -335,7 +339,7 @@ async def test_what_another_repository_shares_is_forgotten_there(told: Story) ->
     member, alice = told.repository({"app.py": APP, **SHARING}, "octo-org/member")
     said = await forget(told, member, alice, kept.short_id)
     command = f"`/forge forget {kept.short_id}`"
-    assert f"{kept.short_id} is shared and is not forgotten here: {command} in `octo-org/home` takes it away." in said
+    assert f"{kept.short_id} is shared and cannot be forgotten here: {command} in `octo-org/home` forgets it." in said
 
     aside, alice = told.repository({"app.py": APP, **NOT_SHARING}, "octo-org/aside")
     stranger, alice = told.repository({"app.py": APP, **SHARING}, "elsewhere/stranger")
@@ -347,7 +351,7 @@ async def test_what_another_repository_shares_is_forgotten_there(told: Story) ->
     told.comments(pull)
     said = await forget(told, member, alice, kept.short_id)
     assert "home" not in said
-    assert f"{command} in the repository of this organisation where it was taught takes it away." in said
+    assert f"{command} in the repository of this organisation that taught it forgets it." in said
     assert await list_memories(told, home) == ["Ask first."]
 
 
@@ -357,7 +361,7 @@ async def test_a_credential_is_not_remembered(told: Story) -> None:
     await alice.comment(issue, "/forge remember the key is AKIA" + "Z7" * 8)
     await told.settle()
     [answer] = told.answers(issue)
-    assert "what looks like a credential" in answer.body
+    assert "seems to contain a credential" in answer.body
     assert "Z7Z7" not in answer.body
     assert await list_memories(told, repository) == []
 

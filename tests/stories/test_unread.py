@@ -24,7 +24,7 @@ async def test_what_nobody_read_is_never_approved(told: Story, level: int) -> No
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 3 files")
     for path in BROKEN:
         assert f"  - {path}" in (check.summary or "").replace("`", "")
-    assert "With a model set up" in (check.summary or "")
+    assert "if a model is set up" in (check.summary or "")
     assert (pull.state, await list_actions(told), told.reviews(pull)) == ("open", [], [])
 
 
@@ -107,7 +107,7 @@ async def test_a_model_that_is_set_up_reads_every_change_of_source(read: Story, 
     pull, head = await open_pull_request(read, repository, alice, BROKEN)
     await jump_ahead(read, minutes=11)
     check = read.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: nothing to say")
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert all(path in model.calls[0].content for path in BROKEN)
     read.answers(pull)
     assert pull.merged_at is not None
@@ -180,7 +180,7 @@ async def test_t_r13_what_is_masked_or_removed_hides_nothing(read: Story, model:
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
     said = (check.summary or "").replace("`", "")
     assert "  - b.js: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
-    assert "With a model set up" not in said
+    assert "if a model is set up" not in said
     assert (pull.state, await list_actions(read), read.reviews(pull)) == ("open", [], [])
 
 

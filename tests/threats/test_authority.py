@@ -134,7 +134,7 @@ async def open_with_foreign_push(told: Story) -> tuple[GateScene, User]:
 
 async def test_t_p14_who_pushed_to_a_change_does_not_approve_it(told: Story) -> None:
     scene, mia = await open_with_foreign_push(told)
-    assert "is not for who wrote the change" in await scene.comment(mia, APPROVE)
+    assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
     await scene.press(mia, "approve", "protected_paths")
     assert scene.gate("protected_paths").conclusion == "action_required"
     assert scene.conclusion == "action_required"
@@ -149,7 +149,7 @@ async def test_t_p14_what_somebody_else_accepted_is_nobodys_own_any_more(told: S
     told.github.grant(scene.repository, scene.alice, "maintain")
     told.clock.move(seconds=5)
     await scene.push({CI: WORKFLOW.replace("make", "make check")})
-    assert "is not for who wrote the change" in await scene.comment(scene.alice, APPROVE)
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
     assert "is approved" in await scene.comment(mia, APPROVE)
     assert told.gate_outcomes(scene.pull)
 
@@ -158,9 +158,9 @@ async def test_t_p14_where_all_who_may_wrote_it_the_other_one_decides(told: Stor
     scene, mia = await open_with_foreign_push(told)
     told.github.grant(scene.repository, scene.alice, "maintain")
     told.github.revoke(scene.repository, scene.carol)
-    assert "is not for who wrote the change" in await scene.comment(mia, APPROVE)
+    assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
     answer = await scene.comment(scene.alice, APPROVE)
-    assert "Nobody else is left with the role, so the rule on authors was waived." in answer
+    assert "Nobody else has the role, so the rule about authors was waived." in answer
     assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
 
 
@@ -172,7 +172,7 @@ async def test_t_p14_a_push_of_somebody_without_the_role_opens_no_way(told: Stor
     told.clock.move(seconds=5)
     scene.head = await scene.add_user("dave", "write").push(scene.repository, "feature", {"note2.md": "Another.\n"})
     await told.settle()
-    assert "is not for who wrote the change" in await scene.comment(mia, APPROVE)
+    assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
     assert "is approved" in await scene.comment(scene.alice, APPROVE)
     assert told.gate_outcomes(scene.pull)
 

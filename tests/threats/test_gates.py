@@ -60,7 +60,7 @@ async def test_t_p1_without_the_role_nobody_approves(told: Story, who: str) -> N
     await told.settle()
     [answer] = told.answers(scene.pull)
     held = {"reader": "read", "writer": "write", "ghost": "none"}.get(who, "read")
-    assert f"needs the role maintain; `mallory` has {held}. It still waits." in answer.body
+    assert f"needs the role maintain; `mallory` has {held}. It is still waiting." in answer.body
     await assert_open(scene)
     assert len(await scene.events(EventType.permission_refused)) == 2
 
@@ -75,9 +75,9 @@ async def test_t_p1_without_the_role_nobody_approves(told: Story, who: str) -> N
 async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(told: Story) -> None:
     scene = await open_scene(told)
     told.github.grant(scene.repository, scene.alice, "admin")
-    assert "is not for who wrote the change" in await scene.comment(scene.alice, APPROVE)
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
     await scene.press(scene.alice, "approve", "protected_paths")
-    assert "is not for who wrote the change" in (scene.gate("protected_paths").summary or "")
+    assert "cannot be decided by the author of the change" in (scene.gate("protected_paths").summary or "")
     await assert_open(scene)
 
 
@@ -90,7 +90,7 @@ async def test_t_p2_the_only_one_with_the_role_decides_and_the_audit_says_so(tol
     scene.add_user("dave", "write")
     answer = await scene.comment(scene.alice, APPROVE)
     assert "is approved" in answer
-    assert "Nobody else is left with the role, so the rule on authors was waived." in answer
+    assert "Nobody else has the role, so the rule about authors was waived." in answer
     [told_of] = await scene.events(EventType.gate_approved)
     assert (told_of["waived"], told_of["by_login"]) == (True, "alice")
     assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
@@ -169,7 +169,7 @@ async def test_t_p8_an_answer_to_the_question_that_the_comment_still_shows(told:
     told.clock.move(minutes=61)
     await told.settle()
     answer = answer or told.answers(scene.pull)[-1].body
-    assert "was asked anew" in answer
+    assert "was asked again" in answer
     await assert_open(scene)
     assert f"`/forge approve protected_paths {scene.head[:7]}`" in answer
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
@@ -251,7 +251,7 @@ async def test_t_p9_an_answer_after_the_decision_is_noted(told: Story) -> None:
     scene = await open_scene(told)
     erin = scene.add_user("erin", "maintain")
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
-    assert "is decided already: Approved by carol" in await scene.comment(erin, "/forge reject protected_paths no")
+    assert "is already decided: Approved by carol" in await scene.comment(erin, "/forge reject protected_paths no")
     mallory = scene.add_user("mallory")
     assert "is decided already" in await scene.comment(mallory, "/forge reject protected_paths no")
     [contested] = await scene.events(EventType.gate_contested)

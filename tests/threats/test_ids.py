@@ -13,7 +13,7 @@ async def test_t_g9_a_reply_in_a_thread_with_a_large_id_is_heard(read: Story, mo
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
     await read.settle()
     [answer] = read.thread_answers(pull, comment)
-    assert answer.body.startswith("Taken for a dismissal. **F-")
+    assert answer.body.startswith("Read as a dismissal. **F-")
     assert read.check(repository, pull.head_sha).conclusion == "success"
     [learned] = await memories.list_live(read.forge.services.database, repository.id)
     assert learned.short_id in answer.body

@@ -99,4 +99,4 @@ def _describe_verdict(run: TestRun) -> str:
         case TestVerdict.no_tests:
             return "There are no tests here, so nothing says whether it works."
         case TestVerdict.not_run:
-            return "The tests could not be run, so go on without them."
+            return "Forge could not run the tests, so go on without them."

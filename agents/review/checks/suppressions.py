@@ -85,8 +85,8 @@ def build_note(silenced: Sequence[Suppression], layer: Layer, origin: CodeOrigin
     words = ", ".join(sorted({f"`{one.comment.word}`" for one in mine}))
     noun, verb = ("line", "silences") if number == 1 else ("lines", "silence")
     if is_honoured(origin):
-        return f"{number} added {noun} {verb} remarks ({words})."
-    return f"{number} added {noun} would silence remarks ({words}); in code from a fork that does not count."
+        return f"{number} added {noun} {verb} findings ({words})."
+    return f"{number} added {noun} would silence findings ({words}); in code from a fork that does not count."
 
 
 def _list_kinds(file: CheckedFile) -> Sequence[SuppressionKind]:

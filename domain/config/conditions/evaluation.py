@@ -1,7 +1,7 @@
 """Decides whether the condition of a gate holds, from what is known at that moment.
 
-What is not known yet makes a condition hold, unless it fails whatever that turns out to be: a person is rather asked
-once too often than once too seldom.
+Unknown values make a condition true unless it is false for every possible value, so that Forge asks a person
+rather than skipping the question.
 """
 
 import operator
@@ -34,7 +34,7 @@ __all__ = ["ASKED", "LONGEST", "NAMES", "Condition", "ConditionError", "Context"
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that was read and found to make sense. See :func:`parse`."""
+    """A valid condition. See :func:`parse`."""
 
     text: str
     tree: Node
@@ -51,11 +51,11 @@ class Condition:
         return frozenset(Phase).intersection(*every)
 
     def holds(self, context: Context) -> tuple[bool, Reason]:
-        """Whether it holds, and why: each part of it with the values found.
+        """Whether it is true, and why: each part with its values.
 
-        It holds, too, where that depends on something that is not known yet; the reason says so.
+        It is also true if that depends on an unknown value; the reason says so.
 
-        :param context: what is known, by name. A value of another type than the name's counts as not known.
+        :param context: known values by name. A value of the wrong type counts as unknown.
         """
         judged = _evaluate(self.tree, context)
         if judged.held is not None:
@@ -66,9 +66,9 @@ class Condition:
 
 
 def parse(text: str) -> Condition:
-    """The condition that a text says.
+    """Parses a condition.
 
-    :raises ConditionError: if it is not of the language, names what there is not, or compares what does not compare.
+    :raises ConditionError: for a syntax error, an unknown name, or an impossible comparison.
     """
     tree = syntax.parse(text)
     types.check(tree)
@@ -102,7 +102,7 @@ _ENDINGS = {True: "", False: ": does not hold", None: ": cannot be known yet"}
 
 @dataclass(frozen=True)
 class _Evaluation:
-    """What became of a part; ``held`` is None where that cannot be known yet, ``shown`` has the values found."""
+    """The result of a part; ``held`` is None if unknown, ``shown`` has its values."""
 
     held: bool | None
     shown: str
@@ -145,7 +145,7 @@ def _combine(word: str, parts: Iterable[_Evaluation]) -> bool | None:
 
 
 def _all(held: Iterable[bool | None]) -> bool | None:
-    """Kleene's ``and``: one part that fails decides, whatever the unknown ones turn out to be."""
+    """Kleene's ``and``: one false part decides, whatever the unknown ones are."""
     seen = set(held)
     return False if False in seen else None if None in seen else True
 
@@ -195,7 +195,7 @@ def _evaluate_operand(node: Node, context: Context) -> tuple[Value | None, str]:
 
 
 def _comparison_key(value: object, wanted: ValueType) -> object:
-    """What is compared: the rank of a level, a login without its case."""
+    """The comparable form: the rank of a level, a login without case."""
     if wanted.ordered:
         return wanted.choices.index(str(value))
     return str(value).removeprefix("@").casefold() if wanted.kind is ValueKind.login else value

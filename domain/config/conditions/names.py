@@ -1,4 +1,4 @@
-"""Lists what the condition of a gate may name: each name with the type of its value and what it stands for."""
+"""Lists the names for conditions of gates, each with its type and meaning."""
 
 import sys
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from domain.runs.run import Phase, Trigger
 
 Scalar = bool | int | float | str
 Value = Scalar | tuple[Scalar, ...]
-"""What a name can stand for, and what can be written out."""
+"""The values of names and literals."""
 Context = Mapping[str, object]
-"""What is known at a moment, by name; a name that is missing, or None, is not known yet."""
+"""Known values by name; missing or None means unknown."""
 
 
 class ValueKind(StrEnum):
-    """What sort of value something is; the text is for people."""
+    """The kind of a value, in words for people."""
 
     number = "a number"
     text = "text"
@@ -29,7 +29,7 @@ class ValueKind(StrEnum):
 class ValueType:
     """The type of a value.
 
-    :param choices: the only values of a text; none: any.
+    :param choices: the only allowed texts; empty: any.
     :param ordered: the choices rise from first to last.
     """
 
@@ -42,7 +42,7 @@ class ValueType:
 class KnownName:
     """A name that a condition may use.
 
-    :param about: what it stands for, one sentence.
+    :param about: its meaning, one sentence.
     :param is_measured: whether this version of Forge ever knows it.
     """
 
@@ -53,13 +53,13 @@ class KnownName:
 
     @property
     def phases(self) -> frozenset[Phase]:
-        """The phases in which it is known."""
+        """The phases that know it."""
         return _KNOWN_IN[self.name.partition(".")[0]] if self.is_measured else frozenset()
 
 
 _OF_A_PLAN = frozenset({Phase.planning, Phase.implementation, Phase.testing})
 ASKED = _OF_A_PLAN | {Phase.review}
-"""The phases in which a repository's own gates are asked; there is no deployment yet."""
+"""The phases that ask a repository's own gates; there is no deployment yet."""
 _KNOWN_IN: Mapping[str, frozenset[Phase]] = {
     "review": frozenset({Phase.review}),
     "plan": _OF_A_PLAN,
@@ -110,7 +110,7 @@ NAMES: Mapping[str, KnownName] = {known.name: known for known in _KNOWN}
 
 
 def find_value(name: str, context: Context) -> Value | None:
-    """What a name stands for at this moment; None if that is not known, or is no value of its type."""
+    """The current value of a name; None if it is unknown or has the wrong type."""
     value = context.get(name)
     match NAMES[name].type.kind:
         case ValueKind.flag:
@@ -126,7 +126,7 @@ def find_value(name: str, context: Context) -> Value | None:
 def _number(value: object) -> int | float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if abs(value) <= sys.float_info.max else None  # nan, too, is below nothing
+    return value if abs(value) <= sys.float_info.max else None  # this excludes nan as well
 
 
 def _text(value: object, choices: tuple[str, ...]) -> str | None:

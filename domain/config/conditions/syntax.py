@@ -1,4 +1,4 @@
-"""Reads the text of a condition into a tree, and refuses whatever is not of its small grammar.
+"""Parses a condition into a tree by a small grammar.
 
 ::
 
@@ -10,7 +10,7 @@
     list       = "[" literal {"," literal} "]"
     matches    = "matches" "(" name {"," text} ")"
 
-The grammar is our own and not Python's, so that no new version of Python lets anything else in.
+The grammar is our own and not Python's, so that no new version of Python extends it.
 """
 
 import json
@@ -32,15 +32,15 @@ LANGUAGE = (
     "`and`, `or`, `not`, comparisons, `in`, numbers, text in quotes, `true`, `false`, lists, "
     "`matches(review.paths, …)` and names such as `review.lines_changed`"
 )
-"""All of the language, for people."""
+"""A summary of the language for people."""
 
 
 class ConditionError(Exception):
     """A condition cannot be used.
 
-    :param what: continues a place to a sentence, without its full stop: ``is empty``.
-    :param allowed: what may stand there, in a few words.
-    :param nearest: what was probably meant.
+    :param what: completes a sentence after the place, without full stop: ``is empty``.
+    :param allowed: what is allowed there, in a few words.
+    :param nearest: the closest valid text.
     """
 
     def __init__(self, what: str, allowed: str = LANGUAGE, nearest: str = "") -> None:
@@ -67,14 +67,14 @@ class ListLiteral:
 
 @dataclass(frozen=True)
 class Name:
-    """A dotted name; whether it is known is not the grammar's business."""
+    """A dotted name, known or not."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Matches:
-    """Whether one of the paths that a name stands for matches one of the patterns."""
+    """Whether a path of a name's value matches one of the patterns."""
 
     name: Name
     patterns: tuple[str, ...]
@@ -107,7 +107,7 @@ Node = Literal | ListLiteral | Name | Matches | Comparison | Not | BooleanOperat
 def parse(text: str) -> Node:
     """The tree of a condition.
 
-    :raises ConditionError: if the text is not of the grammar, is empty, too long or too deep.
+    :raises ConditionError: if the text is malformed, empty, too long or too deep.
     """
     _check_size(text)
     reader = _TokenParser(text)
@@ -181,7 +181,7 @@ _WORDS = {"and", "or", "not", "in", "matches"}
 _FOREIGN_SPELLINGS = {"&&": "and", "||": "or", "!": "not", "=": "==", "<>": "!="} | {
     written: word for word in ("and", "or", "not", "in", "true", "false") for written in (word.upper(), word.title())
 }
-"""What other languages write, with what is written here."""
+"""Operators of other languages → ours."""
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -204,7 +204,7 @@ class _TokenParser:
         return self._operation("or", lambda: self._operation("and", self._negation))
 
     def refuse(self, allowed: str = LANGUAGE) -> NoReturn:
-        """Says where it cannot be read."""
+        """Raises the error at the current token."""
         token = self.next
         if token.text == "":
             raise ConditionError("ends too early", allowed)

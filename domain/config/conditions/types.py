@@ -1,4 +1,4 @@
-"""Decides whether the parts of a condition go together: known names, values of one kind, patterns that work."""
+"""Checks the types of a condition: known names, comparable values, valid patterns."""
 
 import difflib
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _TEXTUAL = {ValueKind.text, ValueKind.login}
 
 
 def check(node: Node) -> None:
-    """Refuse what is not true or false, or has a part that makes no sense.
+    """Refuses a condition that is not boolean or has an invalid part.
 
     :raises ConditionError: with what is wrong.
     """
@@ -35,7 +35,7 @@ def check(node: Node) -> None:
 
 
 def type_of(node: Node) -> ValueType:
-    """The type of a part, whose own parts make sense.
+    """The type of a part; checks its own parts.
 
     :raises ConditionError: if they do not.
     """
@@ -59,12 +59,12 @@ def type_of(node: Node) -> ValueType:
 
 
 def pairs(node: Comparison) -> Iterator[tuple[Node, str, Node]]:
-    """What is compared with what: a chain holds if all its pairs do."""
+    """The compared pairs; a chain is true if all of them are."""
     return zip(node.operands, node.operators, node.operands[1:], strict=False)
 
 
 def common_type(left: Node, right: Node) -> ValueType:
-    """The type as which two parts are compared.
+    """The common type of two compared parts.
 
     :raises ConditionError: if they cannot be.
     """

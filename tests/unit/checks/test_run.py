@@ -382,7 +382,7 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
         assert [name for name, problem in tools.items() if "was not run" not in problem] == []
         assert set(tools) == {"ruff", "bandit", "detect-secrets", "zizmor"}
         for layer in refused.layers:
-            assert "reads code that anybody may have sent and was not run" in (layer.missing or "")
+            assert "reads code from people without write access and was not run" in (layer.missing or "")
             assert "FORGE_SANDBOX is none" in (layer.missing or "")
         member = await check_files(bare, files, origin=CodeOrigin.member)
     assert "ruff/F401" in {f.rule for f in member.findings}

@@ -74,15 +74,15 @@ async def test_people_who_may_write_silence_all_but_credentials_and_it_is_said(
     assert {finding.rule for finding in result.findings} == {"secret/aws-access-key"}
     assert result.silencing == 3
     static, security = (layer.note or "" for layer in result.layers)
-    assert static == "2 added lines silence remarks (`noqa`, `pylint: disable`)."
-    assert security.endswith("1 added line silences remarks (`nosec`).")
+    assert static == "2 added lines silence findings (`noqa`, `pylint: disable`)."
+    assert security.endswith("1 added line silences findings (`nosec`).")
 
 
 async def test_a_stranger_silences_nothing(toolbox: Toolbox) -> None:
     result = await check_files(toolbox, {"a.py": (None, SILENT)}, origin=CodeOrigin.stranger)
     assert {finding.rule for finding in result.findings} == {*SAID, "secret/aws-access-key"}
     assert result.silencing == 0
-    assert "would silence remarks" in (result.layers[0].note or "")
+    assert "would silence findings" in (result.layers[0].note or "")
     assert "in code from a fork that does not count" in (result.layers[0].note or "")
 
 

@@ -30,7 +30,7 @@ def test_mistakes_are_annotated_on_their_lines() -> None:
         )
     )
     assert check.text.title == snapshot("2 mistakes in .github/forge.yml")
-    assert "put aside and its last valid version would hold" in check.text.summary
+    assert "would ignore the file and keep using the last valid version" in check.text.summary
 
 
 def test_a_valid_version_says_what_it_changes() -> None:
@@ -47,9 +47,9 @@ def test_a_valid_version_says_what_it_changes() -> None:
 | `review.bots` | `["a"]` | `["dependabot"]` |
 | `budgets.day` | `200.0` | `10.0` |
 
-Linters of your own run only where Forge has a sandbox of level 2 or better; elsewhere the check says so.
+Your own linters run only where Forge has a sandbox of level 2 or better; the check says if they did not run.
 
-The version of this pull request takes effect once it is on the default branch, and not before.\
+The version of this pull request takes effect only once it is on the default branch.\
 """)
 
 
@@ -60,8 +60,8 @@ def test_what_has_no_effect_is_said_on_its_line() -> None:
     assert [(one.start_line, one.level) for one in check.annotations] == [(line, "warning") for line in (2, 3, 4)]
     assert [one.message for one in check.annotations] == snapshot(
         [
-            "`execution.mode` is not available yet, so agents work as `deterministic` says.",
-            "`execution.checkpoint_seconds` has no effect in this version of Forge: no such checkpoints are made yet.",
+            "`execution.mode` is not available yet, so agents work as with `deterministic`.",
+            "`execution.checkpoint_seconds` has no effect in this version of Forge: it makes no such checkpoints yet.",
             "`budgets.phase.deployment` has no effect in this version of Forge: there is no deployment phase yet.",
         ]
     )
@@ -107,8 +107,8 @@ def test_a_gate_of_a_phase_that_there_is_not_yet_is_told_so() -> None:
         ("review", "plan.tasks > 5", "names `plan.tasks`, which the phase review does not know"),
         ("testing", "review.errors > 0 or testing.failed > 0", "names `review.errors`, which the phase testing does"),
         ("testing", "testing.coverage_delta < -2", "names `testing.coverage_delta`, which the phase testing does not"),
-        ("any", "review.errors > 0 and plan.tasks > 5", "names what no phase knows all of"),
-        ("any", 'deployment.environment == "production"', "names what no phase knows all of"),
+        ("any", "review.errors > 0 and plan.tasks > 5", "uses names that no single phase knows"),
+        ("any", 'deployment.environment == "production"', "uses names that no single phase knows"),
     ],
 )
 def test_a_condition_names_what_its_phase_knows(phase: str, when: str, wrong: str | None) -> None:

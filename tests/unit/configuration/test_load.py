@@ -62,8 +62,10 @@ async def test_the_last_valid_version_holds_while_the_file_is_broken(database: D
     host.files["shop"] = BROKEN
     problem = (await load(host, database, SHOP)).problem
     assert problem is not None
-    assert problem.startswith("`.github/forge.yml` on the default branch is not used, its last valid version (")
-    assert problem.endswith("holds. Line 1: `review.drafts` is the text `perhaps`.")
+    assert problem.startswith(
+        "`.github/forge.yml` on the default branch is not used, Forge uses its last valid version ("
+    )
+    assert problem.endswith("). Line 1: `review.drafts` is the text `perhaps`.")
 
     host.files["shop"] = "budgets: {day: 9}\n"
     mended = await load(host, database, SHOP)
@@ -121,7 +123,7 @@ async def test_what_protects_in_a_broken_file_holds_all_the_same(database: Datab
     assert (loaded.source, loaded.configuration.preset) == (Source.preset, Preset.conservative)
     assert loaded.problem is not None
     assert loaded.problem.endswith(
-        "What forbids or protects in it holds all the same, as far as it can be read: "
+        "Its prohibitions and protections still apply, as far as Forge can read them: "
         '`review.model: "never"`, `labels.run: null`, `issues.run: false`, `review.never_send` (3 patterns), '
         "`paths.protected` (1 pattern)."
     )
@@ -216,7 +218,10 @@ async def test_what_an_organisation_said_holds_while_its_file_is_out_of_reach(
         held = loaded.configuration
         assert (held.review.never_send, held.ladder.max_level) == (("billing/**",), 1)
         assert loaded.problem is not None
-        assert "cannot be read: GitHub hides that repository from Forge, so its last valid version (" in loaded.problem
+        assert (
+            "cannot be read: GitHub hides that repository from Forge, so Forge uses its last valid version ("
+            in loaded.problem
+        )
     host.files["github"] = None  # it is there, and the file is not
     lifted = await load(host, database, SHOP)
     assert (lifted.configuration, lifted.problem) == (Configuration(), None)

@@ -68,7 +68,7 @@ REWORDED = SuppressedFinding(
 )
 BAD_HISTORY = DismissalHistory([past(index, BAD, BAD.path, HOSTILE) for index in range(9)])
 ALL = {
-    "held back": memory_texts.render_suppressed(
+    "suppressed": memory_texts.render_suppressed(
         [
             build_held(BAD, 9),
             REWORDED,
@@ -117,26 +117,27 @@ def test_nothing_in_it_acts(text: str) -> None:
                 [build_held(UNDEFINED, 4), build_held(UNDEFINED, 4), REWORDED, build_held(FINDING, 6, 2)]
             ),
             snapshot(
-                "<details><summary>4 findings held back because of earlier dismissals</summary>\n\n"
+                "<details><summary>4 findings suppressed because of earlier dismissals</summary>\n\n"
                 "- 2 findings of `ruff/F821` in `tools/`: dismissed 4 times there (M-000003). `/forge undismiss "
-                "F-AEGTUI` or `/forge forget M-000003` brings them back.\n"
-                "- 1 finding of `ruff/F821` at `tools/five.py:5`: the same was dismissed there in other words "
-                "(M-AB12CD). `/forge undismiss F-AEGTUI` or `/forge forget M-AB12CD` brings it back.\n"
+                "F-AEGTUI` or `/forge forget M-000003` makes them count again.\n"
+                "- 1 finding of `ruff/F821` at `tools/five.py:5`: people dismissed the same finding there in "
+                "other words "
+                "(M-AB12CD). `/forge undismiss F-AEGTUI` or `/forge forget M-AB12CD` makes it count again.\n"
                 "- 1 finding of `ruff/F821` at the root: dismissed 6 times there and 2 times elsewhere "
-                "(M-000002, M-000003, M-000004, M-000005). `/forge undismiss F-AEGTUI` takes 4 dismissals back, "
-                "which brings it back.\n\n"
+                "(M-000002, M-000003, M-000004, M-000005). `/forge undismiss F-AEGTUI` undoes 4 dismissals, "
+                "which makes it count again.\n\n"
                 "</details>"
             ),
         ),
         (
             memory_texts.confirm_remember(MEMORY, True),
-            snapshot("Learned: Tests use a real database. (M-EMORY1). `/forge forget M-EMORY1` takes it back."),
+            snapshot("Learned: Tests use a real database. (M-EMORY1). `/forge forget M-EMORY1` undoes this."),
         ),
         (
             memory_texts.confirm_remember(MEMORY, False),
             snapshot(
-                "Known already, and confirmed now: Tests use a real database. (M-EMORY1, confidence 0.70). "
-                "`/forge forget M-EMORY1` takes it back."
+                "Already known, now confirmed: Tests use a real database. (M-EMORY1, confidence 0.70). "
+                "`/forge forget M-EMORY1` undoes this."
             ),
         ),
         (memory_texts.confirm_forget(MEMORY, []), snapshot("Forgotten (M-EMORY1): Tests use a real database.")),
@@ -150,7 +151,7 @@ def test_nothing_in_it_acts(text: str) -> None:
         (
             memory_texts.confirm_similar_undismissal(FINDING, [past(3), past(4)]),
             snapshot(
-                "**F-AEGTUI** counts again: 2 dismissals of its like taken back, of F-AEGTUI (`ruff/F821` in "
+                "**F-AEGTUI** counts again: 2 dismissals of similar findings undone: F-AEGTUI (`ruff/F821` in "
                 "`tools/a.py`, by `no`), F-AEGTUI (`ruff/F821` in `tools/a.py`, by `no`)."
             ),
         ),
@@ -166,11 +167,11 @@ def test_nothing_in_it_acts(text: str) -> None:
             ),
             snapshot(
                 "**F-AEGTUI** · error · correctness · `app.py:5`\n\n"
-                "Raised by a tool of layer 1, rule "
+                "Raised by static analysis, rule "
                 "[`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name): Undefined name `missing`. "
                 "First found at head `aaaaaaa`, last at `bbbbbbb`.\n\n"
                 "Confidence: 0.95 as stated, −0.20 for 1 dismissal of its rule in this folder, −0.20 for 2 "
-                "dismissals of its rule elsewhere: **0.55**. Below 0.30 it would be held back.\n\n"
+                "dismissals of its rule elsewhere: **0.55**. Below 0.30 it would be suppressed.\n\n"
                 "Dismissals of its rule here:\n\n"
                 "- F-AEGTUI in `tools/a.py`, pull request 3, by `no` on 2026-05-01: no (M-000003)\n"
                 "- F-AEGTUI in `tools/a.py`, pull request 2, by `no` on 2026-05-01: no (M-000002)\n"
@@ -183,19 +184,19 @@ def test_nothing_in_it_acts(text: str) -> None:
             memory_texts.answer_why(Evidence(FINDING, weight=rate_confidence(FINDING, DismissalHistory()))),
             snapshot(
                 "**F-AEGTUI** · error · correctness · `app.py:5`\n\n"
-                "Raised by a tool of layer 1, rule "
+                "Raised by static analysis, rule "
                 "[`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name): Undefined name `missing`.\n\n"
-                "Confidence: 0.95 as stated: **0.95**. Below 0.30 it would be held back.\n\n"
-                "No other finding of its rule is dismissed here."
+                "Confidence: 0.95 as stated: **0.95**. Below 0.30 it would be suppressed.\n\n"
+                "No other finding of its rule has been dismissed here."
             ),
         ),
         (
             memory_texts.answer_why(Evidence(FINDING)),
             snapshot(
                 "**F-AEGTUI** · error · correctness · `app.py:5`\n\n"
-                "Raised by a tool of layer 1, rule "
+                "Raised by static analysis, rule "
                 "[`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name): Undefined name `missing`.\n\n"
-                "Nothing is learned here (`memory.enabled`), so only its own dismissal would mute it."
+                "Forge learns nothing here (`memory.enabled`), so only its own dismissal would mute it."
             ),
         ),
     ],

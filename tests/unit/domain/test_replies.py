@@ -171,7 +171,7 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
             command_texts.confirm_dismissal(FINDING, "set by the caller."),
             snapshot(
                 "**F-AEGTUI** is dismissed: set by the caller. It is not raised again here, nor where the same rule "
-                "meets the same code. `/forge undismiss F-AEGTUI` takes it back."
+                "meets the same code. `/forge undismiss F-AEGTUI` undoes this."
             ),
         ),
         (

@@ -95,7 +95,9 @@ async def test_what_takes_too_long_says_nothing(mirror: Mirror, author: Author) 
 
     tool = make_run_tests(await begin_draft(mirror, author), test, redact=redact, seconds=0.05)
     answer = await call_tool([tool], "run_tests", {})
-    assert answer.text.startswith("The tests could not be run, so go on without them.\nIts commands did not end within")
+    assert answer.text.startswith(
+        "Forge could not run the tests, so go on without them.\nIts commands did not end within"
+    )
 
 
 async def test_a_task_may_run_them_so_often_only(mirror: Mirror, author: Author) -> None:
@@ -117,7 +119,10 @@ async def test_a_task_may_run_them_so_often_only(mirror: Mirror, author: Author)
             "There are no tests here, so nothing says whether it works.\nNothing is",
         ),
         (TestRun(is_unconcerned=True), "No test concerns what you changed."),
-        (TestRun(not_run="No sandbox here."), "The tests could not be run, so go on without them.\nNo sandbox here."),
+        (
+            TestRun(not_run="No sandbox here."),
+            "Forge could not run the tests, so go on without them.\nNo sandbox here.",
+        ),
     ],
 )
 async def test_what_cannot_be_said_is_not_said(mirror: Mirror, author: Author, run: TestRun, said: str) -> None:

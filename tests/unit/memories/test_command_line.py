@@ -309,7 +309,7 @@ async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[
     async with database.transaction() as session:
         session.add_all(_dismissal(f"F-MORE0{number}", str(number) * 64) for number in range(4, 8))
     await remembered.explain(settings(url), "F-BBBBBB", "octo-org/shop", 1)
-    assert "  Held back, because its like was dismissed: confidence here 0.00" in capsys.readouterr().out
+    assert "  Suppressed, because similar findings were dismissed: confidence here 0.00" in capsys.readouterr().out
     await configurations.keep(
         database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"enabled": False}}
     )

@@ -142,7 +142,7 @@ async def test_bullets_for_which_there_is_no_room_are_said_and_tried_again(datab
     assert ([each.content for each in taken.added], taken.left_out) == (["a", "b"], 1)
     now = await memory_file.load_state(database, SHOP)
     assert now is not None
-    assert "1 memory left out, because as many are pinned here as may live (`memory.max`: 3)" in now.problem
+    assert "1 memory left out, because the limit of pinned memories is reached (`memory.max`: 3)" in now.problem
     await memories.archive(database, [_build_pinned(1).id], Archived.forgotten, NOON)
     assert await memory_file.import_entries(database, SHOP, entries, "d" * 40, 1, "guid", NOON, 3) is not None
     assert await _live(database) == {"a", "b", "c"}

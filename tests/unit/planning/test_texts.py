@@ -131,7 +131,7 @@ The cart says how many items it holds.
 - Changes contracts: `openapi`
 - Estimate: about 40 changed lines, 15 minutes of work
 
-**Next:** nothing happens by itself: only a plan was asked for. `/forge run` carries the issue out, and asks for an approval first where the risk is high. To change it, reply in a comment and write the command again: that makes a new version.
+**Next:** nothing happens on its own, because you asked only for a plan. `/forge run` carries it out, and asks for approval first if the risk is high. To change it, reply in a comment and write the command again. Forge then makes a new version.
 
 <sub>Spent by this run so far: 0.12 USD.</sub>\
 """)  # noqa: E501
@@ -142,7 +142,7 @@ def test_a_plan_without_more_than_it_needs() -> None:
     text = render(rate_plan(given))
     assert "###" in text
     assert not any(word in text for word in ("Components", "Decisions", "Stays as it is", "contracts", "(after"))
-    assert "`/forge run` carries the issue out" in text
+    assert "`/forge run` carries it out" in text
 
 
 def test_a_plan_is_folded_below_how_far_its_run_is() -> None:
@@ -164,15 +164,15 @@ def test_a_plan_in_another_comment_leaves_room_for_the_rest(form: Callable[..., 
 
 
 def test_a_plan_that_is_too_long_says_what_is_left_out() -> None:
-    assert "left out here" in render(full_of("&"))
-    assert "left out here" not in render(rate_plan(plan()))
+    assert "so this leaves out" in render(full_of("&"))
+    assert "so this leaves out" not in render(rate_plan(plan()))
 
 
 def test_questions_as_a_comment() -> None:
     assert plan_texts.render_questions(["Which cart?", "Since when?"], spent=0) == snapshot("""\
 **Forge has questions before it can plan this issue**
 
-The issue leaves open what is wanted, and a plan would be a guess.
+The issue does not say enough, so a plan would be a guess.
 
 1. Which cart?
 2. Since when?
@@ -186,7 +186,7 @@ The issue leaves open what is wanted, and a plan would be a guess.
 def test_progress_in_plain_words() -> None:
     steps = [("Read the issue", StepState.done), ("Read the code", StepState.now), ("Write the plan", StepState.next)]
     assert plan_texts.render_progress(steps, 20_000) == snapshot("""\
-**Forge plans this issue**
+**Forge is planning this issue**
 
 - [x] Read the issue: done
 - [ ] Read the code: now
@@ -205,15 +205,15 @@ def test_progress_that_is_over_cannot_be_stopped() -> None:
 
 def test_a_refusal_says_what_to_do() -> None:
     assert plan_texts.no_model() == snapshot("""\
-**Not planned: no model can be asked.** No key of a provider is set.
+**Not planned: no model is available.** No key of a provider is set.
 
-**What to do:** whoever operates Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts it; `forge doctor` tells whether it works. Then write `/forge plan`.\
+**What to do:** the operator of Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts Forge; `forge doctor` checks it. Then write `/forge plan`.\
 """)  # noqa: E501
     refusal = Refusal(check=Check(name="phase", reason=Reason(code="b", text="it would pass 5.00 USD"), suggestion=""))
     assert plan_texts.report_refusal(refusal, spent=5_000_000) == snapshot("""\
 **This run was stopped by a limit.** The model was not asked: it would pass 5.00 USD
 
-**What to do:** `/forge plan` plans anew.
+**What to do:** `/forge plan` makes a new plan.
 
 <sub>Spent by this run so far: 5.00 USD.</sub>\
 """)
@@ -221,12 +221,12 @@ def test_a_refusal_says_what_to_do() -> None:
 
 def test_an_end_says_why() -> None:
     assert plan_texts.report_stop(ReasonCode.closed, spent=0) == snapshot("""\
-**This run was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it anew.
+**This run was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it again.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
     assert plan_texts.report_stop(ReasonCode.aborted, spent=0) == snapshot("""\
-**This run was stopped:** a person stopped it. `/forge plan` plans anew; what `/forge run` began goes on with `/forge resume`.
+**This run was stopped:** a person stopped it. `/forge plan` makes a new plan; `/forge resume` continues a stopped `/forge run`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501
@@ -235,16 +235,16 @@ def test_an_end_says_why() -> None:
 
 **What happened:** git did not answer.
 
-**What to do:** Write `/forge plan`; if it happens again, ask whoever operates Forge.
+**What to do:** Write `/forge plan`; if it happens again, ask the operator of Forge.
 
 Run `01J`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)
     assert plan_texts.report_stuck("It only talks.", spent=0) == snapshot("""\
-**Forge does not get on with this issue.** It only talks.
+**Forge is stuck on this issue.** It only talks.
 
-**What to do:** write `/forge run` or `/forge plan` to try again. An issue that says more about what is wanted, or asks for less at once, is easier.
+**What to do:** write `/forge run` or `/forge plan` to try again. It helps if the issue says more about the goal, or asks for less at once.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501
@@ -253,9 +253,9 @@ Run `01J`.
 def test_who_holds_a_contract_is_named() -> None:
     held = [HeldContract("db", 3, 7), HeldContract("events", 4), HeldContract(HOSTILE, None)]
     text = plan_texts.contracts_held(held, spent=0)
-    assert "the contract `db` is held by the run of #3, which proposed #7; " in text
-    assert "the contract `events` is held by the run of #4; " in text
-    assert text.count("is held by") == 3
+    assert "the contract `db` is locked by the run of #3, which opened #7; " in text
+    assert "the contract `events` is locked by the run of #4; " in text
+    assert text.count("is locked by") == 3
     assert "/forge run" in text
 
 

@@ -124,11 +124,11 @@ def test_what_it_came_to_takes_the_place_held_for_it() -> None:
     assert after[start : after.index("<!-- /result")] == snapshot("""\
 ### Review and tests
 
-- Tests: Passed: 2 tests; 75% of the added lines are run by them
-- The review left: `shop/cart.py:3 ruff/F401`
+- Tests: Passed: 2 tests; 75% of the added lines covered
+- Open finding: `shop/cart.py:3 ruff/F401`
 - The change needed 2 fixes.
-- On the condition of a person: closes issue `#7`
-- Spent by the run in all: 0.50 USD.
+- Condition: closes issue `#7`
+- Spent by the run in total: 0.50 USD.
 """)
     assert "A word of a person." in after
     assert after.endswith(MARKER)
@@ -178,8 +178,8 @@ def test_the_largest_description_is_outlined(character: str) -> None:
 
 
 def test_only_what_is_too_long_is_outlined() -> None:
-    assert "left out here" in texts.render_body(full_of("&" * 900, 20), MARKER)
-    assert "left out here" not in texts.render_body(usual(), MARKER)
+    assert "so it leaves out" in texts.render_body(full_of("&" * 900, 20), MARKER)
+    assert "so it leaves out" not in texts.render_body(usual(), MARKER)
 
 
 def test_a_description() -> None:
@@ -195,7 +195,7 @@ The cart says how many items it holds.
 - [ ] **T2** Describe it
   - Not done: There is no folder `docs`.
 
-### Conditions of people
+### Conditions
 
 - Keep `len(cart)` working.
 
@@ -215,10 +215,10 @@ The cart says how many items it holds.
 <!-- result -->
 ### Review and tests
 
-- The review and the tests of this change are on their way: see the checks below.
+- Forge is reviewing and testing this change: see the checks below.
 <!-- /result -->
 
-<sub>Model: `anthropic:claude-sonnet-4-5`. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>
+<sub>Model: `anthropic:claude-sonnet-4-5`. `/forge cancel` on the issue stops the run, `/forge cost` shows its cost.</sub>
 
 <!-- forge:proposal:R:abc -->\
 """)  # noqa: E501
@@ -320,7 +320,7 @@ def test_a_secret_is_in_no_text() -> None:
 def test_progress_in_plain_words() -> None:
     done, now = StepState.done, StepState.now
     assert texts.render_status(Progress(), 0) == snapshot("""\
-**Forge works on this issue**
+**Forge is working on this issue**
 
 - [ ] Planning: now
 - [ ] Implementation: next
@@ -328,19 +328,19 @@ def test_progress_in_plain_words() -> None:
 - [ ] Review: next
 - [ ] Tests: next
 
-<sub>Spent by this run so far: 0.00 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
+<sub>Spent by this run so far: 0.00 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows its cost.</sub>\
 """)  # noqa: E501
     assert texts.render_status(Progress(done, done, now, done=1, tasks=3), 1_250_000) == snapshot("""\
-**Forge works on this issue**
+**Forge is working on this issue**
 
 - [x] Planning: done
-- [x] Approval of the plan by a person: done
+- [x] Approval of the plan: done
 - [ ] Implementation: now, 1 of 3 tasks
 - [ ] Pull request: next
 - [ ] Review: next
 - [ ] Tests: next
 
-<sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows what it cost.</sub>\
+<sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows its cost.</sub>\
 """)  # noqa: E501
     proposed = Progress(done, None, done, 1, 1, done, 14, review=now, send_backs=2)
     assert texts.render_status(proposed, 0).splitlines()[3:7] == snapshot(
@@ -353,7 +353,7 @@ def test_progress_in_plain_words() -> None:
     )
     over = replace(proposed, review=done, testing=done, send_backs=1)
     assert texts.render_status(over, 1_250_000) == snapshot("""\
-**Forge proposed a change for this issue**
+**Forge opened a pull request for this issue**
 
 - [x] Planning: done
 - [x] Implementation: done, 1 of 1 task, 1 fix
@@ -376,35 +376,35 @@ def test_what_stands_in_the_way_in_plain_words() -> None:
 <sub>Spent by this run so far: 0.01 USD.</sub>\
 """)
     assert texts.branch_moved("forge/12-count", spent=0) == snapshot("""\
-**Somebody changed the branch `forge/12-count`, so Forge stopped pushing to it.** Forge overwrites nothing: what was done since its last push is not on the branch.
+**Someone changed the branch `forge/12-count`, so Forge stopped pushing to it.** Forge overwrites nothing, so its work since the last push is not on the branch.
 
-**Next:** go on by hand from what is there. To have Forge do the work anew on a branch of its own, write `/forge run`.
+**Next:** continue by hand from there. To have Forge do the work again on its own branch, write `/forge run`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501
     assert texts.push_refused("forge/12-count", "GH013: Repository rule violations found", spent=0) == snapshot("""\
-**GitHub did not take the branch `forge/12-count`.** GH013: Repository rule violations found
+**GitHub refused the branch `forge/12-count`.** GH013: Repository rule violations found
 
-**Next:** somebody who administers the repository lets Forge make branches named `forge/…` in its rulesets and branch protection. Then write `/forge run`.
+**Next:** an admin of the repository allows Forge to create branches named `forge/…` in rulesets and branch protection. Then write `/forge run`.
 
 <sub>Spent by this run so far: 0.00 USD.</sub>\
 """)  # noqa: E501
     assert texts.names_taken("forge/12-count", 10) == snapshot(
         (
-            "The branch forge/12-count exists, and so do 9 others with a number behind that name.",
-            "Delete the branches of that name that nobody needs, then write /forge run.",
+            "The branch forge/12-count exists, and so do 9 numbered ones.",
+            "Delete the ones that nobody needs, then write /forge run.",
         )
     )
     assert texts.report_foreign_proposal("forge/12-count", 7) == snapshot(
         (
-            "Pull request 7, which this run did not open, proposes the branch forge/12-count already.",
-            "Go on in pull request 7, or close it and write /forge run.",
+            "Pull request 7, which this run did not open, is already open for the branch forge/12-count.",
+            "Continue in pull request 7, or close it and write /forge run.",
         )
     )
     assert texts.not_opened("forge/12-count", "Repository was archived.") == snapshot(
         (
-            "GitHub did not take a pull request from the branch forge/12-count: Repository was archived.",
-            "The branch is there: open the pull request by hand, or check that the repository takes pull requests and the App may write them, then write /forge run.",  # noqa: E501
+            "GitHub refused a pull request from the branch forge/12-count: Repository was archived.",
+            "The branch exists: open the pull request by hand. Or check that the repository accepts pull requests and the App may open them, then write /forge run.",  # noqa: E501
         )
     )
 

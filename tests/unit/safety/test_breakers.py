@@ -72,7 +72,7 @@ def test_iteration_says_what_happened_and_what_to_do() -> None:
     assert (check.name, check.reason.code, check.reason.threshold) == ("iteration", "iteration.review", 10)
     assert check.reason.text == "The review phase has made 10 of the 10 model calls it may make."
     assert check.suggestion == (
-        "`/forge continue 10it` grants another slice, `/forge accept` keeps what there is, `/forge cancel` ends it; "
+        "`/forge continue 10it` grants more, `/forge accept` keeps the work so far, `/forge cancel` ends the run; "
         "or raise `breakers.iteration.review` in `.github/forge.yml`."
     )
 
@@ -308,8 +308,8 @@ def test_error_rate_says_what_happened() -> None:
         "10 of the last 40 model calls failed (25.0%); it stops at 25.0% of at least 20 calls within 5 min."
     )
     waits, _ = check_error_rate([], circuit, RATES, NOW + 2 * MINUTE, "b")
-    assert waits.reason.text == "No model is called: at 12:00 UTC many model calls had failed."
-    assert waits.suggestion == "Wait until 12:05 UTC: then the next call may try."
+    assert waits.reason.text == "Forge calls no model: at 12:00 UTC many model calls had failed."
+    assert waits.suggestion == "Wait until 12:05 UTC: then the next call may try again."
     assert (waits.reason.value, waits.reason.threshold) == (2, 5)
 
 

@@ -76,7 +76,7 @@ def test_it_says_what_happened_against_which_limit_and_what_to_do() -> None:
         for history, minutes in cases
     ]
     assert [verdict.reason.text for verdict in verdicts if verdict] == [
-        "The task took all of its 10 iterations and is not done.",
+        "The task used all of its 10 iterations and is not done.",
         "The task ran for 15 min and is not done; it may run for 15 min.",
         "The task goes in circles: its last 3 iterations were the same step 3 times in a row.",
         "The last 3 iterations had the same kind of error, ToolError; it stops at 3.",

@@ -49,7 +49,7 @@ def test_deleted_is_not_revoked() -> None:
     after = apply_history(review(), finding("A"))
     assert (after.decision, after.conclusion) == (Decision.require_human, Conclusion.action_required)
     assert [reason.code for reason in after.reasons] == ["credential.history"]
-    assert after.reasons[0].text == "A credential was in an earlier commit: it is in the history, revoke it"
+    assert after.reasons[0].text == "A credential was in an earlier commit and is in the history: revoke it"
     assert [child.text for child in after.reasons[0].children] == ["secret/aws-access-key, was in a.py:1"]
 
 

@@ -15,7 +15,7 @@ STEADY = Rate(timedelta(seconds=1))
 
 
 def write_times(rate: Rate, pauses: list[float], importance: Importance = Importance.awaited) -> list[datetime]:
-    """When writes that create content were made by somebody who asks again after each of these pauses, in seconds."""
+    """When writes that create content were made by someone who asks again after each of these pauses, in seconds."""
     spent, now, at = FRESH, NOON, list[datetime]()
     for pause in pauses:
         now += timedelta(seconds=pause)

@@ -73,7 +73,7 @@ def test_what_passed_when_run_again_is_flaky() -> None:
         ("Failed", "a_test.go:9: got 1, want 2", "Failed"),
         ("", "Traceback\n  x\nKeyError: 'a'\n", "KeyError: 'a'"),
         ("", "plain words\nmore", "plain words"),
-        ("", "", "It does not say why."),
+        ("", "", "It gives no reason."),
         ("one\ntwo", "", "one"),
     ],
 )

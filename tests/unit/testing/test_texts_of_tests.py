@@ -37,7 +37,7 @@ def test_failed() -> None:
     assert found.summary == snapshot("""\
 All tests: the risk is high.
 
-**Next:** correct what failed and push. What a command printed stands in the details.
+**Next:** fix the failures and push. The details show the output of the commands.
 
 ### Failures
 
@@ -71,7 +71,7 @@ def test_passed_with_coverage() -> None:
     assert found.summary == snapshot("""\
 2 of 9 test files: those that concern the changed files.
 
-**Next:** nothing has to be done; the lines below are not tested.
+**Next:** nothing has to be done. No test runs the lines below.
 
 ### Coverage
 
@@ -92,28 +92,28 @@ def test_passed_with_coverage() -> None:
 @pytest.mark.parametrize(
     ("given", "title", "said"),
     [
-        (run(), "No tests found", "add tests; if there are some, name their command in `commands.test`"),
-        (run(not_run="There is no sandbox."), "The tests could not be run", "There is no sandbox."),
+        (run(), "No tests found", "add tests. If the repository has tests, set their command in `commands.test`"),
+        (run(not_run="There is no sandbox."), "Forge could not run the tests", "There is no sandbox."),
         (
             run(command(1, kind="setup", line="npm ci")),
-            "The tests could not be run",
+            "Forge could not run the tests",
             "`npm ci` ended with exit status 1",
         ),
         (run(command(0)), "Tests passed (no report)", "no report"),
         (run(command(0, case("a"), SKIPPED)), "Passed: 1 test, 1 skipped", "exit status 0; 2 tests"),
         (
             excuse_known(run(command(1, case("a"), BAD)), {BAD.id}),
-            "Passed: 1 test, 1 fails without this change, too",
-            "### Fails without this change, too",
+            "Passed: 1 test, 1 also fails without this change",
+            "### Also fails without this change",
         ),
-        (run(command(0, SKIPPED)), "The tests could not be run", "all tests were skipped (1)"),
+        (run(command(0, SKIPPED)), "Forge could not run the tests", "all tests were skipped (1)"),
         (
             run(command(0, writes_report=True, report_problem="It left no report.")),
-            "The tests could not be run",
-            "ended with success but left no report",
+            "Forge could not run the tests",
+            "ended with success but left no readable report",
         ),
         (run(command(1, case("a"))), "1 command failed", "although its report says that all tests passed"),
-        (run(command(None)), "1 command failed", "did not end by itself"),
+        (run(command(None)), "1 command failed", "did not finish"),
         (
             merge_retry(run(command(1, BAD)), run(command(0, case(BAD.id)))),
             "Passed: 1 test, 1 of them flaky",
@@ -145,7 +145,7 @@ def test_what_only_the_environment_lacks_is_no_matter_of_the_code() -> None:
 def test_tests_that_were_taken_away_are_said() -> None:
     taken = RequiredFix(path="tests/test_a.py", line=3, rule="tests.weakened", message="Tests are skipped here.")
     summary = texts.render_outcome(run(command(0, case("a"))), weakened=[taken]).summary
-    assert "### Tests that were taken away\n\n- `tests/test_a.py:3`: Tests are skipped here." in summary
+    assert "### Removed or disabled tests\n\n- `tests/test_a.py:3`: Tests are skipped here." in summary
     assert "taken away" not in texts.render_outcome(run(command(0, case("a")))).summary
 
 
