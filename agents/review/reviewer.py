@@ -185,7 +185,7 @@ def skip_model(checked: CheckedChange, configuration: Configuration, missing: st
     :param missing: why no model can be asked.
     """
     layer = LayerReport(layer=Layer.model)
-    if configuration.review.model is ReadMode.never:
+    if not configuration.review.may_ask_model:
         return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
     why = missing or "no model is set up."
     if not checked.needs_a_model(configuration):

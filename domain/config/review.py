@@ -96,3 +96,8 @@ class ReviewSettings(Section):
     bots: tuple[BotName, ...] = Field(
         default=("dependabot",), max_length=50, description="Bots whose pull requests are reviewed."
     )
+
+    @property
+    def may_ask_model(self) -> bool:
+        """Whether code may be sent to a model."""
+        return self.model is not ReadMode.never

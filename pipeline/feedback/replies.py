@@ -23,7 +23,6 @@ from agents.reply_reader import (
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadReply
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
 from domain.errors import CodeAccessError, ForgeError
 from domain.events import EventType
 from domain.gates import digest
@@ -192,9 +191,7 @@ class ReplyHandler:
             configuration=configuration,
             finding=next(iter(carried.get(command.comment.thread or 0, ())), None),
             teaches=authorise(Dismiss(reason="said in words"), standing.facts) is None,
-            is_due=configuration.review.model is not ReadMode.never
-            and not standing.facts.needs_ok
-            and replied < MAX_REPLIES,
+            is_due=configuration.review.may_ask_model and not standing.facts.needs_ok and replied < MAX_REPLIES,
         )
         return known.model_dump(mode="json")
 

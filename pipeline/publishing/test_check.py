@@ -47,7 +47,7 @@ class HeadTestCheck:
         check = self._build_check("in_progress", test_texts.render_progress(doing), None)
         await update_check(self.services, self.run, self._creation_step, check, self._head_test)
 
-    async def conclude(self, verdict: Verdict, text: CheckText) -> None:
+    async def conclude(self, verdict: TestVerdict, text: CheckText) -> None:
         """Show the result."""
         await self._update("concluded", "completed", text, CONCLUSIONS[verdict])
 

@@ -30,7 +30,7 @@ async def run_checks(
     dependencies: Sequence[DependencyChange] | None,
     toolbox: Toolbox,
     first_party: Sequence[str] = (),
-    origin: Origin = Origin.stranger,
+    origin: CodeOrigin = CodeOrigin.stranger,
 ) -> CheckReport:
     """Check a change.
 
