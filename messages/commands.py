@@ -35,23 +35,23 @@ _REASONS = {
     ReasonCode.paused: "Forge is paused here",
     ReasonCode.rate_limited: "GitHub asked Forge to wait",
     ReasonCode.commit_gone: "the commit is gone",
-    ReasonCode.excluded: "the configuration leaves it out",
+    ReasonCode.excluded: "the configuration excludes it",
     ReasonCode.access_lost: "Forge lost access",
-    ReasonCode.gate: "it waits for a person",
+    ReasonCode.gate: "waiting for a person",
     ReasonCode.gate_rejected: "a person rejected it",
     ReasonCode.gate_timeout: "nobody answered in time",
     ReasonCode.halted: "the operator halted Forge",
     ReasonCode.breaker: "a circuit breaker tripped",
     ReasonCode.budget: "a budget is used up",
     ReasonCode.guard: "a guard stopped it",
-    ReasonCode.stuck: "it did not get on by itself",
-    ReasonCode.planned: "only a plan was asked for",
-    ReasonCode.questions: "the issue leaves open what is wanted",
-    ReasonCode.in_review: "its pull request is reviewed and tested",
+    ReasonCode.stuck: "it got stuck",
+    ReasonCode.planned: "only a plan was requested",
+    ReasonCode.questions: "the issue leaves questions open",
+    ReasonCode.in_review: "its pull request is being reviewed and tested",
     ReasonCode.contract: "another run is changing the same contract",
     ReasonCode.proposed: "there is a pull request",
-    ReasonCode.untested: "there is a pull request that could not be tested",
-    ReasonCode.unchanged: "nothing came of it that could be proposed",
+    ReasonCode.untested: "its pull request could not be tested",
+    ReasonCode.unchanged: "it changed nothing",
     ReasonCode.branch_moved: "a person pushed to its branch",
     ReasonCode.error: "an error",
 }
@@ -114,7 +114,7 @@ def compose(answers: Sequence[Answer], marker: str) -> str:
         if text in said:
             text = "The same as above."
         elif len(text) > room:
-            text = "Left out: these answers are too long for one comment. Ask this in a comment of its own."
+            text = "Left out, because these answers are too long for one comment. Ask this in a separate comment."
         said.add(answer.text)
         room -= len(text)
         parts.append(f"**{inline_code(answer.asked)}**\n\n{text}")
@@ -131,12 +131,12 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
 
 def render_help() -> str:
     """Answers ``help``."""
-    head = ["| command | who at least | meaning |", "| --- | --- | --- |"]
+    head = ["| command | minimum role | meaning |", "| --- | --- | --- |"]
     working = [render_verb(row) for row in VERBS.values() if row.works]
     later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
     intro = (
-        "Write a command at the start of a line, one per line. In a reply to a finding its F-ID may be left out. "
-        "Edited comments, quotes and code do not command."
+        "Write a command at the start of a line, one per line. In a reply to a finding you can leave out "
+        "its F-ID. Edited comments, quotes and code are ignored."
     )
     return "\n".join([intro, "", *head, *working, "", f"<sub>Not available yet: {later}</sub>"])
 
@@ -153,7 +153,7 @@ def render_status(
     """
     lines = [] if paused_by is None else [_pause_notice(paused_by)]
     if last is None:
-        return "\n\n".join([*lines, "Nothing was run here yet."])
+        return "\n\n".join([*lines, "Nothing has run here yet."])
     run = last.run
     text = (
         f"Run {inline_code(run.id)} of {inline_code(run.head_sha[:7])}: **{_state(run)}**, since "
@@ -162,7 +162,7 @@ def render_status(
     if doing:
         text += f" {escape(doing)}."
     if until is not None:
-        text += f" It goes on by itself at {_when(until)}."
+        text += f" It continues at {_when(until)}."
     if waits:
         text += f" {waits}"
     return "\n\n".join([*lines, text])
@@ -170,7 +170,7 @@ def render_status(
 
 def render_cost(spending: Sequence[Spending], budgets: Sequence[LimitUse]) -> str:
     """Answers ``cost``."""
-    parts = [_render_spending(spending)] if spending else ["No model was asked here: 0 tokens, 0.00 USD."]
+    parts = [_render_spending(spending)] if spending else ["Forge asked no model here: 0 tokens, 0.00 USD."]
     if budgets:
         rows = [
             f"| {escape(one.name)} | {format_usd(one.used)} | {format_usd(one.limit)} | {_render_left(one)} |"
@@ -183,7 +183,7 @@ def render_cost(spending: Sequence[Spending], budgets: Sequence[LimitUse]) -> st
 def render_history(runs: Sequence[PastRun]) -> str:
     """Answers ``history``; the newest run comes first."""
     if not runs:
-        return "Nothing was run here yet."
+        return "Nothing has run here yet."
     rows = [
         f"| {_when(past.began)} | {inline_code(past.run.head_sha[:7])} | {past.run.trigger.value.replace('_', ' ')} | "
         f"{_state(past.run)} | {_seconds(past)} |"
@@ -199,7 +199,7 @@ def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) ->
     :param dismissed: by the finding's id.
     """
     if review is None:
-        return "No review was finished here yet. `/forge review` asks for one."
+        return "No review has finished here yet. `/forge review` starts one."
     head = (
         f"Head {inline_code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**, "
         f"risk {review.risk.level.value} ({review.risk.score} of 100)."
@@ -219,7 +219,7 @@ def explain_finding(finding: Finding, dismissal: Dismissal | None = None, more: 
         _origin(finding),
     ]
     if finding.fix is not None:
-        parts.append("What would fix it:\n\n" + code_block(finding.fix.replacement))
+        parts.append("Suggested fix:\n\n" + code_block(finding.fix.replacement))
     if dismissal is not None:
         parts.append(_describe_dismissal(dismissal))
     else:
@@ -237,10 +237,10 @@ def confirm_dismissal(
     """
     why = escape(reason.rstrip("."), LONGEST_TEXT)
     text = (
-        f"**{finding.id}** is dismissed: {why}. It is not raised again here, nor where the same rule meets the same "
-        f"code. {_mention_memories(taught)}`/forge undismiss {finding.id}` takes it back."
+        f"**{finding.id}** is dismissed: {why}. Forge does not raise it again here, nor where the same rule meets "
+        f"the same code. {_mention_memories(taught)}`/forge undismiss {finding.id}` undoes this."
     )
-    return text + (" You are the author; nobody else here could decide, so that was waived." if waived else "")
+    return text + (" You are the author; nobody else here can decide, so that rule was waived." if waived else "")
 
 
 def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Mapping[str, Finding] = _NOTHING) -> str:
@@ -254,7 +254,7 @@ def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Ma
     return (
         f"{inline_code(login)} resolved this thread without a change, so {named} "
         f"{'is' if is_one else 'are'} dismissed. "
-        f"{_mention_memories(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` takes it back; "
+        f"{_mention_memories(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` undoes this; "
         f"`/forge dismiss {first.id if is_one else 'F-ID'} reason` adds why."
     )
 
@@ -266,9 +266,9 @@ def confirm_group_dismissal(remark: Sequence[Finding], reason: str, taught: Mapp
     """
     why = escape(reason.rstrip("."), LONGEST_TEXT)
     return (
-        f"{_list_names(remark)} are dismissed: {why}. They are not raised again here, nor "
-        "where the same rule meets the "
-        f"same code. {_mention_memories(taught)}`/forge undismiss F-ID` takes one of them back."
+        f"{_list_names(remark)} are dismissed: {why}. Forge does not raise them "
+        "again here, nor where the same rule "
+        f"meets the same code. {_mention_memories(taught)}`/forge undismiss F-ID` undoes one of them."
     )
 
 
@@ -282,49 +282,49 @@ def confirm_undismissal(finding: Finding) -> str:
 
 
 def already_dismissed(finding: Finding, dismissal: Dismissal) -> str:
-    return f"**{finding.id}** was dismissed before. {_describe_dismissal(dismissal)}"
+    return f"**{finding.id}** is dismissed already. {_describe_dismissal(dismissal)}"
 
 
 def not_dismissed(finding: Finding) -> str:
-    return f"**{finding.id}** was not dismissed, so there is nothing to take back."
+    return f"**{finding.id}** is not dismissed, so there is nothing to undo."
 
 
 def no_such_finding(name: str, near: Sequence[str] = ()) -> str:
     """For a finding this pull request does not have."""
-    meant = f" Did you mean {' or '.join(map(inline_code, near))}?" if near else " `/forge view` lists those it has."
+    meant = f" Did you mean {' or '.join(map(inline_code, near))}?" if near else " `/forge view` lists them."
     return f"There is no finding {inline_code(name)}.{meant}"
 
 
 def which_finding(verb: Verb) -> str:
     """For a reply in a thread that is not a finding's own."""
-    return f"This is not the thread of a finding. Name it: {inline_code('/forge ' + VERBS[verb].usage)}."
+    return f"This is not the thread of a finding. Name the finding: {inline_code('/forge ' + VERBS[verb].usage)}."
 
 
 def confirm_review(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
     """The receipt for ``review``."""
-    text = f"Reviewing {inline_code(head_sha[:7])}{' from scratch' if full else ''}; the check shows how far it is."
-    return text + (" This is also the ok for this head, and for no other." if is_ok else "")
+    text = f"Reviewing {inline_code(head_sha[:7])}{' from scratch' if full else ''}; the check shows the progress."
+    return text + (" This also allows checks of this head, and only of this one." if is_ok else "")
 
 
 def confirm_test(head_sha: str, is_ok: bool = False) -> str:
     """The receipt for ``test``."""
-    text = f"Testing {inline_code(head_sha[:7])}; the check `Forge / test` shows how far it is."
-    return text + (" This is also the ok for this head, and for no other." if is_ok else "")
+    text = f"Testing {inline_code(head_sha[:7])}; the check `Forge / test` shows the progress."
+    return text + (" This also allows checks of this head, and only of this one." if is_ok else "")
 
 
 def not_looked_at(head_sha: str) -> str:
     """For a head that no run is about, which therefore nobody can account for."""
-    return f"{inline_code(head_sha[:7])} was not looked at yet. Write `/forge review`, then `/forge test`."
+    return f"{inline_code(head_sha[:7])} has not been reviewed yet. Write `/forge review`, then `/forge test`."
 
 
 def not_reviewed_again(head_sha: str, why: str) -> str:
     """:param why: that this head was reviewed before, or is being reviewed."""
-    return f"{inline_code(head_sha[:7])}: {why}; see its check. `/forge review full` begins anew."
+    return f"{inline_code(head_sha[:7])}: {why}; see its check. `/forge review full` starts again."
 
 
 def budget_waits() -> str:
     """For somebody who may not let a stopped run go on, and asks for a new one."""
-    return "A guard or a budget waits here for a person with the role write; a new review would be a way around it."
+    return "A guard or a budget here is waiting for a person with the role write, so a new review is not allowed."
 
 
 def nothing_to_review() -> str:
@@ -338,7 +338,7 @@ def head_moved(head_sha: str) -> str:
 
 def confirm_cancel(run: Run) -> str:
     again = "`/forge run`" if run.is_of_issue else "`/forge review`"
-    return f"Run {inline_code(run.id)} was stopped. What it posted so far stays. {again} starts another one."
+    return f"Run {inline_code(run.id)} was stopped. Its comments stay. {again} starts another one."
 
 
 def nothing_to_cancel() -> str:
@@ -359,7 +359,7 @@ def already_paused(by: str) -> str:
 
 
 def confirm_unpause() -> str:
-    return "Forge works again in this repository. `/forge review` reviews what was pushed meanwhile."
+    return "Forge works again in this repository. `/forge review` reviews heads pushed during the pause."
 
 
 def not_paused() -> str:
@@ -385,17 +385,17 @@ NO_ANSWER = ""
 
 def confirm_resume() -> str:
     """For a run of an issue that goes on after it ended; its comment stands further up."""
-    return "The run continues with what it has; nothing is paid for again. Its comment above says how far it is."
+    return "The run continues from its work so far and pays for nothing again. Its comment above shows the progress."
 
 
 def not_begun(outcome: str) -> str:
     """:param outcome: why no run begins, as a clause about the issue."""
-    return f"Nothing began: {outcome}. `/forge status` says what I am doing here."
+    return f"Not started: {outcome}. `/forge status` shows what Forge is doing here."
 
 
 def runs_are_off() -> str:
     """Where a repository does not want issues to be carried out."""
-    return "Nothing began: `issues.run: false` in `.github/forge.yml` switches it off here. `/forge plan` still plans."
+    return "Not started: `issues.run: false` in `.github/forge.yml` switches this off here. `/forge plan` still plans."
 
 
 def refuse(refusal: CommandRefusal, login: str) -> str:
@@ -403,13 +403,13 @@ def refuse(refusal: CommandRefusal, login: str) -> str:
     command, who = inline_code(f"/forge {refusal.verb}"), inline_code(login)
     match refusal.code:
         case RefusalCode.app:
-            return f"Refused: {command} from an App. Only people command."
+            return f"Refused: {command} from an App. Only people can give commands."
         case RefusalCode.edited:
             return f"Refused: {command} in an edited comment. Write a new one."
         case RefusalCode.author:
             return f"Refused: {command} is not for the author of the change. {_somebody_else(refusal)}"
         case RefusalCode.requester:
-            return f"Refused: {command} is not for who asked. {_somebody_else(refusal)}"
+            return f"Refused: {command} is not for the requester. {_somebody_else(refusal)}"
         case RefusalCode.role:
             why = ", because it lets the code of a fork run" if refusal.fork else ""
             return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {escape(refusal.held)}."
@@ -418,8 +418,8 @@ def refuse(refusal: CommandRefusal, login: str) -> str:
 def ask_to_repeat() -> str:
     """For a comment that waited while Forge was updated, so that nobody knows how far it was carried out."""
     return (
-        "Forge was updated while this comment waited for GitHub: what it asks for may be done, in part or not at all. "
-        "`/forge status` shows where things stand; say again what is missing."
+        "Forge was updated while this comment waited for GitHub: its commands may be done, in part or not "
+        "at all. `/forge status` shows the current state; repeat what is missing."
     )
 
 
@@ -429,21 +429,22 @@ def too_many_comments(login: str, why: str) -> str:
     :param why: what was counted.
     """
     return (
-        f"Nothing was done: {escape(why)}. {inline_code(login)} is heard again once an hour has passed; "
-        "until then such comments are not answered."
+        f"Nothing was done: {escape(why)}. Forge listens to {inline_code(login)} again in "
+        "an hour and ignores such comments until then."
     )
 
 
 def cannot_ask(login: str) -> str:
     """For a moment in which GitHub does not say what somebody may do: nothing is done (T-P10)."""
     return (
-        f"GitHub did not say what {inline_code(login)} may do here, so nothing was done. Write the command again later."
+        f"GitHub did not say what {inline_code(login)} may do here, so Forge did nothing. Write the command again "
+        "later."
     )
 
 
 def report_failure(message: str) -> str:
     """For a command that was allowed and failed."""
-    return f"This did not work, or not all of it: {escape(message)} `/forge status` says what holds now."
+    return f"This failed, at least in part: {escape(message)} `/forge status` shows the current state."
 
 
 def explain_mistake(made: SlashMistake) -> str:
@@ -456,15 +457,13 @@ def explain_mistake(made: SlashMistake) -> str:
             meant = f"Did you mean {usage}?" if made.verb else "`/forge help` lists the commands."
             return f"{said} is not a command. {meant}"
         case Problem.no_finding:
-            return (
-                f"{said} does not say which finding. It is used like this: {usage}. `/forge view` lists the findings."
-            )
+            return f"{said} does not name a finding. Usage: {usage}. `/forge view` lists the findings."
         case Problem.too_long:
-            return f"{said} is too long: a text may have {LONGEST_TEXT:,} characters."
+            return f"{said} is too long: a text can have {LONGEST_TEXT:,} characters."
         case Problem.too_many:
-            return f"Only {MOST_COMMANDS} commands of a comment are obeyed. Not done: {said} and what follows it."
+            return f"A comment can have {MOST_COMMANDS} commands. Skipped: {said} and everything after it."
         case Problem.malformed:
-            return f"{said} cannot be understood. It is used like this: {usage}."
+            return f"{said} is not valid. Usage: {usage}."
 
 
 def _mention_memories(taught: Mapping[str, Finding]) -> str:
@@ -472,7 +471,7 @@ def _mention_memories(taught: Mapping[str, Finding]) -> str:
 
 
 def _somebody_else(refusal: CommandRefusal) -> str:
-    return f"Somebody else with the role {refusal.needed} can."
+    return f"Someone else with the role {refusal.needed} can."
 
 
 def render_verb(row: VerbRow) -> str:
@@ -529,7 +528,7 @@ def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
         return "No findings."
     rows = [
         f"| {finding.id} | {finding.severity.value} | {inline_path(finding.where)} | {escape(finding.message, 160)} | "
-        f"{'held back' if finding.id in held else _dismissal_cell(dismissals.get(finding.id))} |"
+        f"{'suppressed' if finding.id in held else _dismissal_cell(dismissals.get(finding.id))} |"
         for finding in everything[:MOST_LINES]
     ]
     head = ["| finding | severity | where | what | |", "| --- | --- | --- | --- | --- |"]
@@ -549,7 +548,7 @@ def _describe_dismissal(dismissal: Dismissal) -> str:
 def _origin(finding: Finding) -> str:
     rule = link(finding.rule, finding.help_url)
     blocks = "It blocks" if finding.severity.rank >= Severity.error.rank else "It does not block"
-    return f"Rule {rule}, layer {finding.layer.value}, confidence {finding.confidence:.0%}. {blocks} the pull request."
+    return f"Rule {rule}, confidence {finding.confidence:.0%}. {blocks} the pull request."
 
 
 def _pause_notice(by: str) -> str:

@@ -73,7 +73,7 @@ def render_remaining(story: MemoryHistory) -> Iterator[str]:
     """What stands although a memory counts no more."""
     for each in story.dismissals:
         if not each.is_undone:
-            how = f"`/forge undismiss {each.finding}` there takes it back"
+            how = f"`/forge undismiss {each.finding}` there undoes it"
             yield f"The dismissal of {each.finding} in #{each.number} that taught it stands; {how}."
 
 

@@ -116,5 +116,5 @@ def _models(console: Console, settings: Settings) -> Models:
     if isinstance(real, Unusable):
         console.print("No key of a model is set: a script plays the model, with answers written before.")
         return Models.only(build_model().language_model)
-    console.print(f"Layer 3 is read by {real.name}, which sees the sample project and costs a few cents.")
+    console.print(f"The model is {real.name}, which sees the sample project and costs a few cents.")
     return settings.models

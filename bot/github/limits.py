@@ -192,7 +192,7 @@ def find_rate(headers: Mapping[str, str]) -> RateLimit | None:
 
 def _to_error(block: Block) -> RateLimited:
     when = block.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return RateLimited(f"GitHub asked Forge to wait ({block.reason}); it goes on by itself after {when}.", block.until)
+    return RateLimited(f"GitHub asked Forge to wait ({block.reason}); it continues after {when}.", block.until)
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> datetime | None:

@@ -34,7 +34,7 @@ async def test_help_is_answered_once(told: Story) -> None:
     asked = await alice.comment(pull, "Hello!\n\n/forge help\n")
     await told.settle()
     [answer] = told.answers(pull)
-    assert "| command | who at least | meaning |" in answer.body
+    assert "| command | minimum role | meaning |" in answer.body
     assert [reaction.content for reaction in asked.reactions] == ["eyes"]
 
 

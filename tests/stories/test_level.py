@@ -202,9 +202,9 @@ async def test_at_level_0_nothing_is_opened(told: Story) -> None:
     level, run, again, label = told.answers(issue)
     assert "never opens a pull request" in level.body
     for each in (run, label):
-        assert "Nothing began: automation is at level 0 here, at which Forge opens no pull request" in each.body
+        assert "Not started: automation is at level 0 here, at which Forge opens no pull request" in each.body
         assert "an admin raises it with `/forge level 1`, and `/forge plan` only plans" in each.body
-    assert "Nothing began: no run of this issue ended" in again.body
+    assert "Not started: no run of this issue ended" in again.body
     assert not await told.runs()
     for who, words in ((admin, "/forge level 1"), (alice, "/forge run")):
         await who.comment(issue, words)

@@ -320,7 +320,7 @@ async def test_tests_on_a_pull_request_alone(read: Story) -> None:
     await read.settle()
     await alice.comment(pull, "/forge test")
     await read.settle()
-    assert "the check `Forge / test` shows how far it is" in read.answers(pull)[-1].body
+    assert "the check `Forge / test` shows the progress" in read.answers(pull)[-1].body
     [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     assert "`tests/test_cart.py::test_total`" in (check.summary or "")

@@ -29,7 +29,7 @@ async def test_a_run_that_was_stopped_goes_on(read: Story, model: ScriptedModel)
     assert "a person stopped it" in asked.status
     before = len(model.calls)
     said = await asked.comment(asked.alice, "/forge resume")
-    assert "The run continues with what it has" in said
+    assert "The run continues from its work so far" in said
     assert count_plans(model) == 1
     assert len([call for call in model.calls[before:] if TASK in call.content]) == 1
     assert not get_pull_request(asked).draft

@@ -231,7 +231,7 @@ async def test_d4_a_run_whose_journal_does_not_fit_its_code_ends(tmp_path: Path)
 @pytest.mark.parametrize(
     ("said", "answered"),
     [
-        ("/forge status", "Nothing was run here yet"),
+        ("/forge status", "Nothing has run here yet"),
         ("/forge pause", "Forge was updated while this comment waited for GitHub"),
     ],
 )

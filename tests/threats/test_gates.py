@@ -267,7 +267,7 @@ async def test_t_p10_github_does_not_say_who_they_are(told: Story) -> None:
     scene = await open_scene(told)
     told.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
     answer = await scene.comment(scene.carol, APPROVE)
-    assert "GitHub did not say what `carol` may do here, so nothing was done." in answer
+    assert "GitHub did not say what `carol` may do here, so Forge did nothing." in answer
     await scene.press(scene.carol, "approve", "protected_paths")
     await assert_open(scene)
     told.github.faults.clear()

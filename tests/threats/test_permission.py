@@ -118,7 +118,7 @@ async def test_t_p10_github_does_not_say_who_may(told: Story) -> None:
     carol = writer(told, repository)
     told.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
     await carol.reply(comment, DISMISS)
-    await assert_refused(told, pull, comment, "GitHub did not say what `carol` may do here, so nothing was done.")
+    await assert_refused(told, pull, comment, "GitHub did not say what `carol` may do here, so Forge did nothing.")
     told.github.faults.clear()
     await carol.reply(comment, DISMISS)
     await told.settle()

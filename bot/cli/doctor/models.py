@@ -33,7 +33,7 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
 
 async def _check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Diagnosis:
     if isinstance(model, Unusable):
-        advice = f"{model.advice} Without a model layers 1 and 2 are all there is."
+        advice = f"{model.advice} Without a model a review has linters and security checks only."
         return fail("model", model.reason, advice) if is_wanted else warn("model", model.reason, advice)
     state = f"{model.name}, {_describe_price(model)}"
     if not ask:

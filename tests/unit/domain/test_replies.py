@@ -163,15 +163,15 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
                 SlashMistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)
             ),
             snapshot(
-                "`/forge dismiss x` does not say which finding. It is used like this: `/forge dismiss F-ID reason`. "
+                "`/forge dismiss x` does not name a finding. Usage: `/forge dismiss F-ID reason`. "
                 "`/forge view` lists the findings."
             ),
         ),
         (
             command_texts.confirm_dismissal(FINDING, "set by the caller."),
             snapshot(
-                "**F-AEGTUI** is dismissed: set by the caller. It is not raised again here, nor where the same rule "
-                "meets the same code. `/forge undismiss F-AEGTUI` undoes this."
+                "**F-AEGTUI** is dismissed: set by the caller. Forge does not raise it again here, nor where "
+                "the same rule meets the same code. `/forge undismiss F-AEGTUI` undoes this."
             ),
         ),
         (
@@ -184,7 +184,7 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
             ),
             snapshot(
                 "Run `01JQ0000000000000000000000` of `aaaaaaa`: **waiting (GitHub asked Forge to wait)**, since "
-                "2026-03-01 12:00 UTC. It goes on by itself at 2026-03-01 12:00 UTC."
+                "2026-03-01 12:00 UTC. It continues at 2026-03-01 12:00 UTC."
             ),
         ),
     ],

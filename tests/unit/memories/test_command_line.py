@@ -304,7 +304,7 @@ async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[
     assert "  Muted by its own dismissal: F-AAAAAA in #1, app.py, by carol" in capsys.readouterr().out
     await remembered.archive(settings(url), "M-00M000")
     assert capsys.readouterr().out.splitlines()[1] == (
-        "The dismissal of F-AAAAAA in #1 that taught it stands; `/forge undismiss F-AAAAAA` there takes it back."
+        "The dismissal of F-AAAAAA in #1 that taught it stands; `/forge undismiss F-AAAAAA` there undoes it."
     )
     async with database.transaction() as session:
         session.add_all(_dismissal(f"F-MORE0{number}", str(number) * 64) for number in range(4, 8))
