@@ -43,26 +43,28 @@ class StandardGate:
     :param role: the minimum role to answer.
     :param timeout: after which it is rejected and escalated.
     :param not_author: the author may not answer; with ``not_requester``, the requester may not.
-    :param told: who ``escalate`` is meant for; the repository names the accounts.
+    :param escalates_to: who ``escalate`` is meant for; the repository names the accounts.
     """
 
     role: str
     timeout: timedelta
     not_author: bool = False
     not_requester: bool = False
-    told: str = ""
+    escalates_to: str = ""
 
 
 _DAY = timedelta(hours=24)
 STANDARD_GATES: Mapping[str, StandardGate] = {
-    "architecture_approval": StandardGate("write", _DAY, told="architect"),
+    "architecture_approval": StandardGate("write", _DAY, escalates_to="architect"),
     "human_review": StandardGate("write", _DAY, not_author=True),
-    "security_findings": StandardGate("maintain", timedelta(hours=12), not_author=True, told="security team"),
+    "security_findings": StandardGate("maintain", timedelta(hours=12), not_author=True, escalates_to="security team"),
     "protected_paths": StandardGate("maintain", _DAY, not_author=True),
     "help_needed": StandardGate("write", _DAY),
     "guard": StandardGate("write", _DAY),
-    "cost_overrun": StandardGate("write", timedelta(hours=2), told="budget owner"),
-    "production_deploy": StandardGate("maintain", timedelta(hours=1), not_requester=True, told="deployment lead"),
+    "cost_overrun": StandardGate("write", timedelta(hours=2), escalates_to="budget owner"),
+    "production_deploy": StandardGate(
+        "maintain", timedelta(hours=1), not_requester=True, escalates_to="deployment lead"
+    ),
     "recovery": StandardGate("write", _DAY),
     "false_positive": StandardGate("write", _DAY),
     "destructive": StandardGate("maintain", _DAY, not_author=True),

@@ -41,8 +41,8 @@ def repair(pattern: str) -> list[str]:
     if find_mistake(pattern) is None:
         return [pattern]
     written = islice(_expand_braces(pattern), MOST)
-    meant = (f"{each}**" if each.endswith("/") else each for each in written)
-    return [each for each in dict.fromkeys(meant) if find_mistake(each) is None]
+    extended = (f"{each}**" if each.endswith("/") else each for each in written)
+    return [each for each in dict.fromkeys(extended) if find_mistake(each) is None]
 
 
 def _find_unmatchable(alternative: str) -> str | None:

@@ -161,9 +161,9 @@ class _Measure:
 def _find_level(facts: LadderFacts, bounds: Ladder) -> tuple[int, LevelChange, str, list[_Measure]]:
     if bounds.pinned is not None:
         level = min(bounds.pinned, bounds.max_level)
-        held = _measure_limits(facts, level)
-        although = "" if _are_met(held) else f", although it would fall: {_list_unmet(held)}"
-        return facts.level, LevelChange.pinned, f"Level {level} is pinned{although}", held
+        measures = _measure_limits(facts, level)
+        although = "" if _are_met(measures) else f", although it would fall: {_list_unmet(measures)}"
+        return facts.level, LevelChange.pinned, f"Level {level} is pinned{although}", measures
     if facts.level > bounds.max_level:
         text = f"Level {bounds.max_level} is the highest that the configuration allows"
         return bounds.max_level, LevelChange.capped, text, []
@@ -184,19 +184,19 @@ def _try_upwards(
     level, above = facts.level, facts.level + 1
     if above > min(bounds.max_level, HIGHEST):
         return level, LevelChange.stays, f"Level {level} stays: it is the highest allowed", own
-    wanted = _measure_requirements(facts, above)
-    if _are_met(wanted):
+    requirements = _measure_requirements(facts, above)
+    if _are_met(requirements):
         return (
             above,
             LevelChange.rises,
             f"Level {level} rises to {above}: it meets everything that level {above} requires",
-            wanted,
+            requirements,
         )
     return (
         level,
         LevelChange.stays,
-        f"Level {level} stays; level {above} is not met: {_list_unmet(wanted)}",
-        [*own, *wanted],
+        f"Level {level} stays; level {above} is not met: {_list_unmet(requirements)}",
+        [*own, *requirements],
     )
 
 

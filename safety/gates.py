@@ -150,7 +150,7 @@ def mark_open(review: Review, wanted: Sequence[GateRequest]) -> Review:
     )
 
 
-def is_grave(finding: Finding) -> bool:
+def needs_security_gate(finding: Finding) -> bool:
     """Whether it needs the gate ``security_findings``: critical, and of the security layer or category."""
     return finding.severity is Severity.critical and (
         finding.category is Category.security or finding.layer is Layer.security  # includes vulnerable dependencies
@@ -308,7 +308,7 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
 
 
 def _list_critical(review: Review) -> list[Finding]:
-    return [finding for finding in review.findings if is_grave(finding)]
+    return [finding for finding in review.findings if needs_security_gate(finding)]
 
 
 def _digest_findings(findings: Sequence[Finding]) -> str:

@@ -132,8 +132,8 @@ def _screen(learning: Learning, shown: ShownToModel, known: Sequence[tuple[Memor
     reason = _check_source(learning, shown) or _check_form(learning) or _check_usefulness(learning, shown)
     if reason is not None:
         return LearningDecision(learning=learning, refused=reason)
-    said = Statement.of(learning.content)
-    same = [(said.similarity(other), memory.id) for memory, other in known if said.agrees_with(other)]
+    statement = Statement.of(learning.content)
+    same = [(statement.similarity(other), memory.id) for memory, other in known if statement.agrees_with(other)]
     return LearningDecision(learning=learning, into=max(same)[1] if same else None)
 
 
@@ -167,8 +167,8 @@ def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
         _LOOSENS.search(part) and _GUARDED.search(part) for part in _SENTENCE.split(f"{content}. {learning.context}")
     ):
         return Reason(code="learning.loosens", text="It asks for less care; only people may decide that.")
-    told = "\n".join(shown.events.values()).casefold()
-    if not _find_occurring(content, told):
+    events = "\n".join(shown.events.values()).casefold()
+    if not _find_occurring(content, events):
         return Reason(code="learning.unspecific", text="It names no path, rule, command or tool of this run.")
     if _IDLE.search(content) or _TELLS.search(content) or not _ADVICE.search(content):
         return Reason(code="learning.idle", text="It says what happened, not what to do or what is true.")
@@ -190,10 +190,10 @@ def _as_module(path: str) -> str:
 
 def _rank(learning: Learning, shown: ShownToModel) -> tuple[bool, int, int]:
     """The rank of a learning: general before one-off, then more names, then shorter."""
-    told = "\n".join(shown.events.values()).casefold()
+    events = "\n".join(shown.events.values()).casefold()
     return (
         learning.kind is not MemoryKind.episodic,
-        min(3, len(_find_occurring(learning.content, told))),
+        min(3, len(_find_occurring(learning.content, events))),
         -len(learning.content),
     )
 

@@ -188,14 +188,14 @@ class _Consolidation:
         index = _Index([self._to_saying(each) for each in group])
         better: list[LiveMemory] = []
         for each in sorted(group, key=self._rank):
-            said = self._to_saying(each)
+            statement = self._to_saying(each)
             if each.memory.id not in self._held:
-                near = [better[place] for place in index.near(said)]
-                found = next(((other, why) for other in near if (why := self._why_redundant(said, other))), None)
+                near = [better[place] for place in index.near(statement)]
+                found = next(((other, why) for other in near if (why := self._why_redundant(statement, other))), None)
                 if found is not None:
                     self._yield_to(each, *found)
                     continue
-            index.add(said, len(better))
+            index.add(statement, len(better))
             better.append(each)
         return len(self.changes) - before
 

@@ -127,8 +127,8 @@ def _find_hits(
     hits = [place for place, meant in places.items() if any(map(is_inside, meant))]
     if hits:
         children = tuple(Reason(code="path", text=place) for place in hits[:_SHOWN])
-        told = f"{text}, so {level.value} at least"
-        yield _Fact(level, Reason(code=code, text=told, value=len(hits), threshold=0, children=children))
+        full = f"{text}, so {level.value} at least"
+        yield _Fact(level, Reason(code=code, text=full, value=len(hits), threshold=0, children=children))
 
 
 def _contracts(plan: Plan, limits: PlanLimits) -> Iterator[_Fact]:
@@ -154,6 +154,6 @@ def _above(code: str, text: str, count: int, bounds: tuple[int, int]) -> Iterato
     for level, bound in ((RiskLevel.high, high), (RiskLevel.medium, medium)):
         if count > bound:
             more = f", more than {bound:,}" if bound else ""
-            told = f"{text}{more}, so {level.value} at least"
-            yield _Fact(level, Reason(code=code, text=told, value=count, threshold=bound))
+            full = f"{text}{more}, so {level.value} at least"
+            yield _Fact(level, Reason(code=code, text=full, value=count, threshold=bound))
             return

@@ -72,10 +72,10 @@ def evaluate_checks(
     """
     if required is None:
         return RequiredChecks(light=ChecksState.unknown)
-    wanted = list(required) or [
+    relevant = list(required) or [
         RequiredCheck(name=name) for name in dict.fromkeys(one.name for one in results if not one.name.startswith(own))
     ]
-    lights = {check.name: _evaluate(check, results) for check in wanted}
+    lights = {check.name: _evaluate(check, results) for check in relevant}
     for light in (ChecksState.failing, ChecksState.pending):
         named = tuple(name for name, each in lights.items() if each is light)
         if named:
@@ -86,6 +86,6 @@ def evaluate_checks(
 def _evaluate(check: RequiredCheck, results: Sequence[ReportedCheck]) -> ChecksState:
     if check.is_met_by(results):
         return ChecksState.green
-    told = [one for one in results if one.name == check.name]
-    is_red = any(not one.is_green and one.conclusion != "pending" for one in told)
+    reported = [one for one in results if one.name == check.name]
+    is_red = any(not one.is_green and one.conclusion != "pending" for one in reported)
     return ChecksState.failing if is_red else ChecksState.pending

@@ -51,7 +51,7 @@ class CommentCounts:
     in_repository: int
 
     @property
-    def is_much(self) -> bool:
+    def is_flood(self) -> bool:
         """Whether there are so many that their author matters."""
         return self.by_account > COMMENTS_PER_OUTSIDER or self.in_repository > COMMENTS_PER_REPOSITORY
 
@@ -61,7 +61,7 @@ def over_comment_quota(commented: CommentCounts, role: str) -> Reason | None:
 
     :param role: the author's current role.
     """
-    if role not in OUTSIDERS or not commented.is_much:
+    if role not in OUTSIDERS or not commented.is_flood:
         return None
     is_own = commented.by_account > COMMENTS_PER_OUTSIDER
     count, limit = (

@@ -18,8 +18,8 @@ def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
         its file keeps its trail.
     """
     here = {known for each in review.all_findings for known in (each.fingerprint, each.trail)}
-    gone = {each.trail: each for each in earlier if each.fingerprint not in here and each.trail not in here}
-    return review.model_copy(update={"in_history": tuple(gone.values()), "in_history_dismissed": ()})
+    deleted = {each.trail: each for each in earlier if each.fingerprint not in here and each.trail not in here}
+    return review.model_copy(update={"in_history": tuple(deleted.values()), "in_history_dismissed": ()})
 
 
 def with_dismissals(review: Review, dismissed: Collection[str], past: DismissalHistory = NO_HISTORY) -> Review:

@@ -221,10 +221,10 @@ def _score_untested(change: Change) -> list[RiskPart]:
 
 def _score_deleted_tests(touched: Sequence[TouchedFile]) -> list[RiskPart]:
     """Scores deleted tests whose subject, by its name, still exists."""
-    gone = [each.path for each in touched if each.is_gone and is_source(each.path)]
-    obsolete = {namesake(path) for path in gone if not is_test(path)}
+    deleted = [each.path for each in touched if each.is_gone and is_source(each.path)]
+    obsolete = {namesake(path) for path in deleted if not is_test(path)}
     missed = [
-        path for path in gone if is_test(path) and not path.endswith(_NO_TESTS) and namesake(path) not in obsolete
+        path for path in deleted if is_test(path) and not path.endswith(_NO_TESTS) and namesake(path) not in obsolete
     ]
     return [RiskPart(code="tests.deleted", points=10, text=f"Deletes tests: {_list_paths(missed)}")] if missed else []
 

@@ -142,7 +142,7 @@ def _section(name: str, node: Schema) -> str:
 
 def _who(standard: StandardGate) -> str:
     """The role a gate asks for, and who is meant by its ``escalate``."""
-    return f"{standard.role}; `escalate` is for the {standard.told}" if standard.told else standard.role
+    return f"{standard.role}; `escalate` is for the {standard.escalates_to}" if standard.escalates_to else standard.role
 
 
 def _table(node: Schema, prefix: str) -> list[str]:

@@ -152,14 +152,18 @@ def extract_protections(*refused: Values) -> dict[str, JsonValue]:
     """
     held: dict[str, JsonValue] = {}
     for values in refused:
-        said = flatten(values)
-        held |= {path: said[path] for path, off in _FORBIDS.items() if path in said and _is_one_of(said[path], off)}
+        values_by_path = flatten(values)
+        held |= {
+            path: values_by_path[path]
+            for path, off in _FORBIDS.items()
+            if path in values_by_path and _is_one_of(values_by_path[path], off)
+        }
         for path in _PROTECTS:
-            listed = said.get(path)
+            listed = values_by_path.get(path)
             patterns = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
             before = held.get(path)
-            meant = [pattern for each in patterns[:_MOST] for pattern in globs.repair(each[: _LONGEST + 1])]
-            readable = [each for each in meant if len(each) <= _LONGEST]
+            repaired = [pattern for each in patterns[:_MOST] for pattern in globs.repair(each[: _LONGEST + 1])]
+            readable = [each for each in repaired if len(each) <= _LONGEST]
             together = list(dict.fromkeys([*(before if isinstance(before, list) else []), *readable]))
             held |= {path: cast(JsonValue, together)} if together else {}
     return held

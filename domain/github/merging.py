@@ -75,8 +75,8 @@ class RequiredCheck(BaseModel):
 
     def is_met_by(self, results: Iterable[ReportedCheck]) -> bool:
         """Whether it was reported, and all reports under its name are green."""
-        told = [one for one in results if one.name == self.name and (self.app_id is None or self._fits(one))]
-        return bool(told) and all(one.is_green for one in told)
+        reported = [one for one in results if one.name == self.name and (self.app_id is None or self._fits(one))]
+        return bool(reported) and all(one.is_green for one in reported)
 
     def _fits(self, result: ReportedCheck) -> bool:
         return result.app_id in (None, self.app_id)

@@ -34,8 +34,8 @@ def is_stale(live: Issue | PullRequest, seen: EventSnapshot) -> bool:
     """
     if live.updated_at is not None and live.updated_at != seen.updated_at:
         return live.updated_at < seen.updated_at
-    told = seen.model_dump(include={"is_open", "head_sha", "is_draft", "base_ref"}, exclude_none=True)
-    return any(getattr(live, name, value) != value for name, value in told.items())
+    fields = seen.model_dump(include={"is_open", "head_sha", "is_draft", "base_ref"}, exclude_none=True)
+    return any(getattr(live, name, value) != value for name, value in fields.items())
 
 
 def is_edited(live: Issue, seen: EventSnapshot | None) -> bool:

@@ -78,8 +78,8 @@ class ExportedMemory(BaseModel):
 def dump_line(memory: Memory, full_name: str) -> str:
     """A memory as one line of ASCII, safe for terminals and without our secrets."""
     own = {"installation_id", "repository_id"}
-    told = memory.model_dump(mode="json", exclude=own)
-    ordered = {name: told.get(name, full_name) for name in ExportedMemory.model_fields}
+    fields = memory.model_dump(mode="json", exclude=own)
+    ordered = {name: fields.get(name, full_name) for name in ExportedMemory.model_fields}
     return json.dumps(PROCESS_REDACTOR.redact_values(ordered))
 
 

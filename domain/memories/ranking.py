@@ -129,8 +129,8 @@ def fuse_rankings(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
 
 def select_best(found: Iterable[RecalledMemory], now: datetime, limit: int) -> Sequence[RecalledMemory]:
     """Selects the best memories that are still valid."""
-    standing = (each for each in found if find_archive_reason(each.memory, now) is None)
-    weighed = [RecalledMemory(each.memory, each.score * compute_weight(each.memory, now)) for each in standing]
+    live = (each for each in found if find_archive_reason(each.memory, now) is None)
+    weighed = [RecalledMemory(each.memory, each.score * compute_weight(each.memory, now)) for each in live]
     return sorted(weighed, key=lambda each: (each.score, each.memory.id), reverse=True)[: max(0, limit)]
 
 

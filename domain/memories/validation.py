@@ -26,8 +26,8 @@ def to_one_line(text: str) -> str:
 
 def make_content_key(content: str, context: str = "", tags: Sequence[str] = ()) -> str:
     """A key of the content that ignores spacing and case."""
-    said = "\n".join([to_one_line(content), to_one_line(context), *sorted({to_one_line(tag) for tag in tags})])
-    return hashlib.sha256(said.casefold().encode()).hexdigest()[:32]
+    text = "\n".join([to_one_line(content), to_one_line(context), *sorted({to_one_line(tag) for tag in tags})])
+    return hashlib.sha256(text.casefold().encode()).hexdigest()[:32]
 
 
 def find_mistakes(content: str, context: str, tags: Sequence[str]) -> Iterator[tuple[str, str, str]]:

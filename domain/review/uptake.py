@@ -20,8 +20,8 @@ def classify_uptake(finding: Finding, content: str) -> Uptake:
     """
     if finding.fix is None:
         return Uptake.fixed
-    wanted = [line.strip() for line in finding.fix.replacement.split("\n") if line.strip()]
+    replacement = [line.strip() for line in finding.fix.replacement.split("\n") if line.strip()]
     lines = [line.strip() for line in content.split("\n") if line.strip()]
-    starts = range(len(lines) - len(wanted) + 1)
-    stands = any(lines[start : start + len(wanted)] == wanted for start in starts)
+    starts = range(len(lines) - len(replacement) + 1)
+    stands = any(lines[start : start + len(replacement)] == replacement for start in starts)
     return Uptake.applied if stands else Uptake.otherwise

@@ -53,7 +53,7 @@ from pipeline.verdicts.dismissal import dismiss
 from pipeline.verdicts.resume import resume_judged_run
 from pipeline.verdicts.settings import load_configuration
 from safety.authorization import authorise, refuse_role
-from safety.gates import is_grave
+from safety.gates import needs_security_gate
 
 log = structlog.get_logger(__name__)
 
@@ -271,7 +271,7 @@ class ReplyHandler:
             return _ReplyOutcome()  # by another; one of this reply's own was cut short before it was said
         if not known.teaches:
             return _ReplyOutcome(text=reply_texts.confirm_hint(finding))
-        if is_grave(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
+        if needs_security_gate(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
             return _ReplyOutcome(text=reply_texts.ask_for_command(finding))
         if not (heard.is_sure and heard.has_reason):
             return _ReplyOutcome(text=reply_texts.ask_about_dismissal(finding))

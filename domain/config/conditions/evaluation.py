@@ -162,9 +162,9 @@ def _evaluate_comparison(node: Comparison, context: Context) -> _Evaluation:
     values, shown = zip(*(_evaluate_operand(part, context) for part in node.operands), strict=True)
     steps = zip(types.pairs(node), values, values[1:], strict=False)
     held = _all([_compare(pair, one, other) for pair, one, other in steps])
-    said = shown[0] + "".join(f" {sign} {part}" for sign, part in zip(node.operators, shown[1:], strict=True))
+    text = shown[0] + "".join(f" {sign} {part}" for sign, part in zip(node.operators, shown[1:], strict=True))
     measured = map(_as_float, values) if len(values) == 2 else (None, None)
-    return _Evaluation(held, said, (), *measured)
+    return _Evaluation(held, text, (), *measured)
 
 
 def _compare(pair: tuple[Node, str, Node], one: Value | None, other: Value | None) -> bool | None:

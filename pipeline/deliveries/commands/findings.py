@@ -18,7 +18,7 @@ from pipeline.verdicts import threads, update
 from pipeline.verdicts.dismissal import dismiss as dismiss_findings
 from pipeline.verdicts.suppression import is_learning_enabled, load_dismissal_history, load_evidence
 from safety.authorization import GateRule, authorise
-from safety.gates import build_request, is_grave
+from safety.gates import build_request, needs_security_gate
 from safety.suppression import list_to_release
 
 
@@ -96,7 +96,7 @@ async def _find_refusal(context: CommandContext, finding: Finding) -> str | None
     services, where = context.services, (context.repository, context.number)
     review = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
     current = () if review is None else review.findings
-    if not is_grave(finding) or finding.fingerprint not in {each.fingerprint for each in current}:
+    if not needs_security_gate(finding) or finding.fingerprint not in {each.fingerprint for each in current}:
         return None
     ceilings = services.ceilings.of_configuration
     loaded = await loading.load(services.host, services.database, context.repository, ceilings)

@@ -28,7 +28,7 @@ async def check_quota(context: CommandContext) -> TurnedAway | None:
     commented = await command_counts.count_comment(
         services.database, context.guid, context.repository.id, sender.id, services.clock.now()
     )
-    if not commented.is_much:
+    if not commented.is_flood:
         return None
     role = await services.host.permission(context.repository, sender.login, sender.id)
     reason = over_comment_quota(commented, role)

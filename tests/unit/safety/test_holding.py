@@ -10,7 +10,7 @@ from domain.review.anchors import Anchor
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Review
 from domain.review.suppression import PriorDismissal, SuppressedFinding, SuppressionReason, UptakeRecord
-from safety.gates import is_grave
+from safety.gates import needs_security_gate
 from safety.review_update import with_dismissals
 from safety.suppression import (
     DismissalHistory,
@@ -143,7 +143,7 @@ def test_what_is_never_held_back(about: dict[str, object], may: bool) -> None:
     dismissed = [past(index, rule=found.rule, place="p", by=index) for index in range(20)]
     assert may_be_suppressed(found) is may
     assert (find_suppression(found, DismissalHistory(dismissed)) is not None) is may
-    assert not (is_grave(found) and may)
+    assert not (needs_security_gate(found) and may)
 
 
 def model(rule: str = "model/logic-error", place: str = "p", confidence: float = 0.9) -> Finding:
