@@ -186,8 +186,8 @@ def add_result(body: str, proved: VerifiedResult, spent: int) -> str | None:
         rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
     if proved.send_backs:
         rows.append(f"The change needed {_fixes(proved.send_backs)}.")
-    rows += [f"On the condition of a person: {_escape_foreign(each, _WHOLE.reason)}" for each in proved.conditions]
-    rows.append(f"Spent by the run in all: {format_usd(spent)}.")
+    rows += [f"Condition: {_escape_foreign(each, _WHOLE.reason)}" for each in proved.conditions]
+    rows.append(f"Spent by the run in total: {format_usd(spent)}.")
     whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
     return whole if len(whole) <= LONGEST_BODY else None
 
@@ -278,7 +278,7 @@ def _phases(progress: Progress) -> Sequence[str]:
     number = f", #{progress.number}" if progress.number is not None else ""
     phases = [("Planning", progress.planning, "")]
     if progress.approval is not None:
-        phases.append(("Approval of the plan by a person", progress.approval, ""))
+        phases.append(("Approval of the plan", progress.approval, ""))
     phases.append(("Implementation", progress.implementation, f"{tasks}{_fixes_suffix(progress.send_backs)}"))
     phases.append(("Pull request", progress.pull_request, number))
     phases.append(("Review", progress.review, ""))

@@ -67,7 +67,7 @@ class PullRequestState(BaseModel):
 class SendBack(BaseModel):
     """A return of the work for fixing.
 
-    :param phase: the phase that sent it back.
+    :param phase: the phase the phase that sent it back.
     :param head: its commit.
     """
 
@@ -94,7 +94,7 @@ class NextStep(StrEnum):
 
 
 def next_step(now: PullRequestState, head: str, send_backs: Sequence[SendBack]) -> tuple[NextStep, Phase]:
-    """What is next, and the phase it is about.
+    """Decides the next step, and its phase.
 
     :param head: the run's last commit.
     :param send_backs: all so far.
@@ -115,7 +115,7 @@ def next_step(now: PullRequestState, head: str, send_backs: Sequence[SendBack]) 
 
 
 def _send_back(phase: Phase, head: str, send_backs: Sequence[SendBack]) -> NextStep:
-    """Another attempt, unless there were enough, or the last one changed nothing."""
+    """Sends the work back, unless the attempts are used up or the last one changed nothing."""
     spent = sum(sent_back.phase is phase for sent_back in send_backs) >= MAX_SEND_BACKS[phase]
     in_vain = bool(send_backs) and send_backs[-1].head == head
     return NextStep.help if spent or in_vain else NextStep.fix

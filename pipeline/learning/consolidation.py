@@ -6,6 +6,7 @@ from datetime import date, datetime
 import structlog
 from pydantic import BaseModel
 
+from domain.config.configuration import MemorySettings
 from domain.errors import ForgeError
 from memory.learned import consolidation
 from pipeline.config import loading

@@ -4,7 +4,6 @@ from pydantic import BaseModel
 
 from agents.reflection import ReflectionQuestion, build_question, list_facts
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
 from domain.globs import matches
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
@@ -69,7 +68,7 @@ async def _is_trusted(services: Services, run: Run) -> bool:
 def _is_enabled(configuration: Configuration, run: Run) -> bool:
     """Whether Forge learns here. Where no model may read changes, none reads their results either."""
     learns = configuration.memory.enabled and configuration.memory.max > 0
-    return learns and (run.is_of_issue or configuration.review.model is not ReadMode.never)
+    return learns and (run.is_of_issue or configuration.review.may_ask_model)
 
 
 def _filter_sendable(sent_back: SendBack, configuration: Configuration) -> SendBack:
