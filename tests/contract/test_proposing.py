@@ -318,7 +318,7 @@ async def test_what_github_does_not_take_is_said_with_advice(work: Work) -> None
         token.permissions["pull_requests"] = "read"
     with pytest.raises(NotProposed, match="permission") as caught:
         await work.open()
-    assert "the App may write them" in caught.value.advice
+    assert "the App may open them" in caught.value.advice
     assert work.count_pulls() == 0
 
 

@@ -36,7 +36,7 @@ async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
     assert (check.conclusion, check.title) == ("action_required", "Needs a human review")
     summary = check.summary or ""
     assert "A credential was in an earlier commit and is in the history: revoke it" in summary
-    assert " revoked` closes this" in summary
+    assert "Once it is revoked: `/forge dismiss F-" in summary
     assert KEY not in summary
     assert not comment.thread.resolved
     assert told.gates(pull) == ["human_review"]

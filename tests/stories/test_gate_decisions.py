@@ -33,7 +33,7 @@ async def test_a_button_shows_and_another_rejects(told: Story) -> None:
     await told.settle()
     check = scene.gate("protected_paths")
     assert check.conclusion == "action_required"
-    assert "Looked up on" in (check.summary or "")
+    assert "Viewed on" in (check.summary or "")
     assert [action["identifier"] for action in check.actions] == ["approve", "reject", "view"]
     assert (await scene.run()).state == "waiting"
 
@@ -65,7 +65,7 @@ async def test_a_rejection_has_a_reason(told: Story) -> None:
     assert (run.state, run.reason) == ("failed", "gate_rejected")
     [question] = told.questions(scene.pull)
     assert "we deploy from another pipeline" in question.body
-    assert "begins a new one" in question.body
+    assert "starts a new one" in question.body
 
     await scene.comment(scene.alice, "/forge review full")
     assert told.gates(scene.pull) == ["protected_paths"]  # asked anew, below the old answer
@@ -203,7 +203,7 @@ async def test_stopped_while_it_waits(told: Story, how: str) -> None:
     assert scene.gate("protected_paths").conclusion == "cancelled"
     assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
     answer = await scene.comment(scene.carol, "/forge approve protected_paths")
-    assert "is decided already" in answer
+    assert "is already decided" in answer
     assert scene.conclusion != "success"
 
 

@@ -145,7 +145,7 @@ async def test_an_implementer_that_gets_stuck_leaves_what_it_has(read: Story, mo
     pull = get_pull_request(asked)
     assert pull.draft
     assert "- [ ] **T2** Print it" in (pull.body or "")
-    assert "does not get on" in asked.status
+    assert "is stuck on this issue" in asked.status
     assert f"#{pull.number}" in asked.status
     run = next(each for each in await read.runs() if each.trigger == "issue")
     assert (run.state, run.reason) == ("failed", "stuck")

@@ -178,7 +178,7 @@ async def test_level_zero_comments_only_where_somebody_asks(told: Story) -> None
     second = await alice.open_pull_request(repository, "other")
     await told.settle()
     assert told.comments(second) == []
-    assert "nothing was commented unasked" in (told.check(repository, other).summary or "")
+    assert "Forge commented nothing unasked" in (told.check(repository, other).summary or "")
     assert told.check(repository, other).conclusion == "failure"
     told.clock.move(seconds=2)
     await alice.comment(second, "/forge review full")

@@ -116,7 +116,7 @@ async def test_a_gate_of_a_run_that_failed_is_void(read: Story, model: ScriptedM
     await there.alice.comment(pull, "/forge review full")
     await read.settle()
     assert await get_outcome(read) == ("failed", "commit_gone")
-    assert "is decided already" in await there.comment(there.alice, "/forge reject of_testing no")
+    assert "is already decided" in await there.comment(there.alice, "/forge reject of_testing no")
     [check] = read.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
     assert read.gate_outcomes(there.issue) == ["of_testing: Void: there is nothing left to decide"]

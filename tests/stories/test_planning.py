@@ -17,7 +17,7 @@ async def test_a_plan_is_made(read: Story, model: ScriptedModel) -> None:
     said = await asked.comment(asked.alice, "/forge plan")
     assert "**Plan for this issue, version 1 · risk low**" in said
     assert "**T1** Take a discount off the total" in said
-    assert "nothing happens by itself" in said
+    assert "nothing happens on its own" in said
     assert "Forge planned this issue" in asked.status
     assert "    return sum(prices)" in model.calls[1].content
     assert "    return sum(prices)" not in model.calls[0].content
@@ -110,7 +110,7 @@ async def test_a_model_that_only_talks_is_stuck(read: Story, model: ScriptedMode
     asked = await open_issue(read)
     model.when("Discounts", Says("Let me think about it."))
     await asked.comment(asked.alice, "/forge plan")
-    assert "does not get on" in asked.status
+    assert "is stuck on this issue" in asked.status
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "stuck")
     assert len(model.calls) == 3

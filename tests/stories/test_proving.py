@@ -166,7 +166,7 @@ async def test_a_person_who_pushes_has_the_branch(read: Story, model: ScriptedMo
         asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
     )
     await read.settle()
-    assert "it is theirs now" in asked.status
+    assert "Forge will not push to it any more" in asked.status
     assert await get_outcome(read) == ("completed", "branch_moved")
     read.comments(pull)
     read.questions(pull)
@@ -442,4 +442,4 @@ async def test_where_no_workflow_begins_that_is_said(read: Story, model: Scripte
     await jump_ahead(read, minutes=11)
     assert "GitHub began no workflow on this head" in (get_check(read, asked, pull.head_sha).summary or "")
     assert pull.draft
-    assert "could not be tested" in asked.status
+    assert "Forge could not test it" in asked.status

@@ -77,7 +77,7 @@ async def test_a_workflow_that_never_ends_is_not_waited_for(read: Story, model: 
     assert await get_outcome(read) == ("completed", "untested")
     [check] = checks(read, asked.repository, pull.head_sha)
     assert "did not end within six hours" in (check.summary or "")
-    assert "could not be tested" in asked.status
+    assert "Forge could not test it" in asked.status
     read.answers(pull)
 
 

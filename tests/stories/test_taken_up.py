@@ -43,7 +43,7 @@ async def test_what_was_rejected_is_asked_again(read: Story, model: ScriptedMode
     asked = await start_issue(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge reject help_needed Not now")
-    assert "does not get on" in asked.status
+    assert "is stuck on this issue" in asked.status
     await asked.comment(asked.alice, "/forge resume")
     assert read.gates(asked.issue) == [HELP]
     await asked.comment(asked.alice, "/forge approve")

@@ -309,7 +309,7 @@ async def test_what_is_pinned_gives_way_to_nothing(told: Story) -> None:
     await told.settle()
     [answer] = told.answers(issue)
     assert "Forge learned nothing: the limit of pinned memories is reached (`memory.max`: 1)" in answer.body
-    assert "`/forge forget M-ID` makes room" in answer.body
+    assert "Make room with `/forge forget M-ID`" in answer.body
     assert await list_memories(told, repository) == ["Ask first."]
 
 

@@ -236,7 +236,7 @@ async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
     decided = await scene.events(EventType.gate_approved) + await scene.events(EventType.gate_rejected)
     contested = await scene.events(EventType.gate_contested)
     assert len(decided) == 1
-    late = [answer for answer in answers if "is decided already" in answer]
+    late = [answer for answer in answers if "is already decided" in answer]
     assert (len(answers), len(late)) == (2, 1)
     assert {each["by_login"] for each in (*decided, *contested)} == {"carol", "erin"}
     approved = decided[0]["by_login"] == "carol"
@@ -253,7 +253,7 @@ async def test_t_p9_an_answer_after_the_decision_is_noted(told: Story) -> None:
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
     assert "is already decided: Approved by carol" in await scene.comment(erin, "/forge reject protected_paths no")
     mallory = scene.add_user("mallory")
-    assert "is decided already" in await scene.comment(mallory, "/forge reject protected_paths no")
+    assert "is already decided" in await scene.comment(mallory, "/forge reject protected_paths no")
     [contested] = await scene.events(EventType.gate_contested)
     assert (contested["by_login"], contested["said"]) == ("erin", "rejected")
     assert "**Approved by carol**" in await scene.comment(erin, "/forge view protected_paths")
@@ -283,7 +283,7 @@ async def test_t_p10_a_waiver_needs_the_whole_list_of_people(told: Story) -> Non
     told.github.revoke(scene.repository, scene.carol)
     told.github.faults.add(kind="before", path=r"/collaborators$", status=502, times=None)
     answer = await scene.comment(scene.alice, APPROVE)
-    assert "so nothing was done" in answer
+    assert "so Forge did nothing" in answer
     told.github.faults.clear()
     await assert_open(scene)
 
@@ -430,7 +430,7 @@ async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(told: Story) -> N
     assert (run.state, run.reason) == ("failed", "gate_timeout")
     told.clock.move(days=-1)
     answer = await scene.comment(scene.carol, f"{APPROVE} {scene.head[:7]}")
-    assert "is decided already" in answer
+    assert "is already decided" in answer
     assert (await scene.run()).reason == "gate_timeout"
 
 
