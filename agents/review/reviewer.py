@@ -57,7 +57,7 @@ class CheckedChange(BaseModel):
 
     def wants_a_model(self, configuration: Configuration) -> bool:
         """Whether a model reads it if one is set up: every change of source, whatever its risk."""
-        asked = configuration.review.model is not ReadMode.never
+        asked = configuration.review.may_ask_model
         return asked and (self.has_source or self.needs_a_model(configuration))
 
     def needs_a_model(self, configuration: Configuration) -> bool:

@@ -130,7 +130,7 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     return {
         "The gate waited for a person.": waited,
         "The author was refused at the gate.": "needs the role maintain" in refusal,
-        "The maintainer's approval was taken down.": "The conditions go with it" in receipt,
+        "The maintainer's approval was taken down.": "The conditions apply" in receipt,
         "The run went on behind the gate.": verdict.conclusion == "success",
         "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
         "The audit tells who approved it, and on which condition.": cast.maintainer.login in told
@@ -177,7 +177,7 @@ async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Pr
     return {
         "The receipt says what was learned.": "Learned" in receipt and "M-" in receipt,
         "It was not raised again.": not raised and verdict.conclusion == "success",
-        "The summary says what was held back.": "Suppressed" in (verdict.summary or ""),
+        "The summary lists the dismissed findings.": "### Dismissed" in (verdict.summary or ""),
         "The database says who taught it, and why.": cast.maintainer.login in told
         and project.LEARNING_REASON.split(",")[0] in " ".join(told.split()),
     }

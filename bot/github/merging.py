@@ -147,7 +147,7 @@ class GitHubMerging(GitHubConversation, Merging):
             found |= {(check.name, check.app_id): check for check in checks}
         return list(found.values())
 
-    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[CheckResult]:
+    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[ReportedCheck]:
         """With ``filter=latest`` GitHub gives the newest run of each name in each check suite."""
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
         commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"

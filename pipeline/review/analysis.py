@@ -42,7 +42,7 @@ class ReviewAnalysis:
 
     async def _run_checks(self, settings: RunSettings) -> CheckedChange:
         services, run, configuration = self._services, self._run, settings.configuration
-        author = Author(
+        author = PullRequestAuthor(
             from_fork=settings.pull_request.is_from_fork(run.repository.id),
             first_time=settings.pull_request.author_association in NEWCOMERS and not settings.is_own,
         )

@@ -6,7 +6,6 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.model import Report, Verdicts, keep_confirmed
 from agents.review.reviewer import CheckedChange, ModelPart, skip_model
-from domain.config.configuration import ReadMode
 from domain.gates import digest
 from domain.runs.run import Phase
 from memory.repositories import permits
@@ -35,7 +34,7 @@ class ModelLayer:
         Whatever was changed, the model is also asked if it must say whether its earlier findings are gone.
         """
         earlier = (await self._journal.step("earlier findings", self._questions.load_earlier)).findings
-        may_read = self._configuration.review.model is not ReadMode.never
+        may_read = self._configuration.review.may_ask_model
         if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
             return skip_model(checked, self._configuration, None)
         model = self._context.services.models.choose(ModelTier.fast)

@@ -94,7 +94,7 @@ async def is_learning_enabled(
     return (await load_memory_settings(services, repository) if configured is None else configured.memory).enabled
 
 
-async def load_memory_settings(services: Services, repository: RepositoryRef) -> Memory:
+async def load_memory_settings(services: Services, repository: RepositoryRef) -> MemorySettings:
     """The repository's settings of Forge's memory."""
     ceilings = services.ceilings.of_configuration
     return (await loading.load(services.host, services.database, repository, ceilings)).configuration.memory

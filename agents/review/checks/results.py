@@ -15,7 +15,7 @@ from domain.review.changes import Change
 from domain.review.findings import Finding, Layer, RawFinding
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_finding
-from safety.containment import Origin
+from safety.containment import CodeOrigin
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ToolExecution:
 
 
 def build_result(
-    files: Sequence[CheckedFile], outcomes: Sequence[ToolExecution], not_compared: str | None, origin: Origin
+    files: Sequence[CheckedFile], outcomes: Sequence[ToolExecution], not_compared: str | None, origin: CodeOrigin
 ) -> CheckReport:
     """The result of all tools. It may take long, so call it in a thread of its own."""
     every = _keep_introduced(files, outcomes)
@@ -148,7 +148,7 @@ def _build_layers(outcomes: Sequence[ToolExecution], on_security: str | None) ->
 
 
 def _add_suppressions(
-    layers: Sequence[LayerReport], silenced: Sequence[suppressions.Suppression], origin: Origin
+    layers: Sequence[LayerReport], silenced: Sequence[suppressions.Suppression], origin: CodeOrigin
 ) -> tuple[LayerReport, ...]:
     """The layers, each with a note on what silences its tools."""
     return tuple(

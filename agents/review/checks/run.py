@@ -17,7 +17,7 @@ from domain.errors import ToolError
 from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Layer
-from safety.containment import PARSERS, Containment, Origin
+from safety.containment import PARSERS, CodeOrigin, Containment
 from workspace.transient_commits import TransientFile
 
 

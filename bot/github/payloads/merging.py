@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from bot.github.payloads.accounts import RepositoryShown
-from domain.github.merging import CheckResult, MergeMethod, RequiredCheck
+from domain.github.merging import MergeMethod, ReportedCheck, RequiredCheck
 
 
 class MergeAnswer(BaseModel):
@@ -112,9 +112,11 @@ class RunResult(BaseModel):
     conclusion: str | None
     app: _App | None
 
-    def to_domain(self) -> CheckResult:
+    def to_domain(self) -> ReportedCheck:
         conclusion = self.conclusion if self.status == "completed" else None
-        return CheckResult(name=self.name, app_id=self.app.id if self.app else None, conclusion=conclusion or "pending")
+        return ReportedCheck(
+            name=self.name, app_id=self.app.id if self.app else None, conclusion=conclusion or "pending"
+        )
 
 
 class StatusResult(BaseModel):
@@ -123,5 +125,5 @@ class StatusResult(BaseModel):
     context: str
     state: str
 
-    def to_domain(self) -> CheckResult:
-        return CheckResult(name=self.context, app_id=None, conclusion=self.state)
+    def to_domain(self) -> ReportedCheck:
+        return ReportedCheck(name=self.context, app_id=None, conclusion=self.state)

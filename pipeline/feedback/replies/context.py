@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from domain.commands import ReadReply
-from domain.config.configuration import Configuration, ReadMode
+from domain.config.configuration import Configuration
 from domain.review.findings import Finding
 from domain.runs.run import Run
 from domain.slash.commands import Dismiss
@@ -43,7 +43,7 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
         configuration=configuration,
         finding=next(iter(carried.get(thread, ())), None),
         teaches=_may_dismiss(actor),
-        is_due=configuration.review.model is not ReadMode.never and not actor.facts.needs_ok and replied < MAX_REPLIES,
+        is_due=configuration.review.may_ask_model and not actor.facts.needs_ok and replied < MAX_REPLIES,
     )
 
 

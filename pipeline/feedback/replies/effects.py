@@ -19,7 +19,7 @@ from messages import thread_replies as reply_texts
 from pipeline.context import Services
 from pipeline.verdicts import threads
 from pipeline.verdicts.dismissal import dismiss
-from safety.gates import is_grave
+from safety.gates import needs_security_gate
 
 
 class ReplyOutcome(BaseModel):
@@ -72,7 +72,7 @@ async def _handle_disagreement(
         return ReplyOutcome()  # dismissed by another reply; one by this reply was interrupted before the answer
     if not may_dismiss:
         return ReplyOutcome(text=reply_texts.confirm_hint(finding))
-    if is_grave(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
+    if needs_security_gate(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
         return ReplyOutcome(text=reply_texts.ask_for_command(finding))
     if not (reading.is_sure and reading.has_reason):
         return ReplyOutcome(text=reply_texts.ask_about_dismissal(finding))
