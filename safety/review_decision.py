@@ -23,7 +23,7 @@ _NAMED = 20  # unread paths shown
 
 
 @dataclass(frozen=True)
-class ReviewVerdict:
+class ReviewDecision:
     """A decision with its reasons, the most important first."""
 
     decision: Decision
@@ -37,7 +37,7 @@ def decide(
     not_looked_at: Sequence[SkippedFile],
     in_history: Sequence[Finding] = (),
     unread: Unread = NOTHING_UNREAD,
-) -> ReviewVerdict:
+) -> ReviewDecision:
     """Decides the review. Failed, missing or unread parts never count as an approval.
 
     :param layers: every layer that was required or ran.
@@ -48,12 +48,12 @@ def decide(
     human = (*_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
     nobody = _find_unread(unread, findings, layers, not_looked_at)
     if changes:
-        return ReviewVerdict(Decision.request_changes, (*changes, *human, *nobody))
+        return ReviewDecision(Decision.request_changes, (*changes, *human, *nobody))
     if human or (nobody and unread.then is IfUnread.ask):
-        return ReviewVerdict(Decision.require_human, (*human, *nobody))
+        return ReviewDecision(Decision.require_human, (*human, *nobody))
     if nobody and unread.then is IfUnread.neutral:
-        return ReviewVerdict(Decision.unread, nobody)
-    return ReviewVerdict(Decision.approve, (_calm(findings, risk), *nobody))
+        return ReviewDecision(Decision.unread, nobody)
+    return ReviewDecision(Decision.approve, (_calm(findings, risk), *nobody))
 
 
 def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:

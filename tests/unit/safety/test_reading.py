@@ -9,7 +9,7 @@ from domain.review.changes import Change, ChangeStatus, FileChange, SkippedFile,
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
 from safety.gates import apply_answers
-from safety.review_decision import CONCLUSIONS, ReviewVerdict, decide
+from safety.review_decision import CONCLUSIONS, ReviewDecision, decide
 from safety.unread_files import is_all_read, list_read_before, list_unread, touch_by_name
 from tests.unit.safety.test_history import review
 
@@ -146,7 +146,7 @@ def test_what_counts_as_read_before(then: FileChange, now: FileChange, since: Ch
     assert list_read_before(["a.js"], change(then), change(now), since) == expected
 
 
-def verdict(then: IfUnread, *findings: RawFinding, risk: Risk = LOW, number: int = 2) -> ReviewVerdict:
+def verdict(then: IfUnread, *findings: RawFinding, risk: Risk = LOW, number: int = 2) -> ReviewDecision:
     paths = tuple(f"web/{number}.js" for number in range(number))
     return decide(findings, risk, [SEARCHED], (), unread=Unread(paths=paths, then=then))
 
