@@ -93,7 +93,7 @@ async def test_a_credential_that_moves_is_asked_about_once(told: Story) -> None:
 
     head = await alice.push(repository, "feature", {"app.py": APP + "\nMORE = 1\n"})
     await told.settle()
-    assert (told.check(repository, head).summary or "").count("closes this") == 1
+    assert (told.check(repository, head).summary or "").count("Once it is revoked") == 1
     await carol.reply(second, "/forge dismiss revoked")
     await told.settle()
     assert told.check(repository, head).conclusion == "success"

@@ -75,7 +75,7 @@ async def test_a_rejection_has_a_reason(told: Story) -> None:
 async def test_several_gates_are_named_one_by_one(told: Story) -> None:
     scene = await open_scene(told, {**CHANGED, **SESSION})
     assert told.gates(scene.pull) == ["human_review", "protected_paths"]
-    assert scene.summary.count("waits for a person") >= 2
+    assert scene.summary.count("is waiting for a person") >= 2
 
     answer = await scene.comment(scene.carol, "/forge approve")
     assert "2 gates are waiting here: `human_review` (G-" in answer
@@ -164,7 +164,7 @@ async def test_what_cannot_be_decided_says_what_is_possible(told: Story) -> None
     """No such gate, none that waits, and one that is decided: one line each, and nothing changes."""
     scene = await open_scene(told)
     answer = await scene.comment(scene.carol, "/forge approve production_deploy")
-    assert "There is no gate `production_deploy` here. These wait: `protected_paths` (G-" in answer
+    assert "There is no gate `production_deploy` here. Waiting: `protected_paths` (G-" in answer
     answer = await scene.comment(scene.carol, "/forge approve G-ABCDEF")
     assert "There is no gate `G-ABCDEF` here." in answer
     assert "is approved" in await scene.comment(scene.carol, "/forge approve")

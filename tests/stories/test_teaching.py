@@ -125,7 +125,7 @@ async def test_undismissing_what_is_held_back(told: Story) -> None:
     [answer] = told.answers(pull)
     assert f"**{name}** counts again: 1 dismissal of similar findings undone" in answer.body
     assert "by `carol`" in answer.body
-    assert "was not dismissed" in answer.body
+    assert "is not dismissed" in answer.body
     assert told.check(repository, head).conclusion == "failure"
     assert "was dismissed" not in summary(told, repository, head)
     assert first.number != pull.number
