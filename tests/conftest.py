@@ -1,4 +1,4 @@
-"""Settings of all tests, and which of them are played on both databases."""
+"""Settings of all tests, and which of them only `make test-all` plays: a whole Forge on PostgreSQL, among others."""
 
 import os
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -18,18 +18,6 @@ settings.register_profile("long", _UNTIMED, max_examples=200)
 settings.load_profile("long" if ALL else "quick")
 
 WHOLE = {"stories", "threats"}
-ON_BOTH = {
-    "test_budget",
-    "test_durability",
-    "test_gate_times",
-    "test_gates",
-    "test_ids",
-    "test_start",
-    "test_storage",
-    "test_webhook",
-    "test_worker",
-}
-"""Tests of a whole Forge that say something about the database; statements alone are tried on both by unit tests."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -43,11 +31,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_left_out(item: pytest.Item) -> bool:
     if item.get_closest_marker("deep") is not None and not ALL:
         return True
-    is_again = "postgresql" in item.name and item.path.parent.name in WHOLE and item.path.stem not in ON_BOTH
-    return is_again and not BOTH
+    return "postgresql" in item.name and item.path.parent.name in WHOLE and not BOTH
 
 
-def _rank(item: pytest.Item) -> Sequence[str]:
+def _rank(item: pytest.Item) -> tuple[str, ...]:
     """Stories that can share a Forge follow each other, those of one kind first; before them everything else."""
     if item.path.parent.name not in WHOLE or item.get_closest_marker("own_forge") is not None:
         return ()

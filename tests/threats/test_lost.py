@@ -4,7 +4,7 @@ import shutil
 from datetime import timedelta
 
 from domain.runs.run import RepositoryRef
-from memory.reports import retention
+from memory.reports import lost_repositories
 from memory.repositories import configurations, permits, purges
 from memory.repositories.configurations import ConfigurationScope
 from pipeline.maintenance.retention import Retention
@@ -54,7 +54,7 @@ async def test_t_g10_a_transferred_repository_is_its_new_owners(told: Story) -> 
     await told.settle()
     assert await _get_state(told, repository) == (True, True)
     services = told.forge.services
-    assert await retention.list_runs(services.database, [repository.id])
+    assert await lost_repositories.list_runs(services.database, [repository.id])
     assert await purges.list_purged(services.database) == []
     scope = ConfigurationScope(f"repository {repository.id}", 0, is_organisation=False)
     assert await configurations.find_last_valid(services.database, scope) is not None
