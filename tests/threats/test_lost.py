@@ -4,7 +4,7 @@ import shutil
 from datetime import timedelta
 
 from domain.runs.run import RepositoryRef
-from memory.reports import lost_repositories
+from memory.reports import lost_repositories, retention
 from memory.repositories import configurations, permits, purges
 from memory.repositories.configurations import ConfigurationScope
 from pipeline.maintenance.retention import Retention
