@@ -14,9 +14,8 @@ from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from memory.runs import outbox, runs, waits
 from messages import deliveries as texts
-from pipeline import consistent_reads
 from pipeline.automation.level import learn_from_end
-from pipeline.consistent_reads import read_when_visible
+from pipeline.consistent_reads import load_issue, read_when_visible
 from pipeline.deliveries.admission import FencedPullRequest, load_with_fence
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.feedback.reactions import record_thumbs
@@ -128,7 +127,7 @@ class Cancellation:
         return texts.describe_ended(len(await self.end(command.repository, command.number, ReasonCode.closed)))
 
     async def _is_open(self, command: EndIssue, seen: EventSnapshot | None) -> bool:
-        return (await consistent_reads.load_issue(self._services, command.repository, command.number, seen)).is_open
+        return (await load_issue(self._services, command.repository, command.number, seen)).is_open
 
     async def _was_merged_by_run(self, command: EndIssue) -> bool:
         """Whether the merge of a run's own pull request closed the issue; then the run notices that by itself."""

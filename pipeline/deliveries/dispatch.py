@@ -12,19 +12,12 @@ from structlog.contextvars import bound_contextvars
 from domain.commands import (
     COMMAND,
     AnyCommand,
-    ChangesRequested,
-    ChecksEnded,
     DecideGate,
     EndInstallation,
     EndIssue,
     EndPullRequest,
     ExecuteComment,
-    FollowRepository,
     LabelledIssue,
-    ReadMemoryFile,
-    ReadReply,
-    RecordThread,
-    ReportMergeGroup,
     ResumeInstallation,
     ReviewCheckedHead,
     ReviewPullRequest,
@@ -38,22 +31,16 @@ from messages import deliveries as texts
 from pipeline.context import Services
 from pipeline.deliveries import buttons, labels, reviews
 from pipeline.deliveries.cancellation import Cancellation
-from pipeline.deliveries.change_requests import forward_change_request
-from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.commands.executor import CommandExecutor, is_read_only
 from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.merge_queue import report_merge_group
-from pipeline.deliveries.repositories import follow_repository, read_memory_file
-from pipeline.deliveries.threads import handle_thread
+from pipeline.deliveries.news import handle_news
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.restart import is_restart
-from pipeline.feedback.replies.intake import handle_reply
 from pipeline.publishing import comments
 
 log = structlog.get_logger(__name__)
 
 Outcome = str | RunStart | Sequence[RunStart]
-News = RecordThread | ChangesRequested | ReadReply | ReportMergeGroup | FollowRepository | ReadMemoryFile | ChecksEnded
 
 
 async def dispatch(services: Services, guid: str, repeats: str | None = None) -> str:
@@ -126,26 +113,7 @@ async def _handle(context: DeliveryContext, command: AnyCommand) -> Outcome:
         case DecideGate():
             return await buttons.handle_button(context, command)
         case _:
-            return await _handle_news(context, command)
-
-
-async def _handle_news(context: DeliveryContext, command: News) -> str:
-    """Handle what happened without a command."""
-    match command:
-        case RecordThread():
-            return await handle_thread(context, command)
-        case ChangesRequested():
-            return await forward_change_request(context, command)
-        case ReadReply():
-            return await handle_reply(context.services, context.journal, command, context.guid)
-        case ReportMergeGroup():
-            return await report_merge_group(context, command)
-        case FollowRepository():
-            return await follow_repository(context, command)
-        case ReadMemoryFile():
-            return await read_memory_file(context, command)
-        case ChecksEnded():
-            return await wake_owners(context, command)
+            return await handle_news(context, command)
 
 
 async def _ask_to_repeat(context: DeliveryContext, comment: ExecuteComment) -> str:

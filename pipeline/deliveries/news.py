@@ -1,0 +1,39 @@
+"""Handles the events that ask for nothing: each goes to the module that its news is for."""
+
+from domain.commands import (
+    ChangesRequested,
+    ChecksEnded,
+    FollowRepository,
+    ReadMemoryFile,
+    ReadReply,
+    RecordThread,
+    ReportMergeGroup,
+)
+from pipeline.deliveries.change_requests import forward_change_request
+from pipeline.deliveries.checks_ended import wake_owners
+from pipeline.deliveries.context import DeliveryContext
+from pipeline.deliveries.merge_queue import report_merge_group
+from pipeline.deliveries.repositories import follow_repository, read_memory_file
+from pipeline.deliveries.threads import handle_thread
+from pipeline.feedback.replies.intake import handle_reply
+
+News = RecordThread | ChangesRequested | ReadReply | ReportMergeGroup | FollowRepository | ReadMemoryFile | ChecksEnded
+
+
+async def handle_news(context: DeliveryContext, command: News) -> str:
+    """Handle what happened without a command."""
+    match command:
+        case RecordThread():
+            return await handle_thread(context, command)
+        case ChangesRequested():
+            return await forward_change_request(context, command)
+        case ReadReply():
+            return await handle_reply(context.services, context.journal, command, context.guid)
+        case ReportMergeGroup():
+            return await report_merge_group(context, command)
+        case FollowRepository():
+            return await follow_repository(context, command)
+        case ReadMemoryFile():
+            return await read_memory_file(context, command)
+        case ChecksEnded():
+            return await wake_owners(context, command)
