@@ -62,6 +62,7 @@ async def acts(there: ChaosStage) -> list[str]:
     return [each["act"] for run in latest for each in await automation_level.list_actions(there.database, run.id)]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("backend", ["sqlite"])
 @pytest.mark.parametrize(
     ("where", "moment"),
@@ -86,6 +87,7 @@ async def test_a_fix_is_pushed_once(backend: Backend, where: str, moment: str, t
         assert (await acts(there)).count("auto_fix") == 1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("backend", ["sqlite"])
 @pytest.mark.parametrize(
     ("where", "moment"),

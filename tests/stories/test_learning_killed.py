@@ -37,6 +37,7 @@ async def count(there: ChaosStage, kind: EventType) -> int:
         return await session.scalar(select(func.count()).where(EventRow.type == kind.value)) or 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("where", "moment"),
     [

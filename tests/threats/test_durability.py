@@ -31,6 +31,7 @@ from tests.world.verification import ACTIONS
 
 
 @pytest.mark.timeout(1_200)
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("backend", "scene", "most"),
     [
@@ -53,6 +54,7 @@ async def test_d1_killed_at_a_step_or_a_write(backend: Backend, scene: str, most
 
 
 @pytest.mark.timeout(1_200)
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("backend", "scene", "most"), [("sqlite", "asked", 4), ("sqlite", "expired", 2), ("postgresql", "asked", 2)]
 )
@@ -89,6 +91,7 @@ _ON_AN_ISSUE = {
 
 
 @pytest.mark.timeout(1_200)
+@pytest.mark.deep
 @pytest.mark.parametrize("scene", _ON_AN_ISSUE)
 async def test_d1_killed_while_an_issue_is_carried_out(scene: str, tmp_path: Path) -> None:
     """One plan, one branch, one pull request, and each answer of the model paid for once."""
