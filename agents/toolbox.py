@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +44,7 @@ class Toolbox:
         reads: Sequence[Path] = (),
         proxy: Address | None = None,
         cache: DependencyCache | None = None,
+        pool: WorkerPool | None = None,
     ) -> AsyncGenerator["Toolbox"]:
         """Probe the sandbox and warm the workers; both end with the context.
 
@@ -53,6 +54,7 @@ class Toolbox:
         :param user: the account that untrusted work runs under when Forge is root.
         :param sandbox: the setting FORGE_SANDBOX.
         :param cache: where what set-ups download is kept; nowhere by default.
+        :param pool: workers that are warm already; whoever warmed them ends them.
         :raises ConfigurationError: the level that is wanted does not work here.
         :raises ToolError: the workers cannot start.
         """
@@ -61,7 +63,8 @@ class Toolbox:
         filling = None if cache is None else CacheWarmer(cache)
         probed = asyncio.create_task(probing.make_sandbox(user, sandbox))
         try:
-            async with WorkerPool("agents.worker_jobs", size=workers, user=user, unconfined=unconfined) as pool:
+            own = WorkerPool("agents.worker_jobs", size=workers, user=user, unconfined=unconfined)
+            async with own if pool is None else nullcontext(pool) as pool:
                 try:
                     yield cls(pool, await probed, seconds, tuple(reads), proxy, filling)
                 finally:

@@ -20,6 +20,7 @@ from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
 from pipeline.worker.queues import build_client
 from pipeline.worker.settings import HEARTBEAT, EngineSettings
+from workspace.sandbox.worker_pool import WorkerPool
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ async def forge(
     durable: Durable = run_durable_step,
     patience: Patience = Patience(),
     models: Models | None = None,
+    pool: WorkerPool | None = None,
 ) -> AsyncGenerator[Forge]:
     """Start everything on the running event loop; stop it again at the end.
 
@@ -86,6 +88,7 @@ async def forge(
     :param durable: how a step is made durable.
     :param patience: how long things are waited for.
     :param models: other models than those of the settings, in tests and in the demo.
+    :param pool: workers that are warm already, in tests.
     :raises ConfigurationError: if a setting is wrong.
     :raises DatabaseUnavailable: if the database cannot be opened or migrated.
     """
@@ -102,7 +105,7 @@ async def forge(
         metrics = Metrics(database.bus, database)
         host = build_host(settings, database, clock)
         stack.push_async_callback(host.aclose)
-        services = patience.apply_to(await build_services(settings, database, host, clock, stack))
+        services = patience.apply_to(await build_services(settings, database, host, clock, stack, pool))
         services = replace(services, pauses=pauses, durable=durable, models=models or settings.models)
         workflows = WorkflowEngine(services, engine, _build_engine_settings(settings, patience))
         await workflows.start()

@@ -18,6 +18,7 @@ from memory.process import halts
 from pipeline.context import Services
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
+from workspace.sandbox.worker_pool import WorkerPool
 from workspace.temporary import remove_tree
 
 
@@ -32,7 +33,12 @@ def build_host(settings: Settings, database: Database, clock: Clock) -> GitHubHo
 
 
 async def build_services(
-    settings: Settings, database: Database, host: GitHubHost, clock: Clock, stack: AsyncExitStack
+    settings: Settings,
+    database: Database,
+    host: GitHubHost,
+    clock: Clock,
+    stack: AsyncExitStack,
+    pool: WorkerPool | None = None,
 ) -> Services:
     return Services(
         database=database,
@@ -47,6 +53,7 @@ async def build_services(
                 reads=settings.sandbox_tools,
                 proxy=settings.sandbox_proxy,
                 cache=await asyncio.to_thread(_cache, settings),
+                pool=pool,
             )
         ),
         markers=Markers(settings.private_key_pem().encode()),

@@ -125,7 +125,7 @@ class Simulator:
         webhook_url: where deliveries go; may be set later.
         now: the clock of tokens, limits and timestamps.
         port: 0 takes a free one.
-        ids_from: added to every first id, for a client that knew another GitHub at this address before.
+        ids_from: added to every first id but the App's, for a client that knew another GitHub at this address before.
     """
 
     def __init__(
@@ -142,13 +142,14 @@ class Simulator:
         permissions: Mapping[str, str] | None = None,
         ids_from: int = 0,
     ) -> None:
-        ids, small_ids = itertools.count(FIRST_ID + ids_from), itertools.count(FIRST_SMALL_ID + ids_from)
+        ids, of_app = itertools.count(FIRST_ID + ids_from), itertools.count(FIRST_SMALL_ID)
         self._scratch = tempfile.TemporaryDirectory(prefix="simulator-") if data_dir is None else None
         self.data_dir = Path(self._scratch.name) if self._scratch else Path(data_dir or ".").resolve()
         self.port = port
         self.hooks = Webhooks(webhook_url, webhook_secret, now, ids)
-        self.app = _make_app(small_ids, app_id, app_slug, private_key_pem, permissions or PERMISSIONS)
+        self.app = _make_app(of_app, app_id, app_slug, private_key_pem, permissions or PERMISSIONS)
         self.hooks.app_id = app_id
+        small_ids = itertools.count(next(of_app) + ids_from)
         self.world = World(self.data_dir, now, self.app, self.hooks, ids, small_ids)
         for account in (self.app.owner, self.app.bot):
             self.world.accounts[account.login.lower()] = account

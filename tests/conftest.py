@@ -46,7 +46,7 @@ def _rank(item: pytest.Item) -> tuple[str, ...]:
 async def shared_forge() -> AsyncGenerator[None]:
     """The Forge that stories share ends with the tests of this process."""
     yield
-    await LENDER.stop()
+    await LENDER.close()
 
 
 @pytest.fixture(autouse=True)

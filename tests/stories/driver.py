@@ -253,8 +253,17 @@ async def _start(
     stack: AsyncExitStack, values: Settings, clock: MovableClock, patience: Patience, models: Models, durable: Durable
 ) -> tuple[Forge, int]:
     """A running Forge and the port of its door."""
+    pool = await LENDER.warm_workers() if (values.sandbox, values.tool_workers) == ("auto", 1) else None
     running = await stack.enter_async_context(
-        forge(values, clock=clock, pauses=(0.05, 0.1, 0.2), patience=patience, models=models, durable=durable)
+        forge(
+            values,
+            clock=clock,
+            pauses=(0.05, 0.1, 0.2),
+            patience=patience,
+            models=models,
+            durable=durable,
+            pool=pool,
+        )
     )
     return running, await stack.enter_async_context(serve(running))
 

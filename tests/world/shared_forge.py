@@ -18,6 +18,7 @@ from agents.llm.models import LanguageModel, Models
 from bot.app import Forge
 from domain.money import Price
 from tests.clock import MovableClock
+from workspace.sandbox.worker_pool import WorkerPool
 
 _STAYS = ("alembic_version", "dbos_migrations", "executors", "queues", "application_versions", "workflow_schedules")
 """Tables that belong to the running process, not to a story."""
@@ -86,6 +87,7 @@ class ForgeLender:
 
     def __init__(self) -> None:
         self._kept: SharedForge | None = None
+        self._workers: WorkerPool | None = None
         self._first_ids = itertools.count(_IDS_APART, _IDS_APART)
 
     @asynccontextmanager
@@ -115,6 +117,19 @@ class ForgeLender:
             shared, self._kept = self._kept, None
             await shared.stack.aclose()
             shutil.rmtree(shared.folder, ignore_errors=True)
+
+    async def warm_workers(self) -> WorkerPool:
+        """The warm workers of every Forge of this process: to warm one is most of what a start costs."""
+        if self._workers is None:
+            self._workers = await WorkerPool("agents.worker_jobs", size=1).__aenter__()
+        return self._workers
+
+    async def close(self) -> None:
+        """Stop everything that is kept."""
+        await self.stop()
+        if self._workers is not None:
+            workers, self._workers = self._workers, None
+            await workers.__aexit__()
 
     def next_first_id(self) -> int:
         """Where the ids of the next story's GitHub begin: a Forge that knew an earlier one must not mix them up."""
