@@ -60,7 +60,7 @@ async def test_t_f1_no_model_before_an_ok_for_that_head(read: Story, model: Scri
     read.clock.move(seconds=1)
     await read.github.user("alice").comment(pull, "/forge review")
     await read.settle()
-    assert "the ok for this head" in read.answers(pull)[0].body
+    assert "This also allows checks of this head, and only of this one" in read.answers(pull)[0].body
     asked = len(model.calls)
     assert asked > 0
 
@@ -141,7 +141,7 @@ async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(read: Story, m
     await read.github.user("alice").comment(pull, "/forge review")
     await read.settle()
     await read.settle()
-    assert "the ok for this head" in read.answers(pull)[0].body
+    assert "This also allows checks of this head, and only of this one" in read.answers(pull)[0].body
     assert_waits_for_ok(read, pull.head_sha)
     assert all("evil" not in call.content for call in model.calls)
 
