@@ -11,9 +11,9 @@ from domain.runs.testing import (
     CommandResult,
     DiffCoverage,
     FailureClass,
+    SuiteVerdict,
     TestCase,
     TestRun,
-    TestVerdict,
     decide_verdict,
 )
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
@@ -96,17 +96,17 @@ def render_paused(by: str) -> CheckText:
 # --- what happened and what to do --------------------------------------------------------------------------
 
 
-def _title(run: TestRun, came_to: TestVerdict) -> str:
+def _title(run: TestRun, came_to: SuiteVerdict) -> str:
     match came_to:
-        case TestVerdict.not_run:
+        case SuiteVerdict.not_run:
             return "Forge could not run the tests"
-        case TestVerdict.no_tests:
+        case SuiteVerdict.no_tests:
             return "No tests found"
-        case TestVerdict.failed if run.failures:
+        case SuiteVerdict.failed if run.failures:
             return f"{_count(len(run.failures), 'test')} failed"
-        case TestVerdict.failed:
+        case SuiteVerdict.failed:
             return f"{_count(len(run.failed_commands), 'command')} failed"
-        case TestVerdict.passed:
+        case SuiteVerdict.passed:
             return _success_title(run)
 
 
@@ -128,13 +128,13 @@ def _success_title(run: TestRun) -> str:
     return f"Passed: {', '.join(filter(None, parts))}"
 
 
-def _describe_result(run: TestRun, came_to: TestVerdict) -> str:
+def _describe_result(run: TestRun, came_to: SuiteVerdict) -> str:
     chosen = escape(run.selection, 800)
-    if came_to is TestVerdict.not_run:
+    if came_to is SuiteVerdict.not_run:
         return f"**What happened:** {escape(run.not_run, 800) or _explain_not_run(run)}"
-    if came_to is TestVerdict.no_tests:
+    if came_to is SuiteVerdict.no_tests:
         return "**What happened:** Forge found no tests in this repository, so nothing shows whether this change works."
-    if came_to is TestVerdict.failed and not run.failures:
+    if came_to is SuiteVerdict.failed and not run.failures:
         return f"**What happened:** {_describe_end(run.failed_commands[0])} {chosen}".rstrip()
     return chosen
 
@@ -167,36 +167,36 @@ def _claims_success(command: CommandResult) -> bool:
     return bool(command.cases) and not any(case.outcome.is_bad for case in command.cases)
 
 
-def _next(run: TestRun, came_to: TestVerdict, analyses: Sequence[Analysis], proposes: bool) -> str:
+def _next(run: TestRun, came_to: SuiteVerdict, analyses: Sequence[Analysis], proposes: bool) -> str:
     match came_to:
-        case TestVerdict.not_run if run.is_all_skipped:
+        case SuiteVerdict.not_run if run.is_all_skipped:
             return "make sure that tests for this change are not skipped, then write `/forge test`."
-        case TestVerdict.not_run:
+        case SuiteVerdict.not_run:
             return (
                 "fix the problem named above, then write `/forge test`. Set up the "
                 "checkout with `commands.setup` in `.github/forge.yml` on the default branch."
             )
-        case TestVerdict.no_tests if proposes:
+        case SuiteVerdict.no_tests if proposes:
             return (
                 "Forge proposes tests. If the repository has tests, set their command in `commands.test` in "
                 "`.github/forge.yml`."
             )
-        case TestVerdict.no_tests:
+        case SuiteVerdict.no_tests:
             return (
                 "add tests. If the repository has tests, set their command in `commands.test` in `.github/forge.yml`."
             )
-        case TestVerdict.failed if _is_only_environment(run, analyses):
+        case SuiteVerdict.failed if _is_only_environment(run, analyses):
             return (
                 "install what the tests need with `commands.setup` in `.github/forge.yml` on the default branch, "
                 "then write `/forge test`."
             )
-        case TestVerdict.failed:
+        case SuiteVerdict.failed:
             return "fix the failures and push. The details show the output of the commands."
-        case TestVerdict.passed if run.known:
+        case SuiteVerdict.passed if run.known:
             return "nothing for this change. The tests below already fail without it; fix them separately."
-        case TestVerdict.passed if run.flaky:
+        case SuiteVerdict.passed if run.flaky:
             return "nothing for this change. The flaky tests below fail now and then."
-        case TestVerdict.passed:
+        case SuiteVerdict.passed:
             return "nothing." if not _has_uncovered(run) else "nothing has to be done. No test runs the lines below."
 
 

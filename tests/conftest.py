@@ -39,7 +39,10 @@ def _rank(item: pytest.Item) -> tuple[str, ...]:
     if item.path.parent.name not in WHOLE or item.get_closest_marker("own_forge") is not None:
         return ()
     names: Sequence[str] = getattr(item, "fixturenames", ())
-    return (item.path.parent.name, *(name for name in ("told", "read", "hurried") if name in names))
+    return (
+        item.path.parent.name,
+        *(name for name in ("story", "story_with_model", "impatient_story") if name in names),
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)

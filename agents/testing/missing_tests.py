@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from domain.paths import is_manifest, is_source, is_test
 from domain.runs.task_result import RequiredFix
-from domain.runs.testing import DiffCoverage, TestRun, TestVerdict, decide_verdict
+from domain.runs.testing import DiffCoverage, SuiteVerdict, TestRun, decide_verdict
 from messages.tests import format_ranges
 
 MISSING = "tests.missing"
@@ -31,11 +31,11 @@ def find_missing_tests(run: TestRun, changed: Sequence[str]) -> tuple[RequiredFi
     """
     sources = [path for path in dict.fromkeys(changed) if _wants_tests(path)]
     match decide_verdict(run):
-        case TestVerdict.no_tests:
+        case SuiteVerdict.no_tests:
             found = [
                 RequiredFix(path=path, rule=MISSING, message=_NO_TEST) for path in sources if not _only_joins(path)
             ]
-        case TestVerdict.passed if run.diff_coverage is not None:
+        case SuiteVerdict.passed if run.diff_coverage is not None:
             found = list(_find_uncovered(run.diff_coverage, frozenset(sources)))
         case _:
             found = []

@@ -208,11 +208,11 @@ async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
     verdict = await stage.wait_for_check(repository, first)
     stage.show_check(verdict)
 
-    stage.step("Its tests run in the sandbox; one fails, and the run mends what it made")
+    stage.step("Its tests run in the sandbox; one fails, and the run fixes its change")
     failed = await stage.wait_for_check(repository, first, name=test_texts.CHECK_NAME)
     stage.show_check(failed)
     proposed = await stage.wait_for_reply(
-        lambda: [each for each in github.comments(opened) if "Forge proposed a change" in each.body]
+        lambda: [each for each in github.comments(opened) if "Forge opened a pull request" in each.body]
     )
     passed = await stage.wait_for_check(repository, pull.head_sha, name=test_texts.CHECK_NAME)
     stage.show_check(passed)
@@ -227,7 +227,7 @@ async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
         "The issue says which pull request came of it.": f"#{pull.number}" in proposed,
         "What a person made a condition is in the pull request.": parcel_issue.CONDITION in (pull.body or ""),
         "The draft was reviewed like any other.": verdict.conclusion is not None,
-        "A test failed, and what it found was mended.": (failed.conclusion, passed.conclusion)
+        "A test failed, and the run fixed what it found.": (failed.conclusion, passed.conclusion)
         == ("failure", "success"),
         "It was ready once review and tests had passed.": was_ready,
         "It was merged, and closed the issue.": pull.merged_at is not None and opened.state == "closed",

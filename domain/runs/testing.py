@@ -321,7 +321,7 @@ class TestRun(_Value):
         return tuple(command for command in self.test_commands if not command.cases and not command.has_no_tests)
 
 
-class TestVerdict(StrEnum):
+class SuiteVerdict(StrEnum):
     """The verdict of a test run."""
 
     passed = "passed"
@@ -330,19 +330,19 @@ class TestVerdict(StrEnum):
     not_run = "not_run"  # the tests could not run: never a success
 
 
-def decide_verdict(run: TestRun) -> TestVerdict:
+def decide_verdict(run: TestRun) -> SuiteVerdict:
     """Decides the verdict; a success only if every command succeeded."""
     if run.not_run or any(command.kind == "setup" and not command.is_successful for command in run.commands):
-        return TestVerdict.not_run
+        return SuiteVerdict.not_run
     if run.failed_commands or run.failures:
-        return TestVerdict.failed
+        return SuiteVerdict.failed
     if run.is_unconcerned:
-        return TestVerdict.passed
+        return SuiteVerdict.passed
     if any(command.is_unproven for command in run.test_commands) or run.is_all_skipped:
-        return TestVerdict.not_run
+        return SuiteVerdict.not_run
     if all(command.has_no_tests for command in run.test_commands):
-        return TestVerdict.no_tests
-    return TestVerdict.passed
+        return SuiteVerdict.no_tests
+    return SuiteVerdict.passed
 
 
 def merge_retry(first: TestRun, retried: TestRun) -> TestRun:

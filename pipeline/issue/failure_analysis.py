@@ -8,7 +8,7 @@ from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.review.changes import Change
 from domain.runs.run import Phase, Run
-from domain.runs.testing import Analysis, TestVerdict
+from domain.runs.testing import Analysis, SuiteVerdict
 from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.test_result import HeadTestResult
@@ -38,7 +38,7 @@ class FailureAnalysis:
     async def analyse(self, tested: HeadTestResult, *, asks: bool) -> tuple[Analysis, ...]:
         """:param asks: whether a model may be asked."""
         model = self.context.services.models.choose(ModelTier.fast)
-        if not asks or tested.verdict is not TestVerdict.failed or isinstance(model, Unusable):
+        if not asks or tested.verdict is not SuiteVerdict.failed or isinstance(model, Unusable):
             return analysis.merge_analyses(tested.run, tested.analyses, None, None)
         question = await self._build_question(tested)
         if question is None:

@@ -11,7 +11,7 @@ from domain.review.review import Conclusion, Review
 from domain.runs.next_step import MAX_SEND_BACKS, HeadOwner, PullRequestState, ReviewState, SendBack, VerificationState
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from domain.runs.task_result import RequiredFix
-from domain.runs.testing import TestVerdict
+from domain.runs.testing import SuiteVerdict
 from memory.runs import checkpoints, runs
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.test_result import HeadTestResult
@@ -99,7 +99,7 @@ def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) 
     """The result of the tests. Weakened tests are always sent back, missing tests once."""
     if tested is None:
         return {}
-    if tested.verdict is TestVerdict.failed:
+    if tested.verdict is SuiteVerdict.failed:
         is_fixable = bool(tested.to_fix)
         to_fix = tested.to_fix if is_fixable else tested.failures
         return {
@@ -116,14 +116,14 @@ def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) 
 
 
 def _count_failures(tested: HeadTestResult | None) -> int | None:
-    ran = tested is not None and tested.verdict is not TestVerdict.not_run
+    ran = tested is not None and tested.verdict is not SuiteVerdict.not_run
     return len(tested.run.failures) if tested is not None and ran else None
 
 
 _TEST_VERDICTS = {
-    TestVerdict.passed: VerificationState.passed,
-    TestVerdict.no_tests: VerificationState.missing,
-    TestVerdict.not_run: VerificationState.unable,
+    SuiteVerdict.passed: VerificationState.passed,
+    SuiteVerdict.no_tests: VerificationState.missing,
+    SuiteVerdict.not_run: VerificationState.unable,
 }
 
 

@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.testing import analysis
 from domain.runs.task_result import RequiredFix
-from domain.runs.testing import Analysis, FailureClass, TestRun, TestVerdict, decide_verdict
+from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict
 
 
 class HeadTestResult(BaseModel):
@@ -25,7 +25,7 @@ class HeadTestResult(BaseModel):
     weakened: tuple[RequiredFix, ...] = ()
 
     @property
-    def verdict(self) -> TestVerdict:
+    def verdict(self) -> SuiteVerdict:
         return decide_verdict(self.run)
 
     @property

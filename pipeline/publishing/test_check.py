@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import Run
-from domain.runs.testing import TestVerdict
+from domain.runs.testing import SuiteVerdict
 from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import tests as test_texts
@@ -14,10 +14,10 @@ from pipeline.context import Services
 from pipeline.publishing.checks import complete_check, ensure_check, update_check
 
 CONCLUSIONS = {
-    TestVerdict.passed: Conclusion.success,
-    TestVerdict.failed: Conclusion.failure,
-    TestVerdict.no_tests: Conclusion.action_required,
-    TestVerdict.not_run: Conclusion.action_required,
+    SuiteVerdict.passed: Conclusion.success,
+    SuiteVerdict.failed: Conclusion.failure,
+    SuiteVerdict.no_tests: Conclusion.action_required,
+    SuiteVerdict.not_run: Conclusion.action_required,
 }
 
 
@@ -47,7 +47,7 @@ class HeadTestCheck:
         check = self._build_check("in_progress", test_texts.render_progress(doing), None)
         await update_check(self.services, self.run, self._creation_step, check, self._head_test)
 
-    async def conclude(self, verdict: TestVerdict, text: CheckText) -> None:
+    async def conclude(self, verdict: SuiteVerdict, text: CheckText) -> None:
         """Show the result."""
         await self._update("concluded", "completed", text, CONCLUSIONS[verdict])
 

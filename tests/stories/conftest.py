@@ -20,14 +20,16 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def told(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Story]:
+async def story(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Story]:
     """A story without a model."""
     async with _story(request, tmp_path, None) as started:
         yield started
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def read(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
+async def story_with_model(
+    request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel
+) -> AsyncGenerator[Story]:
     """A story in which ``model`` reads every change of source."""
     async with _story(request, tmp_path, model) as started:
         yield started

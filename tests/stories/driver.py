@@ -188,9 +188,9 @@ async def open_story(
     clock = MovableClock()
     async with (
         Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github,
-        run_forge(github, clock, url, folder, patience, models, run_durable_step, **more) as told,
+        run_forge(github, clock, url, folder, patience, models, run_durable_step, **more) as story,
     ):
-        yield told
+        yield story
 
 
 @asynccontextmanager

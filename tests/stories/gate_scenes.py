@@ -90,7 +90,7 @@ class GateScene:
 
 
 async def open_scene(
-    told: Story, changed: dict[str, str] = CHANGED, configuration: str = "", there: dict[str, str] | None = None
+    story: Story, changed: dict[str, str] = CHANGED, configuration: str = "", there: dict[str, str] | None = None
 ) -> GateScene:
     """Alice opened a pull request, and it was looked at.
 
@@ -98,10 +98,10 @@ async def open_scene(
     :param there: what the repository has besides.
     """
     configured = {".github/forge.yml": configuration} if configuration else {}
-    repository, alice = told.repository({"README.md": "# Shop\n", CI: WORKFLOW, **configured, **(there or {})})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "maintain")
+    repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW, **configured, **(there or {})})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
     head = await alice.push(repository, "feature", changed, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    return GateScene(told, repository, alice, carol, pull, head)
+    await story.settle()
+    return GateScene(story, repository, alice, carol, pull, head)

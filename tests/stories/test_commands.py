@@ -17,128 +17,128 @@ APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
 
 
-async def _open_reviewed(told: Story) -> tuple[Repository, User, User, PullRequest, str]:
+async def _open_reviewed(story: Story) -> tuple[Repository, User, User, PullRequest, str]:
     """A reviewed pull request of alice with one blocking finding, and carol, who may write, too."""
-    repository, alice = told.repository({"app.py": APP})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+    repository, alice = story.repository({"app.py": APP})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
     return repository, alice, carol, pull, head
 
 
-async def test_help_is_answered_once(told: Story) -> None:
-    _, alice, _, pull, _ = await _open_reviewed(told)
-    told.comments(pull)
+async def test_help_is_answered_once(story: Story) -> None:
+    _, alice, _, pull, _ = await _open_reviewed(story)
+    story.comments(pull)
     asked = await alice.comment(pull, "Hello!\n\n/forge help\n")
-    await told.settle()
-    [answer] = told.answers(pull)
+    await story.settle()
+    [answer] = story.answers(pull)
     assert "| command | minimum role | meaning |" in answer.body
     assert [reaction.content for reaction in asked.reactions] == ["eyes"]
 
 
-async def test_dismissed_finding_stays_away(told: Story) -> None:
-    repository, alice, carol, pull, head = await _open_reviewed(told)
-    [comment] = told.comments(pull)
+async def test_dismissed_finding_stays_away(story: Story) -> None:
+    repository, alice, carol, pull, head = await _open_reviewed(story)
+    [comment] = story.comments(pull)
     await carol.reply(comment, "/forge dismiss the name is injected at run time")
-    await told.settle()
+    await story.settle()
 
-    [answer] = told.thread_answers(pull, comment)
+    [answer] = story.thread_answers(pull, comment)
     assert "is dismissed" in answer.body
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "### Dismissed" in (check.summary or "")
 
     again = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await told.settle()
-    assert told.check(repository, again).conclusion == "success"
-    assert len(told.comments(pull)) == 1
+    await story.settle()
+    assert story.check(repository, again).conclusion == "success"
+    assert len(story.comments(pull)) == 1
 
     other = await alice.push(repository, "other", {"app.py": BROKEN, "x.md": "x\n"}, base="main")
     second = await alice.open_pull_request(repository, "other")
-    await told.settle()
-    assert told.check(repository, other).conclusion == "success"
-    assert told.comments(second) == []
+    await story.settle()
+    assert story.check(repository, other).conclusion == "success"
+    assert story.comments(second) == []
 
 
-async def test_dismissal_is_taken_back(told: Story) -> None:
-    repository, _, carol, pull, head = await _open_reviewed(told)
-    [comment] = told.comments(pull)
+async def test_dismissal_is_taken_back(story: Story) -> None:
+    repository, _, carol, pull, head = await _open_reviewed(story)
+    [comment] = story.comments(pull)
     await carol.reply(comment, "/forge dismiss wrong")
-    await told.settle()
+    await story.settle()
     await carol.reply(comment, "/forge undismiss")
-    await told.settle()
-    assert len(told.thread_answers(pull, comment)) == 2
-    assert told.check(repository, head).conclusion == "failure"
+    await story.settle()
+    assert len(story.thread_answers(pull, comment)) == 2
+    assert story.check(repository, head).conclusion == "failure"
 
 
-async def test_author_does_not_dismiss(told: Story) -> None:
-    repository, alice, _, pull, head = await _open_reviewed(told)
-    [comment] = told.comments(pull)
+async def test_author_does_not_dismiss(story: Story) -> None:
+    repository, alice, _, pull, head = await _open_reviewed(story)
+    [comment] = story.comments(pull)
     await alice.reply(comment, "/forge dismiss I know better")
-    await told.settle()
-    [answer] = told.thread_answers(pull, comment)
+    await story.settle()
+    [answer] = story.thread_answers(pull, comment)
     assert "is not for the author of the change" in answer.body
-    assert told.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head).conclusion == "failure"
 
 
-async def test_stranger_is_refused(told: Story) -> None:
-    repository, _, _, pull, head = await _open_reviewed(told)
-    told.comments(pull)
-    await told.github.user("mallory").comment(pull, "/forge pause")
-    await told.settle()
-    [answer] = told.answers(pull)
+async def test_stranger_is_refused(story: Story) -> None:
+    repository, _, _, pull, head = await _open_reviewed(story)
+    story.comments(pull)
+    await story.github.user("mallory").comment(pull, "/forge pause")
+    await story.settle()
+    [answer] = story.answers(pull)
     assert "needs the role admin" in answer.body
-    assert told.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head).conclusion == "failure"
 
 
-async def test_edited_comment_never_commands(told: Story) -> None:
-    _, _, carol, pull, _ = await _open_reviewed(told)
-    told.comments(pull)
+async def test_edited_comment_never_commands(story: Story) -> None:
+    _, _, carol, pull, _ = await _open_reviewed(story)
+    story.comments(pull)
     said = await carol.comment(pull, "Nice.")
     await carol.edit_comment(said, "/forge cancel")
-    await told.settle()
-    assert told.answers(pull) == []
+    await story.settle()
+    assert story.answers(pull) == []
 
 
-async def test_resolving_without_a_change_dismisses(told: Story) -> None:
-    repository, _, carol, pull, head = await _open_reviewed(told)
-    [comment] = told.comments(pull)
+async def test_resolving_without_a_change_dismisses(story: Story) -> None:
+    repository, _, carol, pull, head = await _open_reviewed(story)
+    [comment] = story.comments(pull)
     await carol.resolve(comment.thread)
-    await told.settle()
-    [answer] = told.thread_answers(pull, comment)
+    await story.settle()
+    [answer] = story.thread_answers(pull, comment)
     assert "resolved this thread without a change" in answer.body
-    assert told.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "success"
 
 
-async def test_thread_of_what_is_gone_is_resolved(told: Story) -> None:
-    repository, alice, _, pull, _ = await _open_reviewed(told)
-    [comment] = told.comments(pull)
+async def test_thread_of_what_is_gone_is_resolved(story: Story) -> None:
+    repository, alice, _, pull, _ = await _open_reviewed(story)
+    [comment] = story.comments(pull)
     head = await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
     assert comment.thread.resolved
 
 
-async def test_thread_with_a_persons_reply_stays_open(told: Story) -> None:
-    repository, alice, carol, pull, _ = await _open_reviewed(told)
-    [comment] = told.comments(pull)
+async def test_thread_with_a_persons_reply_stays_open(story: Story) -> None:
+    repository, alice, carol, pull, _ = await _open_reviewed(story)
+    [comment] = story.comments(pull)
     await carol.reply(comment, "Are you sure?")
     await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
-    await told.settle()
+    await story.settle()
     assert not comment.thread.resolved
 
 
-async def _open_with_fix(told: Story) -> tuple[Repository, User, PullRequest, ReviewComment]:
+async def _open_with_fix(story: Story) -> tuple[Repository, User, PullRequest, ReviewComment]:
     """A pull request of alice in which the deletion of an import is offered."""
-    repository, alice = told.repository({"app.py": APP})
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(
         repository, "feature", {"app.py": APP.replace("import os\n", "import os\nimport sys\n")}, base="main"
     )
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [comment] = told.comments(pull)
+    await story.settle()
+    [comment] = story.comments(pull)
     assert "```suggestion" in comment.body
     return repository, alice, pull, comment
 
@@ -146,131 +146,131 @@ async def _open_with_fix(told: Story) -> tuple[Repository, User, PullRequest, Re
 USED = APP.replace("import os\n", "import os\nimport sys\n") + "\n\nprint(sys.argv)\n"
 
 
-async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(told: Story) -> None:
+async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(story: Story) -> None:
     """The line of the comment did not change: GitHub calls the thread as new as ever."""
-    repository, alice, pull, comment = await _open_with_fix(told)
+    repository, alice, pull, comment = await _open_with_fix(story)
     head = await alice.push(repository, "feature", {"app.py": USED})
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
     assert not comment.thread.outdated
     assert comment.thread.resolved
     assert comment.body.startswith(f"**No longer applies** (`{head[:7]}`).\n\n`sys` imported but unused.")
     assert "suggestion" not in comment.body
 
     await alice.push(repository, "feature", {"app.py": USED.replace("sys.argv", "os.name")})
-    await told.settle()
+    await story.settle()
     assert comment.body.startswith("🟡 **Warning** · correctness")
     assert "```suggestion" not in comment.body  # which lines it would replace is not what it was
-    assert len(told.comments(pull)) == 1
+    assert len(story.comments(pull)) == 1
 
 
-async def test_what_comes_back_opens_the_thread_that_forge_resolved(told: Story) -> None:
-    repository, alice, pull, comment = await _open_with_fix(told)
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+async def test_what_comes_back_opens_the_thread_that_forge_resolved(story: Story) -> None:
+    repository, alice, pull, comment = await _open_with_fix(story)
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
     offered = repository.git.read(pull.head_sha, "app.py") or b""
     for thread_is_resolved, content in ((True, USED), (False, offered)):
         await alice.push(repository, "feature", {"app.py": content})
-        await told.settle()
+        await story.settle()
         assert comment.thread.resolved is thread_is_resolved
     assert comment.body.startswith("🟡 **Warning** · correctness")
 
     await carol.resolve(comment.thread)  # by a person, that is a dismissal
     for content in (USED, offered):
         await alice.push(repository, "feature", {"app.py": content})
-        await told.settle()
+        await story.settle()
         assert comment.thread.resolved_by is not None
         assert comment.thread.resolved_by.login == "carol"
-    told.thread_answers(pull, comment)
+    story.thread_answers(pull, comment)
 
 
-async def test_a_thread_that_was_dismissed_meanwhile_stays_resolved(told: Story) -> None:
+async def test_a_thread_that_was_dismissed_meanwhile_stays_resolved(story: Story) -> None:
     """The run settles with the review it drew, and a person dismissed since."""
-    _, _, carol, pull, _ = await _open_reviewed(told)
-    [comment] = told.comments(pull)
-    services, [row] = told.forge.services, await told.runs()
+    _, _, carol, pull, _ = await _open_reviewed(story)
+    [comment] = story.comments(pull)
+    services, [row] = story.forge.services, await story.runs()
     run = await runs.get(services.database, row.id)
     assert run is not None
     drawn = await checkpoints.load_review(services.database, run)
     assert drawn is not None
     await carol.reply(comment, "/forge dismiss it is set elsewhere")
-    await told.settle()
-    told.thread_answers(pull, comment)
+    await story.settle()
+    story.thread_answers(pull, comment)
     assert comment.thread.resolved
     await threads.settle(services, run, drawn)
     assert comment.thread.resolved
 
 
-async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     unused = APP.replace("import os\n", "import os\nimport sys\n")
     await alice.push(repository, "feature", {"app.py": unused, "b.py": "print(one)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    first, second = told.comments(pull)
-    told.github.faults.add(kind="before", method="PATCH", path=rf"/comments/{first.id}$", status=422, times=None)
+    await story.settle()
+    first, second = story.comments(pull)
+    story.github.faults.add(kind="before", method="PATCH", path=rf"/comments/{first.id}$", status=422, times=None)
     await alice.push(repository, "feature", {"app.py": APP, "b.py": "print()\n"})
-    await told.settle()
+    await story.settle()
     assert not first.thread.resolved
     assert second.thread.resolved
     assert second.body.startswith("**No longer applies**")
 
 
-async def test_a_run_ends_before_it_waits_for_comments_that_github_does_not_show(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
-    told.github.faults.add(kind="truncated", path=r"/reviews/\d+/comments$", times=3)
+async def test_a_run_ends_before_it_waits_for_comments_that_github_does_not_show(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
+    story.github.faults.add(kind="truncated", path=r"/reviews/\d+/comments$", times=3)
     head = await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [run] = await told.runs()
+    await story.settle()
+    [run] = await story.runs()
     steps = [step["function_name"] for step in await DBOS.list_workflow_steps_async(run.id)]
     assert steps.index("conclude the check") < steps.index("finish") < steps.index("know the comments")
     assert steps.index("know the comments") < steps.index("settle the threads")
-    [comment] = told.comments(pull)
+    [comment] = story.comments(pull)
     await carol.resolve(comment.thread)  # which is known
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
-    told.thread_answers(pull, comment)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    story.thread_answers(pull, comment)
 
 
-async def test_a_comment_may_say_again_what_it_said_before(told: Story) -> None:
+async def test_a_comment_may_say_again_what_it_said_before(story: Story) -> None:
     """Within one run, which may go on behind a gate."""
-    _, _, _, comment = await _open_with_fix(told)
-    [row] = await told.runs()
-    run = await runs.get(told.forge.services.database, row.id)
+    _, _, _, comment = await _open_with_fix(story)
+    [row] = await story.runs()
+    run = await runs.get(story.forge.services.database, row.id)
     assert run is not None
     for text in ("One.", "Another.", "One."):
-        await reviews.edit_comment(told.forge.services, run, comment.id, text)
+        await reviews.edit_comment(story.forge.services, run, comment.id, text)
         assert comment.body == text
 
 
-async def test_no_comments_are_waited_for_that_github_did_not_take(told: Story) -> None:
+async def test_no_comments_are_waited_for_that_github_did_not_take(story: Story) -> None:
     """The review was posted without them, and Forge did not hear that it was."""
-    repository, alice = told.repository({"app.py": APP})
-    told.github.faults.add(kind="before", method="POST", path=r"/pulls/\d+/reviews$", status=422)
-    told.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
+    repository, alice = story.repository({"app.py": APP})
+    story.github.faults.add(kind="before", method="POST", path=r"/pulls/\d+/reviews$", status=422)
+    story.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
     await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.comments(pull) == []
-    assert len(told.reviews(pull)) == 1
-    asked = [each for each in told.github.requests if re.search(r"/reviews/\d+/comments$", each.path)]
+    await story.settle()
+    assert story.comments(pull) == []
+    assert len(story.reviews(pull)) == 1
+    asked = [each for each in story.github.requests if re.search(r"/reviews/\d+/comments$", each.path)]
     assert len(asked) == 1
 
 
-async def test_no_more_comments_than_the_configuration_allows(told: Story) -> None:
+async def test_no_more_comments_than_the_configuration_allows(story: Story) -> None:
     few = "review: {max_comments: 2, model: never}\n"
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": few})
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": few})
     mixed = 'import re\n\n\ndef f(a):\n    if a is "x":\n        raise NotImplemented\n    return one\n'
     head = await alice.push(repository, "feature", {"b.py": mixed}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert [comment.line for comment in told.comments(pull)] == [6, 7]
-    [review] = told.reviews(pull)
+    await story.settle()
+    assert [comment.line for comment in story.comments(pull)] == [6, 7]
+    [review] = story.reviews(pull)
     assert "2 more findings in the check `Forge / review`." in review.body
-    summary = told.check(repository, head).summary or ""
+    summary = story.check(repository, head).summary or ""
     assert all(f"[`ruff/{rule}`]" in summary for rule in ("F821", "F632", "F901", "F401"))
     assert summary.count("💬") == 2
 
@@ -282,44 +282,44 @@ def _function(number: int) -> str:
     )
 
 
-async def test_a_shared_comment_keeps_its_subject_and_its_words_when_lines_move(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_a_shared_comment_keeps_its_subject_and_its_words_when_lines_move(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     one, two = _function(1), _function(2)
     await alice.push(repository, "feature", {"b.py": f"{one}\n\n{two}"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [comment] = told.comments(pull)
+    await story.settle()
+    [comment] = story.comments(pull)
     said = comment.body
     assert "Undefined name `name_1`. Running" in said
     for content in (f"{two}\n\n{one}", f"# A line more.\n{one}\n\n{two}"):
         await alice.push(repository, "feature", {"b.py": content})
-        await told.settle()
+        await story.settle()
         assert comment.body == said
     await alice.push(repository, "feature", {"b.py": f"{two}\n\n# Another line.\n{one.replace('name_1', '1')}"})
-    await told.settle()
+    await story.settle()
     assert "Undefined name `name_1`. Running this line raises a NameError" in comment.body
     assert "*(no longer here)*" in comment.body
 
 
-async def test_a_suggestion_in_a_thread_with_a_reply_goes_too(told: Story) -> None:
-    repository, alice, _, comment = await _open_with_fix(told)
-    await told.github.user("carol").reply(comment, "Are you sure?")
+async def test_a_suggestion_in_a_thread_with_a_reply_goes_too(story: Story) -> None:
+    repository, alice, _, comment = await _open_with_fix(story)
+    await story.github.user("carol").reply(comment, "Are you sure?")
     await alice.push(repository, "feature", {"app.py": USED})
-    await told.settle()
+    await story.settle()
     assert not comment.thread.resolved
     assert "```suggestion" not in comment.body
 
 
-async def test_findings_of_one_rule_stand_in_one_comment(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+async def test_findings_of_one_rule_stand_in_one_comment(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
     names = [f"name_{number}" for number in range(5)]
     broken = APP + "".join(f"\n\nprint({name})\n" for name in names)
     head = await alice.push(repository, "feature", {"app.py": broken, "b.py": "print(other)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [comment] = told.comments(pull)
+    await story.settle()
+    [comment] = story.comments(pull)
     assert comment.body == snapshot("""\
 🔴 **Error** · correctness · 6 places
 
@@ -337,75 +337,75 @@ Also here:
 
 <sub>Not a problem? Reply `/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one.</sub>\
 """)
-    assert told.check(repository, head).title == "Changes requested: 6 findings to fix"
+    assert story.check(repository, head).title == "Changes requested: 6 findings to fix"
 
     await carol.reply(comment, f"/forge dismiss {_names(comment)[1]} injected")
-    await told.settle()
-    assert told.check(repository, head).title == "Changes requested: 5 findings to fix"
+    await story.settle()
+    assert story.check(repository, head).title == "Changes requested: 5 findings to fix"
     assert not comment.thread.resolved
 
     head = await alice.push(repository, "feature", {"b.py": "print()\n"})
-    await told.settle()
-    assert told.check(repository, head).title == "Changes requested: 4 findings to fix"
-    assert len(told.comments(pull)) == 1
+    await story.settle()
+    assert story.check(repository, head).title == "Changes requested: 4 findings to fix"
+    assert len(story.comments(pull)) == 1
     assert comment.body.count("*(no longer here)*") == 1
     assert not comment.thread.resolved
 
     await carol.reply(comment, "/forge dismiss all of them are injected")
-    await told.settle()
-    assert told.check(repository, head).title == "Needs a human review"
-    assert told.gates(pull) == ["human_review"]
+    await story.settle()
+    assert story.check(repository, head).title == "Needs a human review"
+    assert story.gates(pull) == ["human_review"]
     assert comment.thread.resolved
-    assert "are dismissed" in told.thread_answers(pull, comment)[-1].body
+    assert "are dismissed" in story.thread_answers(pull, comment)[-1].body
 
 
-async def test_resolving_a_shared_comment_dismisses_all_of_it(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+async def test_resolving_a_shared_comment_dismisses_all_of_it(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
     head = await alice.push(repository, "feature", {"b.py": "print(one)\nprint(two)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [comment] = told.comments(pull)
+    await story.settle()
+    [comment] = story.comments(pull)
     await carol.resolve(comment.thread)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
-    [answer] = told.thread_answers(pull, comment)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    [answer] = story.thread_answers(pull, comment)
     assert all(name in answer.body for name in _names(comment))
     await carol.unresolve(comment.thread)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
 
 
 def _names(comment: ReviewComment) -> list[str]:
     return list(dict.fromkeys(re.findall(r"F-[A-Z2-7]{6}", comment.body)))
 
 
-async def test_pause_and_unpause(told: Story) -> None:
-    repository, alice, _, pull, _ = await _open_reviewed(told)
-    told.comments(pull)
-    root = told.github.user("root")
-    told.github.grant(repository, root, "admin")
+async def test_pause_and_unpause(story: Story) -> None:
+    repository, alice, _, pull, _ = await _open_reviewed(story)
+    story.comments(pull)
+    root = story.github.user("root")
+    story.github.grant(repository, root, "admin")
     await root.comment(pull, "/forge pause")
-    await told.settle()
+    await story.settle()
     head = await alice.push(repository, "feature", {"app.py": APP})
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Paused")
 
     await root.comment(pull, "/forge unpause\n/forge review full")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
-    assert len(told.answers(pull)) == 2
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert len(story.answers(pull)) == 2
 
 
-async def test_status_cost_history_view_explain(told: Story) -> None:
-    _, _, carol, pull, _ = await _open_reviewed(told)
-    [comment] = told.comments(pull)
+async def test_status_cost_history_view_explain(story: Story) -> None:
+    _, _, carol, pull, _ = await _open_reviewed(story)
+    [comment] = story.comments(pull)
     await carol.comment(pull, "/forge status\n/forge cost\n/forge history\n/forge view")
     await carol.reply(comment, "/forge explain")
-    await told.settle()
-    [answer] = told.answers(pull)
+    await story.settle()
+    [answer] = story.answers(pull)
     for part in (
         "**done**",
         "0 tokens",
@@ -415,42 +415,42 @@ async def test_status_cost_history_view_explain(told: Story) -> None:
         "request changes",
     ):
         assert part in answer.body
-    [explained] = told.thread_answers(pull, comment)
+    [explained] = story.thread_answers(pull, comment)
     assert "ruff/F821" in explained.body
 
 
-async def test_unknown_and_unavailable_verbs(told: Story) -> None:
-    _, _, carol, pull, _ = await _open_reviewed(told)
-    told.comments(pull)
+async def test_unknown_and_unavailable_verbs(story: Story) -> None:
+    _, _, carol, pull, _ = await _open_reviewed(story)
+    story.comments(pull)
     await carol.comment(pull, "/forge reveiw\n/forge diff")
-    await told.settle()
-    [answer] = told.answers(pull)
+    await story.settle()
+    [answer] = story.answers(pull)
     assert "Did you mean `/forge review [full]`?" in answer.body
     assert "is not available yet" in answer.body
 
 
-async def test_merge_queue_gets_the_verdict_of_the_reviewed_head(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_merge_queue_gets_the_verdict_of_the_reviewed_head(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    queued = told.github.queue_for_merge(pull)
-    await told.settle()
-    assert told.check(repository, queued).conclusion == "success"
+    await story.settle()
+    queued = story.github.queue_for_merge(pull)
+    await story.settle()
+    assert story.check(repository, queued).conclusion == "success"
 
 
-async def test_too_many_pushes_within_an_hour(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_too_many_pushes_within_an_hour(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"note.md": "0\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
     for number in range(1, PER_PULL_REQUEST + 1):
         head = await alice.push(repository, "feature", {"note.md": f"{number}\n"})
-        await told.wait_for_runs(number + 1)  # and the next one supersedes it
-    await told.settle()
-    check = told.check(repository, head)
+        await story.wait_for_runs(number + 1)  # and the next one supersedes it
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Too many reviews")
 
     await alice.rerequest(check)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"

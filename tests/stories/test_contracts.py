@@ -46,153 +46,159 @@ def build_plan(
     return made
 
 
-def view_pull_requests(read: Story, asked: IssueScene) -> list[PullRequest]:
+def view_pull_requests(story_with_model: Story, asked: IssueScene) -> list[PullRequest]:
     """Every pull request, the oldest first, with all that is said anywhere."""
     for each in asked.repository.issues.values():
-        read.answers(each)
-        read.questions(each)
+        story_with_model.answers(each)
+        story_with_model.questions(each)
         if isinstance(each, PullRequest):
-            read.comments(each)
+            story_with_model.comments(each)
     return sorted(asked.repository.pulls(), key=lambda pull: pull.number)
 
 
-async def second(read: Story, asked: IssueScene) -> IssueScene:
+async def second(story_with_model: Story, asked: IssueScene) -> IssueScene:
     """Another issue in the same repository."""
     issue: Issue = await asked.alice.open_issue(asked.repository, "Vouchers", "Customers want vouchers.")
-    await read.settle()
-    return IssueScene(read, asked.repository, asked.alice, issue)
+    await story_with_model.settle()
+    return IssueScene(story_with_model, asked.repository, asked.alice, issue)
 
 
-async def test_a_contract_that_the_plan_names_is_changed(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read, **FILES)
+async def test_a_contract_that_the_plan_names_is_changed(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **FILES)
     model.when("Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     await asked.comment(asked.alice, "/forge run")
-    [pull] = view_pull_requests(read, asked)
+    [pull] = view_pull_requests(story_with_model, asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
 
 
-async def test_different_contracts_are_changed_at_once(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read, **FILES, **HELD)
+async def test_different_contracts_are_changed_at_once(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **FILES, **HELD)
     model.when("Discounts", build_plan(file=API))
     model.when("Vouchers", build_plan(summary="Vouchers exist.", file=EVENTS))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     model.when("== your task: T1 Do it: Vouchers", patches(edit(EVENTS)), DONE)
     await asked.comment(asked.alice, "/forge run")
-    other = await second(read, asked)
+    other = await second(story_with_model, asked)
     await other.comment(asked.alice, "/forge run")
-    first, later = view_pull_requests(read, asked)
+    first, later = view_pull_requests(story_with_model, asked)
     assert [each.path for each in asked.repository.git.diff(first.base_sha, first.head_sha)] == [API]
     assert [each.path for each in asked.repository.git.diff(later.base_sha, later.head_sha)] == [EVENTS]
 
 
-async def vouchers_wait(read: Story, model: ScriptedModel) -> tuple[IssueScene, IssueScene]:
+async def vouchers_wait(story_with_model: Story, model: ScriptedModel) -> tuple[IssueScene, IssueScene]:
     """Two issues whose plans change the same contract: the first is in review, so the second waits for it."""
-    asked = await open_issue(read, **FILES, **HELD)
+    asked = await open_issue(story_with_model, **FILES, **HELD)
     model.when("Discounts", build_plan(file=API))
     model.when("want vouchers", build_plan(summary="Vouchers exist.", file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     model.when("== your task: T1 Do it: Vouchers", patches(edit(API)), DONE)
     await asked.comment(asked.alice, "/forge run")
-    other = await second(read, asked)
+    other = await second(story_with_model, asked)
     await other.comment(asked.alice, "/forge run")
-    [pull] = view_pull_requests(read, asked)
+    [pull] = view_pull_requests(story_with_model, asked)
     assert f"`openapi` is locked by the run of #1, which opened #{pull.number}" in other.status
-    assert await state(read, other) == "waiting"
+    assert await state(story_with_model, other) == "waiting"
     return asked, other
 
 
-async def state(read: Story, asked: IssueScene) -> str:
+async def state(story_with_model: Story, asked: IssueScene) -> str:
     """The state of the newest run of an issue."""
-    return next(each.state for each in await read.runs() if each.number == asked.issue.number)
+    return next(each.state for each in await story_with_model.runs() if each.number == asked.issue.number)
 
 
-async def until(read: Story, asked: IssueScene, words: str) -> None:
+async def until(story_with_model: Story, asked: IssueScene, words: str) -> None:
     """Wait until the status of an issue says something."""
     for _ in range(400):
-        await read.settle()
+        await story_with_model.settle()
         if words in asked.status:
             return
         await asyncio.sleep(0.05)
-    raise AssertionError(f"{asked.status}\n{[(run.number, run.state, run.reason) for run in await read.runs()]}")
+    raise AssertionError(
+        f"{asked.status}\n{[(run.number, run.state, run.reason) for run in await story_with_model.runs()]}"
+    )
 
 
-async def test_who_waits_goes_on_after_the_other_is_merged(read: Story, model: ScriptedModel) -> None:
+async def test_who_waits_goes_on_after_the_other_is_merged(story_with_model: Story, model: ScriptedModel) -> None:
     """A lease does not lapse while its run waits for a review, however long that takes."""
-    asked, other = await vouchers_wait(read, model)
-    read.clock.move(minutes=6)
+    asked, other = await vouchers_wait(story_with_model, model)
+    story_with_model.clock.move(minutes=6)
     await asyncio.sleep(3)
-    await read.settle()
-    assert await state(read, other) == "waiting"
-    [pull] = view_pull_requests(read, asked)
+    await story_with_model.settle()
+    assert await state(story_with_model, other) == "waiting"
+    [pull] = view_pull_requests(story_with_model, asked)
     await asked.alice.mark_ready(pull)
-    await read.settle()
+    await story_with_model.settle()
     await asked.alice.merge(pull)
-    read.clock.move(minutes=6)
-    await until(read, other, "Pull request: done")
-    first, later = view_pull_requests(read, asked)
+    story_with_model.clock.move(minutes=6)
+    await until(story_with_model, other, "Pull request: done")
+    first, later = view_pull_requests(story_with_model, asked)
     assert first is pull
     assert asked.repository.git.read(later.head_sha, API) == b"# newer\n"
     assert "Waiting for other runs" not in other.status
 
 
-async def test_who_waits_for_github_keeps_its_contract(read: Story, model: ScriptedModel) -> None:
+async def test_who_waits_for_github_keeps_its_contract(story_with_model: Story, model: ScriptedModel) -> None:
     """Nothing renews its lease meanwhile, and nobody else takes it."""
-    asked = await open_issue(read, **FILES, **HELD)
+    asked = await open_issue(story_with_model, **FILES, **HELD)
     model.when("Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     wait = {"retry-after": "3600"}
-    read.github.faults.add(kind="before", method="POST", path=r"/pulls$", status=403, headers=wait)
+    story_with_model.github.faults.add(kind="before", method="POST", path=r"/pulls$", status=403, headers=wait)
     await asked.comment(asked.alice, "/forge run")
-    assert await state(read, asked) == "waiting"
-    read.clock.move(minutes=30)
-    database, where, now = read.forge.services.database, asked.repository.id, read.clock.now()
+    assert await state(story_with_model, asked) == "waiting"
+    story_with_model.clock.move(minutes=30)
+    database, where, now = story_with_model.forge.services.database, asked.repository.id, story_with_model.clock.now()
     assert [lease.contract for lease in await contract_leases.list_expired(database, now)] == ["openapi"]
     assert not (await contract_leases.acquire(database, where, ["openapi"], "another", now)).is_ours
-    read.clock.move(minutes=31)
-    await until(read, asked, "Pull request: done")
-    view_pull_requests(read, asked)
+    story_with_model.clock.move(minutes=31)
+    await until(story_with_model, asked, "Pull request: done")
+    view_pull_requests(story_with_model, asked)
 
 
-async def test_who_waits_goes_on_after_the_other_is_cancelled(read: Story, model: ScriptedModel) -> None:
-    asked, other = await vouchers_wait(read, model)
+async def test_who_waits_goes_on_after_the_other_is_cancelled(story_with_model: Story, model: ScriptedModel) -> None:
+    asked, other = await vouchers_wait(story_with_model, model)
     await asked.comment(asked.alice, "/forge cancel")
-    read.clock.move(minutes=6)
-    await until(read, other, "Pull request: done")
-    assert len(view_pull_requests(read, asked)) == 2
+    story_with_model.clock.move(minutes=6)
+    await until(story_with_model, other, "Pull request: done")
+    assert len(view_pull_requests(story_with_model, asked)) == 2
 
 
-async def test_nobody_waits_for_longer_than_a_day(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read, **FILES)
+async def test_nobody_waits_for_longer_than_a_day(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **FILES)
     model.when("Discounts", build_plan(file=API))
-    database, tomorrow = read.forge.services.database, read.clock.now() + timedelta(hours=25)
+    database, tomorrow = story_with_model.forge.services.database, story_with_model.clock.now() + timedelta(hours=25)
     await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", tomorrow)
     await asked.comment(asked.alice, "/forge run")
     assert "`openapi` is locked by another run" in asked.status
     run = await asked.run()
     assert run.state == "waiting"
-    read.clock.move(hours=24, minutes=1)
-    await until(read, asked, "Not started after a day of waiting")
-    assert await state(read, asked) == "failed"
+    story_with_model.clock.move(hours=24, minutes=1)
+    await until(story_with_model, asked, "Not started after a day of waiting")
+    assert await state(story_with_model, asked) == "failed"
     assert len(model.calls) == 1
 
 
 # --- attacks -----------------------------------------------------------------------------------------------
 
 
-async def test_a_contract_that_the_plan_did_not_name_is_not_changed(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read, **FILES)
+async def test_a_contract_that_the_plan_did_not_name_is_not_changed(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    asked = await open_issue(story_with_model, **FILES)
     model.when("Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(EVENTS)), patches(edit(API)), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert "It belongs to the contract “events”, whose lock this run does not hold." in last_instructions(model)
-    [pull] = view_pull_requests(read, asked)
+    [pull] = view_pull_requests(story_with_model, asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == [API]
 
 
-async def test_a_lease_that_is_lost_while_it_works_stops_the_push(read: Story, model: ScriptedModel) -> None:
+async def test_a_lease_that_is_lost_while_it_works_stops_the_push(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """The process was frozen for so long that the lease lapsed, and another run took the contract."""
-    asked = await open_issue(read, **FILES)
+    asked = await open_issue(story_with_model, **FILES)
     working = asyncio.Event()
 
     def stalls(_content: str) -> Stalls:
@@ -203,11 +209,11 @@ async def test_a_lease_that_is_lost_while_it_works_stops_the_push(read: Story, m
     model.when("== your task: T1 Do it: Carts", stalls, patches(edit(API)), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
     await working.wait()
-    database, later = read.forge.services.database, read.clock.now() + timedelta(minutes=6)
+    database, later = story_with_model.forge.services.database, story_with_model.clock.now() + timedelta(minutes=6)
     assert (await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", later)).tokens == {
         "openapi": 2
     }
-    await read.settle()
+    await story_with_model.settle()
     assert not asked.repository.pulls()
     assert not [name for name in asked.repository.git.refs() if "forge/" in name]
     assert "whose lock went to another run (token 1 is void)" in asked.status

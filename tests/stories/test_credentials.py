@@ -13,175 +13,175 @@ SETTLED = "security_findings: Void: there is nothing left to decide"
 LEAKING = f'{APP}\nKEY = "{KEY}"\n'
 
 
-async def _open_reviewed(told: Story, content: str) -> tuple[Repository, User, User, PullRequest, str]:
+async def _open_reviewed(story: Story, content: str) -> tuple[Repository, User, User, PullRequest, str]:
     """A reviewed pull request of alice, and carol, who may write, too."""
-    repository, alice = told.repository({"app.py": APP})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+    repository, alice = story.repository({"app.py": APP})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
     head = await alice.push(repository, "feature", {"app.py": content}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
     return repository, alice, carol, pull, head
 
 
-async def test_deleted_credential_is_revoked_by_a_person(told: Story) -> None:
-    repository, alice, carol, pull, head = await _open_reviewed(told, LEAKING)
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.gates(pull) == ["security_findings"]
-    [comment] = told.comments(pull)
+async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
+    repository, alice, carol, pull, head = await _open_reviewed(story, LEAKING)
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.gates(pull) == ["security_findings"]
+    [comment] = story.comments(pull)
 
     head = await alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"})
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Needs a human review")
     summary = check.summary or ""
     assert "A credential was in an earlier commit and is in the history: revoke it" in summary
     assert "Once it is revoked: `/forge dismiss F-" in summary
     assert KEY not in summary
     assert not comment.thread.resolved
-    assert told.gates(pull) == ["human_review"]
+    assert story.gates(pull) == ["human_review"]
 
     await alice.reply(comment, "/forge dismiss revoked")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "action_required"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "action_required"
 
     await carol.reply(comment, "/forge dismiss revoked")
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "### Dismissed" in (check.summary or "")
     assert comment.thread.resolved
-    assert told.gates(pull) == []
-    [run, _] = await told.runs()
+    assert story.gates(pull) == []
+    [run, _] = await story.runs()
     assert run.state == "completed"
 
     head = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
 
     [name] = re.findall(r"F-[A-Z2-7]{6}", comment.body)
     await carol.comment(pull, f"/forge undismiss {name}")
-    await told.settle()
-    assert len(told.answers(pull)) == 1
-    assert len(told.thread_answers(pull, comment)) == 2
-    assert told.check(repository, head).conclusion == "action_required"
+    await story.settle()
+    assert len(story.answers(pull)) == 1
+    assert len(story.thread_answers(pull, comment)) == 2
+    assert story.check(repository, head).conclusion == "action_required"
 
 
-async def test_another_credential_excuses_nothing(told: Story) -> None:
+async def test_another_credential_excuses_nothing(story: Story) -> None:
     """An author who puts a harmless one in its place, which is dismissed, is still asked about the first."""
-    repository, alice, carol, pull, _ = await _open_reviewed(told, LEAKING)
+    repository, alice, carol, pull, _ = await _open_reviewed(story, LEAKING)
     head = await alice.push(repository, "feature", {"app.py": LEAKING.replace(KEY, OTHER)})
-    await told.settle()
-    assert told.gates(pull) == ["security_findings"]
-    [_, second] = told.comments(pull)
-    told.github.grant(repository, carol, "maintain")  # as its gate asks
+    await story.settle()
+    assert story.gates(pull) == ["security_findings"]
+    [_, second] = story.comments(pull)
+    story.github.grant(repository, carol, "maintain")  # as its gate asks
     await carol.reply(second, "/forge dismiss made up")
-    await told.settle()
-    assert len(told.thread_answers(pull, second)) == 1
-    assert told.check(repository, head).conclusion == "action_required"
-    assert told.gates(pull) == ["human_review"]
-    assert told.gate_outcomes(pull) == [SETTLED]
+    await story.settle()
+    assert len(story.thread_answers(pull, second)) == 1
+    assert story.check(repository, head).conclusion == "action_required"
+    assert story.gates(pull) == ["human_review"]
+    assert story.gate_outcomes(pull) == [SETTLED]
 
 
-async def test_a_credential_that_moves_is_asked_about_once(told: Story) -> None:
-    repository, alice, carol, pull, _ = await _open_reviewed(told, LEAKING)
+async def test_a_credential_that_moves_is_asked_about_once(story: Story) -> None:
+    repository, alice, carol, pull, _ = await _open_reviewed(story, LEAKING)
     head = await alice.push(repository, "feature", {"app.py": f'{APP}\nMORE = 1\nKEY = "{KEY}"\n'})
-    await told.settle()
-    [first, second] = told.comments(pull)
-    assert told.gates(pull) == ["security_findings"]
-    assert "### In the history" not in (told.check(repository, head).summary or "")
+    await story.settle()
+    [first, second] = story.comments(pull)
+    assert story.gates(pull) == ["security_findings"]
+    assert "### In the history" not in (story.check(repository, head).summary or "")
 
     head = await alice.push(repository, "feature", {"app.py": APP + "\nMORE = 1\n"})
-    await told.settle()
-    assert (told.check(repository, head).summary or "").count("Once it is revoked") == 1
+    await story.settle()
+    assert (story.check(repository, head).summary or "").count("Once it is revoked") == 1
     await carol.reply(second, "/forge dismiss revoked")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
-    assert told.gates(pull) == []
-    assert told.gate_outcomes(pull) == [SETTLED, SETTLED.replace("security_findings", "human_review")]
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert story.gates(pull) == []
+    assert story.gate_outcomes(pull) == [SETTLED, SETTLED.replace("security_findings", "human_review")]
     assert [first.thread.resolved, second.thread.resolved] == [True, True]
-    assert len(told.thread_answers(pull, second)) == 1
+    assert len(story.thread_answers(pull, second)) == 1
 
 
-async def test_a_comment_excuses_no_credential(told: Story) -> None:
-    repository, alice, _, pull, _ = await _open_reviewed(told, LEAKING)
+async def test_a_comment_excuses_no_credential(story: Story) -> None:
+    repository, alice, _, pull, _ = await _open_reviewed(story, LEAKING)
     head = await alice.push(
         repository, "feature", {"app.py": LEAKING.replace('"\n', '"  # pragma: allowlist secret\n')}
     )
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.gates(pull) == ["security_findings"]
-    assert not any(comment.thread.resolved for comment in told.comments(pull))
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.gates(pull) == ["security_findings"]
+    assert not any(comment.thread.resolved for comment in story.comments(pull))
 
 
-async def test_a_fork_silences_nothing(told: Story) -> None:
-    repository, _ = told.repository({"app.py": APP})
-    mallory = told.github.user("mallory")
+async def test_a_fork_silences_nothing(story: Story) -> None:
+    repository, _ = story.repository({"app.py": APP})
+    mallory = story.github.user("mallory")
     fork = await mallory.fork(repository)
     silent = f'{APP}\nKEY = "{KEY}"  # gitleaks:allow\nVALUE = missing  # noqa\nos.system(VALUE + "x")  # nosec\n'
     head = await mallory.push(fork, "feature", {"app.py": silent}, base="main")
     pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.gates(pull) == ["security_findings"]
-    said = " ".join(comment.body for comment in told.comments(pull))
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.gates(pull) == ["security_findings"]
+    said = " ".join(comment.body for comment in story.comments(pull))
     for rule in ("secret/aws-access-key", "ruff/F821", "bandit/B605"):
         assert rule in said
 
 
-async def test_a_member_silences_aloud(told: Story) -> None:
+async def test_a_member_silences_aloud(story: Story) -> None:
     silent = f"{APP}\nVALUE = missing  # noqa\nos.system(VALUE)  # nosec\n"
-    repository, _, _, pull, head = await _open_reviewed(told, silent)
-    check = told.check(repository, head)
+    repository, _, _, pull, head = await _open_reviewed(story, silent)
+    check = story.check(repository, head)
     assert check.conclusion == "success"
-    assert told.comments(pull) == []
+    assert story.comments(pull) == []
     summary = check.summary or ""
     assert "1 added line silences findings (`noqa`)" in summary
     assert "1 added line silences findings (`nosec`)" in summary
     assert "| +4 | Silences checks on 2 lines |" in summary
 
 
-async def test_leaving_all_files_out_covers_no_credential(told: Story) -> None:
+async def test_leaving_all_files_out_covers_no_credential(story: Story) -> None:
     filters = "review: {paths: {exclude: ['docs/**']}}\n"
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": filters})
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": filters})
     await alice.push(repository, "feature", {"app.py": LEAKING, "docs/a.md": "A\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert len(told.comments(pull)) == 1
+    await story.settle()
+    assert len(story.comments(pull)) == 1
     head = await alice.push(repository, "feature", {"app.py": APP})
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, "### In the history" in (check.summary or "")) == ("action_required", True)
-    assert told.gates(pull) == ["human_review"]
-    assert told.gate_outcomes(pull) == [SETTLED]
+    assert story.gates(pull) == ["human_review"]
+    assert story.gate_outcomes(pull) == [SETTLED]
 
 
-async def test_a_credential_that_came_and_went_in_one_push(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+async def test_a_credential_that_came_and_went_in_one_push(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
     commits = [Commit("Add a key", {"keys.py": f'KEY = "{KEY}"\n'}), Commit("Remove it", {"keys.py": "KEY = None\n"})]
     head = await alice.push_commits(repository, "feature", commits, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert check.conclusion == "action_required"
-    assert told.gates(pull) == ["human_review"]
+    assert story.gates(pull) == ["human_review"]
     assert KEY not in (check.summary or "")
     [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
 
     head = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await told.settle()
-    assert name in (told.check(repository, head).summary or "")
+    await story.settle()
+    assert name in (story.check(repository, head).summary or "")
     await carol.comment(pull, f"/forge dismiss {name} revoked")
-    await told.settle()
-    assert len(told.answers(pull)) == 1
-    assert told.gates(pull) == []
-    assert told.check(repository, head).conclusion == "success"
+    await story.settle()
+    assert len(story.answers(pull)) == 1
+    assert story.gates(pull) == []
+    assert story.check(repository, head).conclusion == "success"
 
 
-async def test_commits_without_credentials_are_nothing_to_say(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP, "old.py": f'KEY = "{KEY}"\n'})
+async def test_commits_without_credentials_are_nothing_to_say(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP, "old.py": f'KEY = "{KEY}"\n'})
     commits = [
         Commit("Work on what is there", {"old.py": f'KEY = "{KEY}"\nMORE = 1\n', "a.py": "VALUE = 1\n"}),
         Commit("Move it", {"new.py": f'KEY = "{KEY}"\nMORE = 2\n', "old.py": None, "a.py": "VALUE = 2\n"}),
@@ -189,5 +189,5 @@ async def test_commits_without_credentials_are_nothing_to_say(told: Story) -> No
     ]
     head = await alice.push_commits(repository, "feature", commits, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.check(repository, head).title == "Approved: no findings"
+    await story.settle()
+    assert story.check(repository, head).title == "Approved: no findings"

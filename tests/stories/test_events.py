@@ -17,152 +17,152 @@ APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
 
 
-async def _open_pull_request(told: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:
-    repository, alice = told.repository({"app.py": before})
+async def _open_pull_request(story: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:
+    repository, alice = story.repository({"app.py": before})
     await alice.push(repository, "feature", {"app.py": changed}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.settle()
+    await story.settle()
     return pull
 
 
-def _check(told: Story, pull: PullRequest) -> CheckRun:
-    return told.check(pull.repository, pull.head_sha)
+def _check(story: Story, pull: PullRequest) -> CheckRun:
+    return story.check(pull.repository, pull.head_sha)
 
 
-async def _is_dismissed(told: Story) -> bool:
-    async with told.forge.services.database.transaction() as session:
+async def _is_dismissed(story: Story) -> bool:
+    async with story.forge.services.database.transaction() as session:
         return await session.scalar(select(DismissalRow.id).limit(1)) is not None
 
 
-async def test_a_label_on_a_pull_request_asks_for_a_review(told: Story) -> None:
+async def test_a_label_on_a_pull_request_asks_for_a_review(story: Story) -> None:
     """The label that takes an issue through the pipeline has a pull request reviewed, a draft too."""
-    repository, alice = told.repository({"app.py": "print()\n"})
+    repository, alice = story.repository({"app.py": "print()\n"})
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", draft=True)
-    await told.settle()
-    assert _check(told, pull).title == "Not reviewed"
+    await story.settle()
+    assert _check(story, pull).title == "Not reviewed"
     await alice.label(pull, "question")
     await alice.label(pull, "Forge")
-    await told.settle()
-    assert _check(told, pull).title != "Not reviewed"
-    assert len(await told.runs()) == 2
+    await story.settle()
+    assert _check(story, pull).title != "Not reviewed"
+    assert len(await story.runs()) == 2
 
 
 @pytest.mark.skipif(bool(LAG), reason="the review is over before GitHub shows that it is a draft again")
-async def test_back_to_a_draft(told: Story) -> None:
+async def test_back_to_a_draft(story: Story) -> None:
     """What is under way makes way where drafts are left out; a verdict that is there stands."""
-    repository, alice = told.repository({"app.py": "print()\n"})
-    told.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=3)
+    repository, alice = story.repository({"app.py": "print()\n"})
+    story.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=3)
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.wait_for_runs(1)
+    await story.wait_for_runs(1)
     await alice.convert_to_draft(pull)
-    await told.settle()
-    assert _check(told, pull).title == "Not reviewed"
+    await story.settle()
+    assert _check(story, pull).title == "Not reviewed"
     await alice.mark_ready(pull)
-    await told.settle()
-    reviewed = _check(told, pull).title
+    await story.settle()
+    reviewed = _check(story, pull).title
     assert reviewed != "Not reviewed"
     await alice.convert_to_draft(pull)
-    await told.settle()
-    assert _check(told, pull).title == reviewed
+    await story.settle()
+    assert _check(story, pull).title == reviewed
 
 
-async def test_labels_and_runs_switched_off(told: Story) -> None:
+async def test_labels_and_runs_switched_off(story: Story) -> None:
     """A repository may do without the label, and without issues that are carried out."""
     off = {"app.py": "print()\n", ".github/forge.yml": "labels: {run: null}\nissues: {run: false}\n"}
-    repository, alice = told.repository(off)
+    repository, alice = story.repository(off)
     issue = await alice.open_issue(repository, "Prices", labels=["forge"])
-    await told.settle()
+    await story.settle()
     for verb in ("run", "retry", "resume"):
         await alice.comment(issue, f"/forge {verb}")
-        await told.settle()
-    answers = {each.body.partition("\n")[0] for each in told.answers(issue)}
-    assert len(told.answers(issue)) == 3
+        await story.settle()
+    answers = {each.body.partition("\n")[0] for each in story.answers(issue)}
+    assert len(story.answers(issue)) == 3
     assert all("`issues.run: false`" in each for each in answers)
-    assert not await told.runs()
+    assert not await story.runs()
 
 
-async def test_a_command_that_fails_is_answered(told: Story) -> None:
+async def test_a_command_that_fails_is_answered(story: Story) -> None:
     """GitHub refuses what a command needs: whoever gave it is told what happened."""
-    repository, alice = told.repository({"app.py": "print()\n"})
+    repository, alice = story.repository({"app.py": "print()\n"})
     issue = await alice.open_issue(repository, "Prices")
-    told.github.faults.add(kind="before", method="GET", path=r"/issues/1$", status=403, times=None, message="Blocked")
+    story.github.faults.add(kind="before", method="GET", path=r"/issues/1$", status=403, times=None, message="Blocked")
     await alice.comment(issue, "/forge run")
-    await told.settle()
-    [answer] = told.answers(issue)
+    await story.settle()
+    [answer] = story.answers(issue)
     assert "This failed, at least in part" in answer.body
     assert "403" in answer.body
 
 
-async def test_a_refused_slice_is_audited(told: Story) -> None:
+async def test_a_refused_slice_is_audited(story: Story) -> None:
     """`/forge continue` of somebody who may not is refused, and that is kept, also where no gate waits."""
-    pull = await _open_pull_request(told)
-    await told.github.user("mallory").comment(pull, "/forge continue 5usd")
-    await told.settle()
-    [answer] = told.answers(pull)
+    pull = await _open_pull_request(story)
+    await story.github.user("mallory").comment(pull, "/forge continue 5usd")
+    await story.settle()
+    [answer] = story.answers(pull)
     assert "Refused" in answer.body
-    guid = next(each.guid for each in told.github.deliveries if each.event == "issue_comment")
-    events = await ledger.load_events(told.forge.services.database, guid)
+    guid = next(each.guid for each in story.github.deliveries if each.event == "issue_comment")
+    events = await ledger.load_events(story.forge.services.database, guid)
     assert [each.type for each in events] == [EventType.permission_refused]
 
 
-async def test_a_merge_queue_while_it_is_reviewed_again(told: Story) -> None:
+async def test_a_merge_queue_while_it_is_reviewed_again(story: Story) -> None:
     """A review that has only begun takes nothing away from the verdict there is."""
-    pull = await _open_pull_request(told)
-    told.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=4)
-    await told.github.user("alice").comment(pull, "/forge review full")
-    await told.wait_for_runs(2)
-    head = told.github.queue_for_merge(pull)
-    await told.settle()
-    [check] = told.github.check_runs(pull.repository, head, review_texts.CHECK_NAME)
+    pull = await _open_pull_request(story)
+    story.github.faults.add(kind="slow", method="GET", path=r"/contents/\.github/forge", delay=4)
+    await story.github.user("alice").comment(pull, "/forge review full")
+    await story.wait_for_runs(2)
+    head = story.github.queue_for_merge(pull)
+    await story.settle()
+    [check] = story.github.check_runs(pull.repository, head, review_texts.CHECK_NAME)
     assert check.conclusion == "success"
-    told.answers(pull)
+    story.answers(pull)
 
 
 @pytest.mark.skipif(bool(LAG), reason="it holds the verdict back until the comment is known, which comes after it")
-async def test_a_dismissal_while_the_verdict_is_written(told: Story) -> None:
+async def test_a_dismissal_while_the_verdict_is_written(story: Story) -> None:
     """A finding that is dismissed while its run ends does not block."""
-    repository, alice = told.repository({"app.py": APP})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "write")
+    repository, alice = story.repository({"app.py": APP})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
 
     async def dismiss() -> None:
         [pull] = repository.pulls()
-        [comment] = told.comments(pull)
+        [comment] = story.comments(pull)
         await carol.resolve(comment.thread)
         end = asyncio.get_running_loop().time() + PATIENCE
-        while not await _is_dismissed(told):
+        while not await _is_dismissed(story):
             assert asyncio.get_running_loop().time() < end
             await asyncio.sleep(0.02)
 
-    act_after_write(told, dismiss, "check-runs", "failure")
+    act_after_write(story, dismiss, "check-runs", "failure")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.settle()
-    assert _check(told, pull).conclusion == "success"
-    [comment] = told.comments(pull)
-    told.thread_answers(pull, comment)
+    await story.settle()
+    assert _check(story, pull).conclusion == "success"
+    [comment] = story.comments(pull)
+    story.thread_answers(pull, comment)
 
 
-async def test_a_merge_that_github_does_not_tell_at_once(told: Story) -> None:
+async def test_a_merge_that_github_does_not_tell_at_once(story: Story) -> None:
     """What runs ends at once; that it was merged against the verdict is learned as soon as GitHub answers."""
-    repository, alice = told.repository({"app.py": APP})
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
-    await told.settle()
-    told.comments(pull)
-    told.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+$", status=502, times=6)
+    await story.settle()
+    story.comments(pull)
+    story.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+$", status=502, times=6)
     await alice.merge(pull)
-    await told.settle()
-    run = (await told.runs())[0]
-    events = await ledger.load_events(told.forge.services.database, run.id)
+    await story.settle()
+    run = (await story.runs())[0]
+    events = await ledger.load_events(story.forge.services.database, run.id)
     assert EventType.feedback_decided in {each.type for each in events}
 
 
-async def test_a_renamed_repository_is_followed(told: Story) -> None:
+async def test_a_renamed_repository_is_followed(story: Story) -> None:
     """What is kept of a repository has its new name, before anybody else can take the old one."""
-    pull = await _open_pull_request(told)
-    told.github.rename(pull.repository, "market")
-    await told.settle()
-    assert [run.name for run in await told.runs()] == ["market"]
+    pull = await _open_pull_request(story)
+    story.github.rename(pull.repository, "market")
+    await story.settle()
+    assert [run.name for run in await story.runs()] == ["market"]

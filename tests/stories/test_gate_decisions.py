@@ -8,29 +8,29 @@ from tests.stories.driver import Story
 from tests.stories.gate_scenes import CHANGED, CI, VOID, WORKFLOW, open_scene
 from tests.stories.test_credentials import LEAKING
 
-pytestmark = pytest.mark.parametrize("told", ["sqlite"], indirect=True)  # the races are played in tests/unit/memory
+pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)  # the races are played in tests/unit/memory
 
 SESSION = {"auth/session.py": "VALUE = 1\n" * 20}
 OWN = 'gates: {large_change: {phase: review, when: "review.lines_changed > 3", prompt: "Is this worth it?"}}\n'
 
 
-async def test_a_button_approves(told: Story) -> None:
-    scene = await open_scene(told)
-    assert told.gates(scene.pull) == ["protected_paths"]
+async def test_a_button_approves(story: Story) -> None:
+    scene = await open_scene(story)
+    assert story.gates(scene.pull) == ["protected_paths"]
     await scene.press(scene.carol, "approve", "protected_paths")
     check = scene.gate("protected_paths")
     assert (check.conclusion, check.title, check.actions) == ("success", "Approved by carol", [])
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     [told_of] = await scene.events(EventType.gate_approved)
     assert (told_of["by_login"], told_of["via"], told_of["head"]) == ("carol", "button", scene.head)
 
 
-async def test_a_button_shows_and_another_rejects(told: Story) -> None:
-    scene = await open_scene(told)
+async def test_a_button_shows_and_another_rejects(story: Story) -> None:
+    scene = await open_scene(story)
     await scene.press(scene.alice, "view", "protected_paths")
-    await told.github.user("carol").rerequest(scene.gate("protected_paths"))
-    await told.settle()
+    await story.github.user("carol").rerequest(scene.gate("protected_paths"))
+    await story.settle()
     check = scene.gate("protected_paths")
     assert check.conclusion == "action_required"
     assert "Viewed on" in (check.summary or "")
@@ -41,40 +41,40 @@ async def test_a_button_shows_and_another_rejects(told: Story) -> None:
     assert scene.gate("protected_paths").conclusion == "failure"
     run = await scene.run()
     assert (run.state, run.reason, scene.conclusion) == ("failed", "gate_rejected", "failure")
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Rejected by carol"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Rejected by carol"]
 
 
-async def test_a_button_of_who_may_not_says_so_and_stays(told: Story) -> None:
-    scene = await open_scene(told)
+async def test_a_button_of_who_may_not_says_so_and_stays(story: Story) -> None:
+    scene = await open_scene(story)
     await scene.press(scene.add_user("dave", "write"), "approve", "protected_paths")
     check = scene.gate("protected_paths")
     assert check.conclusion == "action_required"
     assert "`dave` pressed a button:" in (check.summary or "")
     assert "needs the role maintain; `dave` has write" in (check.summary or "")
     assert len(check.actions) == 3
-    assert told.gates(scene.pull) == ["protected_paths"]
+    assert story.gates(scene.pull) == ["protected_paths"]
 
 
-async def test_a_rejection_has_a_reason(told: Story) -> None:
-    scene = await open_scene(told)
+async def test_a_rejection_has_a_reason(story: Story) -> None:
+    scene = await open_scene(story)
     answer = await scene.comment(scene.carol, "/forge reject protected_paths we deploy from another pipeline")
     assert "is rejected. The run ends here." in answer
     assert scene.conclusion == "failure"
     assert "we deploy from another pipeline" in scene.summary
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_rejected")
-    [question] = told.questions(scene.pull)
+    [question] = story.questions(scene.pull)
     assert "we deploy from another pipeline" in question.body
     assert "starts a new one" in question.body
 
     await scene.comment(scene.alice, "/forge review full")
-    assert told.gates(scene.pull) == ["protected_paths"]  # asked anew, below the old answer
-    assert len(told.questions(scene.pull)) == 2
+    assert story.gates(scene.pull) == ["protected_paths"]  # asked anew, below the old answer
+    assert len(story.questions(scene.pull)) == 2
 
 
-async def test_several_gates_are_named_one_by_one(told: Story) -> None:
-    scene = await open_scene(told, {**CHANGED, **SESSION})
-    assert told.gates(scene.pull) == ["human_review", "protected_paths"]
+async def test_several_gates_are_named_one_by_one(story: Story) -> None:
+    scene = await open_scene(story, {**CHANGED, **SESSION})
+    assert story.gates(scene.pull) == ["human_review", "protected_paths"]
     assert scene.summary.count("is waiting for a person") >= 2
 
     answer = await scene.comment(scene.carol, "/forge approve")
@@ -90,33 +90,33 @@ async def test_several_gates_are_named_one_by_one(told: Story) -> None:
     assert "is approved" in answer
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert "watch the error rate" in scene.summary
-    assert sorted(told.gate_outcomes(scene.pull)) == [
+    assert sorted(story.gate_outcomes(scene.pull)) == [
         "human_review: Approved by carol, with conditions",
         "protected_paths: Approved by carol",
     ]
 
 
-async def test_one_rejection_ends_what_the_others_ask(told: Story) -> None:
-    scene = await open_scene(told, {**CHANGED, **SESSION})
+async def test_one_rejection_ends_what_the_others_ask(story: Story) -> None:
+    scene = await open_scene(story, {**CHANGED, **SESSION})
     await scene.comment(scene.carol, "/forge reject human_review not like this")
-    assert sorted(told.gate_outcomes(scene.pull)) == ["human_review: Rejected by carol", f"protected_paths: {VOID}"]
+    assert sorted(story.gate_outcomes(scene.pull)) == ["human_review: Rejected by carol", f"protected_paths: {VOID}"]
     assert scene.gate("protected_paths").conclusion == "cancelled"
     assert (await scene.run()).reason == "gate_rejected"
 
 
-async def test_two_commands_in_one_comment(told: Story) -> None:
-    scene = await open_scene(told, {**CHANGED, **SESSION})
+async def test_two_commands_in_one_comment(story: Story) -> None:
+    scene = await open_scene(story, {**CHANGED, **SESSION})
     answer = await scene.comment(scene.carol, "/forge approve human_review\n/forge approve protected_paths")
     assert answer.count("is approved") == 2
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
-    assert told.gates(scene.pull) == []
-    assert len(told.gate_outcomes(scene.pull)) == 2
+    assert story.gates(scene.pull) == []
+    assert len(story.gate_outcomes(scene.pull)) == 2
 
 
-async def test_a_gate_of_the_repository_itself(told: Story) -> None:
-    scene = await open_scene(told, {"app.py": "VALUE = 1\n" * 5}, OWN)
-    assert told.gates(scene.pull) == ["large_change"]
-    [question] = told.questions(scene.pull)
+async def test_a_gate_of_the_repository_itself(story: Story) -> None:
+    scene = await open_scene(story, {"app.py": "VALUE = 1\n" * 5}, OWN)
+    assert story.gates(scene.pull) == ["large_change"]
+    [question] = story.questions(scene.pull)
     assert "Is this worth it?" in question.body
     assert "5" in question.body  # what was counted
     refused = await scene.comment(scene.alice, "/forge approve")
@@ -127,42 +127,42 @@ async def test_a_gate_of_the_repository_itself(told: Story) -> None:
     assert "carol rejected large_change: split it" in scene.summary
 
 
-async def test_a_small_change_is_not_asked_about(told: Story) -> None:
-    scene = await open_scene(told, {"app.py": "VALUE = 1\n"}, OWN)
-    assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
+async def test_a_small_change_is_not_asked_about(story: Story) -> None:
+    scene = await open_scene(story, {"app.py": "VALUE = 1\n"}, OWN)
+    assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
 
 
-async def test_a_critical_security_finding_stops_at_its_gate(told: Story) -> None:
+async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> None:
     """Also where the author has to mend it anyway: a maintainer can accept the risk as it is."""
-    scene = await open_scene(told, {"app.py": LEAKING}, "review: {model: false}\n")
-    assert (told.gates(scene.pull), scene.conclusion) == (["security_findings"], "failure")
-    told.comments(scene.pull)
+    scene = await open_scene(story, {"app.py": LEAKING}, "review: {model: false}\n")
+    assert (story.gates(scene.pull), scene.conclusion) == (["security_findings"], "failure")
+    story.comments(scene.pull)
     dave = scene.add_user("dave", "write")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
     answer = await scene.comment(scene.carol, "/forge approve with: revoke the key today")
     assert "The conditions apply." in answer
-    assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
+    assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
     assert "revoke the key today" in scene.summary
 
 
-async def test_passing_it_on(told: Story) -> None:
-    scene = await open_scene(told)
+async def test_passing_it_on(story: Story) -> None:
+    scene = await open_scene(story)
     erin = scene.add_user("erin", "maintain")
     dave = scene.add_user("dave", "write")
     assert "needs the role maintain" in await scene.comment(dave, "/forge delegate @erin")
     answer = await scene.comment(scene.carol, "/forge delegate @erin")
     assert answer.count("@erin, you are asked to decide") == 1
     assert "`erin` was asked to decide" not in answer
-    assert told.gates(scene.pull) == ["protected_paths"]
+    assert story.gates(scene.pull) == ["protected_paths"]
     await scene.comment(scene.carol, "/forge delegate @dave")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
     assert "is approved" in await scene.comment(erin, "/forge approve")
     assert len(await scene.events(EventType.gate_delegated)) == 2
 
 
-async def test_what_cannot_be_decided_says_what_is_possible(told: Story) -> None:
+async def test_what_cannot_be_decided_says_what_is_possible(story: Story) -> None:
     """No such gate, none that waits, and one that is decided: one line each, and nothing changes."""
-    scene = await open_scene(told)
+    scene = await open_scene(story)
     answer = await scene.comment(scene.carol, "/forge approve production_deploy")
     assert "There is no gate `production_deploy` here. Waiting: `protected_paths` (G-" in answer
     answer = await scene.comment(scene.carol, "/forge approve G-ABCDEF")
@@ -180,40 +180,40 @@ async def test_what_cannot_be_decided_says_what_is_possible(told: Story) -> None
     assert [gate.state for gate in await scene.list_gates()] == [GateState.approved]
     assert len(await scene.events(EventType.gate_approved)) == 1
     assert scene.conclusion == "success"
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
 
 
-async def test_where_nothing_was_ever_asked(told: Story) -> None:
-    scene = await open_scene(told, {"app.py": "VALUE = 1\n"})
+async def test_where_nothing_was_ever_asked(story: Story) -> None:
+    scene = await open_scene(story, {"app.py": "VALUE = 1\n"})
     for words in ("/forge approve", "/forge reject no", "/forge delegate @dave"):
         assert "No gate is waiting here." in await scene.comment(scene.carol, words)
 
 
 @pytest.mark.parametrize("how", ["cancel", "close", "pause"])
-async def test_stopped_while_it_waits(told: Story, how: str) -> None:
-    scene = await open_scene(told)
+async def test_stopped_while_it_waits(story: Story, how: str) -> None:
+    scene = await open_scene(story)
     if how == "close":
         await scene.alice.close(scene.pull)
-        await told.settle()
+        await story.settle()
     else:
         await scene.comment(scene.add_user("root", "admin"), f"/forge {how}")
     run = await scene.run()
     reason = {"cancel": "aborted", "close": "closed", "pause": "paused"}[how]
     assert (run.state, run.reason) == ("cancelled", reason)
     assert scene.gate("protected_paths").conclusion == "cancelled"
-    assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
+    assert story.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
     answer = await scene.comment(scene.carol, "/forge approve protected_paths")
     assert "is already decided" in answer
     assert scene.conclusion != "success"
 
 
-async def test_a_push_makes_it_void_and_asks_anew_in_the_same_comment(told: Story) -> None:
-    scene = await open_scene(told)
-    [question] = told.questions(scene.pull)
+async def test_a_push_makes_it_void_and_asks_anew_in_the_same_comment(story: Story) -> None:
+    scene = await open_scene(story)
+    [question] = story.questions(scene.pull)
     old = scene.gate("protected_paths")
     await scene.push({CI: WORKFLOW.replace("make", "make check")})
     assert (old.conclusion, old.actions) == ("cancelled", [])
-    [now] = told.questions(scene.pull)
+    [now] = story.questions(scene.pull)
     assert now.id == question.id
     assert now.body.startswith("**Forge asks: protected_paths**")
     assert now.minimized is None
@@ -223,15 +223,15 @@ async def test_a_push_makes_it_void_and_asks_anew_in_the_same_comment(told: Stor
     assert (await scene.run()).state == "waiting"
 
 
-async def test_a_push_that_takes_the_reason_away(told: Story) -> None:
-    scene = await open_scene(told)
+async def test_a_push_that_takes_the_reason_away(story: Story) -> None:
+    scene = await open_scene(story)
     await scene.push({CI: WORKFLOW, "README.md": "# More\n"})
-    assert told.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
-    [folded] = told.questions(scene.pull)
+    assert story.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
+    [folded] = story.questions(scene.pull)
     assert folded.minimized == "outdated"
     assert len(folded.body.splitlines()) == 3  # what became of it, and Forge's own mark
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
 
     await scene.push({CI: WORKFLOW.replace("make", "make check")})
-    [asked] = told.questions(scene.pull)
+    [asked] = story.questions(scene.pull)
     assert (asked.id, asked.minimized) == (folded.id, None)

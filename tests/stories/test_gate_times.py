@@ -6,82 +6,84 @@ from domain.events import EventType
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene
 
-pytestmark = pytest.mark.parametrize("told", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
 NAMED = 'gates: {protected_paths: {timeout: 3h, escalate: ["@dora", "@octo-org/owners"]}}\n'
 OVER = "protected_paths: Nobody answered in time, which counts as a rejection"
 
 
-async def test_the_time_runs_out_and_the_named_people_are_told_once(told: Story) -> None:
-    scene = await open_scene(told, configuration=NAMED)
-    assert told.gates(scene.pull) == ["protected_paths"]
-    told.clock.move(hours=2, minutes=59)
-    await told.settle()
-    assert told.gates(scene.pull) == ["protected_paths"]
-    told.clock.move(minutes=2)
-    await told.settle()
+async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story) -> None:
+    scene = await open_scene(story, configuration=NAMED)
+    assert story.gates(scene.pull) == ["protected_paths"]
+    story.clock.move(hours=2, minutes=59)
+    await story.settle()
+    assert story.gates(scene.pull) == ["protected_paths"]
+    story.clock.move(minutes=2)
+    await story.settle()
 
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
-    assert told.gate_outcomes(scene.pull) == [OVER]
+    assert story.gate_outcomes(scene.pull) == [OVER]
     gate = scene.gate("protected_paths")
     assert (gate.conclusion, gate.actions) == ("action_required", [])
     assert scene.conclusion == "action_required"
     assert "Nobody answered protected_paths in time" in scene.summary
-    [escalation] = told.answers(scene.pull)
+    [escalation] = story.answers(scene.pull)
     assert (escalation.body.count("@dora"), escalation.body.count("@octo-org/owners")) == (1, 1)
     assert "`/forge review full` asks again" in escalation.body
     assert [label.name for label in scene.pull.labels] == ["forge: nobody answered"]
     assert len(await scene.events(EventType.gate_expired)) == 1
     assert len(await scene.events(EventType.gate_escalated)) == 1
 
-    told.clock.move(days=3)
-    await told.settle()
-    assert len(told.answers(scene.pull)) == 1
+    story.clock.move(days=3)
+    await story.settle()
+    assert len(story.answers(scene.pull)) == 1
     assert "is already decided: Nobody answered in time" in await scene.comment(
         scene.carol, "/forge approve protected_paths"
     )
     await scene.comment(scene.alice, "/forge review full")
-    assert told.gates(scene.pull) == ["protected_paths"]
+    assert story.gates(scene.pull) == ["protected_paths"]
     assert "is approved" in await scene.comment(scene.carol, "/forge approve")
     assert scene.conclusion == "success"
-    told.gate_outcomes(scene.pull)
+    story.gate_outcomes(scene.pull)
 
 
-async def test_without_a_name_nobody_is_mentioned(told: Story) -> None:
-    scene = await open_scene(told)
-    told.clock.move(hours=25)
-    await told.settle()
-    assert told.gate_outcomes(scene.pull) == [OVER]
-    assert told.answers(scene.pull) == []
+async def test_without_a_name_nobody_is_mentioned(story: Story) -> None:
+    scene = await open_scene(story)
+    story.clock.move(hours=25)
+    await story.settle()
+    assert story.gate_outcomes(scene.pull) == [OVER]
+    assert story.answers(scene.pull) == []
     assert scene.conclusion == "action_required"
 
 
-async def test_an_approval_that_was_written_in_time_and_heard_too_late(told: Story) -> None:
+async def test_an_approval_that_was_written_in_time_and_heard_too_late(story: Story) -> None:
     """What counts is when Forge can decide it: past the time nobody can."""
-    scene = await open_scene(told)
-    told.clock.move(hours=23)
-    told.github.hold_deliveries()
+    scene = await open_scene(story)
+    story.clock.move(hours=23)
+    story.github.hold_deliveries()
     await scene.carol.comment(scene.pull, "/forge approve protected_paths")
-    told.clock.move(hours=2)
-    await told.settle()
-    told.github.release_deliveries()
-    await told.settle()
-    [answer] = told.answers(scene.pull)
+    story.clock.move(hours=2)
+    await story.settle()
+    story.github.release_deliveries()
+    await story.settle()
+    [answer] = story.answers(scene.pull)
     assert "is already decided: Nobody answered in time" in answer.body
     assert (await scene.run()).reason == "gate_timeout"
-    assert told.gate_outcomes(scene.pull) == [OVER]
+    assert story.gate_outcomes(scene.pull) == [OVER]
 
 
-async def test_two_gates_of_which_one_runs_out(told: Story) -> None:
+async def test_two_gates_of_which_one_runs_out(story: Story) -> None:
     """One that nobody answered ends the run, and what else it asked."""
-    scene = await open_scene(told, {".github/workflows/ci.yml": "a: b\n", "auth/session.py": "VALUE = 1\n" * 20}, NAMED)
-    assert told.gates(scene.pull) == ["human_review", "protected_paths"]
-    told.clock.move(hours=4)
-    await told.settle()
-    assert OVER in told.gate_outcomes(scene.pull)
-    assert len(told.gate_outcomes(scene.pull)) == 2
+    scene = await open_scene(
+        story, {".github/workflows/ci.yml": "a: b\n", "auth/session.py": "VALUE = 1\n" * 20}, NAMED
+    )
+    assert story.gates(scene.pull) == ["human_review", "protected_paths"]
+    story.clock.move(hours=4)
+    await story.settle()
+    assert OVER in story.gate_outcomes(scene.pull)
+    assert len(story.gate_outcomes(scene.pull)) == 2
     assert scene.gate("human_review").conclusion == "cancelled"
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
-    assert len(told.answers(scene.pull)) == 1
+    assert len(story.answers(scene.pull)) == 1

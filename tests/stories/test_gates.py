@@ -15,36 +15,36 @@ from tests.world.model_findings import FILLER, PAY, SHOP, find_division
 UNSAFE = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
 
 
-def gate(told: Story, repository: Repository, sha: str, name: str) -> CheckRun:
+def gate(story: Story, repository: Repository, sha: str, name: str) -> CheckRun:
     """The newest check of a gate on a head."""
-    return max(told.github.check_runs(repository, sha, f"Forge / gate: {name}"), key=lambda check: check.id)
+    return max(story.github.check_runs(repository, sha, f"Forge / gate: {name}"), key=lambda check: check.id)
 
 
-def find_comment(told: Story, pull: PullRequest, words: str) -> IssueComment:
+def find_comment(story: Story, pull: PullRequest, words: str) -> IssueComment:
     """The one comment of Forge below the pull request that holds these words."""
-    [found] = [each for each in (*told.answers(pull), *told.questions(pull)) if words in each.body]
+    [found] = [each for each in (*story.answers(pull), *story.questions(pull)) if words in each.body]
     return found
 
 
-async def test_protected_path_waits_for_a_maintainer(told: Story) -> None:
-    repository, _, carol, pull, head = await open_protected(told)
-    check = gate(told, repository, head, "protected_paths")
+async def test_protected_path_waits_for_a_maintainer(story: Story) -> None:
+    repository, _, carol, pull, head = await open_protected(story)
+    check = gate(story, repository, head, "protected_paths")
     assert (check.status, check.conclusion) == ("completed", "action_required")
     assert [action["label"] for action in check.actions] == ["Approve", "Reject", "View"]
-    assert told.check(repository, head).conclusion == "action_required"
-    assert ".github/workflows/ci.yml" in find_comment(told, pull, "Forge asks").body
-    [run] = await told.runs()
+    assert story.check(repository, head).conclusion == "action_required"
+    assert ".github/workflows/ci.yml" in find_comment(story, pull, "Forge asks").body
+    [run] = await story.runs()
     assert (run.state, run.reason) == ("waiting", "gate")
 
-    told.clock.move(seconds=5)
+    story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve with: tell operations first")
-    await told.settle()
-    assert "The conditions apply." in find_comment(told, pull, "is approved").body
-    assert gate(told, repository, head, "protected_paths").conclusion == "success"
-    review = told.check(repository, head)
+    await story.settle()
+    assert "The conditions apply." in find_comment(story, pull, "is approved").body
+    assert gate(story, repository, head, "protected_paths").conclusion == "success"
+    review = story.check(repository, head)
     assert review.conclusion == "success"
     assert "tell operations first" in (review.summary or "")
-    [run] = await told.runs()
+    [run] = await story.runs()
     assert run.state == "completed"
 
 
@@ -58,24 +58,24 @@ async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -
     find_division(dear)
     async with open_story(
         create_database("sqlite", tmp_path), tmp_path, models=Models.only(dear.language_model)
-    ) as told:
-        repository, alice = told.repository(SHOP)
+    ) as story:
+        repository, alice = story.repository(SHOP)
         files = {"billing/pay.py": PAY, **{f"billing/more_{n}.py": FILLER * 8 for n in range(8)}}
         head = await alice.push(repository, "feature", files, base="main")
         pull = await alice.open_pull_request(repository, "feature")
-        await told.settle()
-        asked = find_comment(told, pull, "Forge asks: cost_overrun")
+        await story.settle()
+        asked = find_comment(story, pull, "Forge asks: cost_overrun")
         assert "could pass four fifths of the budget" in asked.body
         before = len(dear.calls)
         assert before > 0
-        assert told.check(repository, head).conclusion == "action_required"
-        assert "cost_overrun" in (told.check(repository, head).title or "")
+        assert story.check(repository, head).conclusion == "action_required"
+        assert "cost_overrun" in (story.check(repository, head).title or "")
 
-        told.clock.move(seconds=5)
+        story.clock.move(seconds=5)
         await alice.comment(pull, "/forge continue 50usd")
-        await told.settle()
-        assert "may use 50.00 USD more" in find_comment(told, pull, "is approved").body
+        await story.settle()
+        assert "may use 50.00 USD more" in find_comment(story, pull, "is approved").body
         assert len(dear.calls) > before
         assert len({call.content for call in dear.calls}) == len(dear.calls)  # nothing was asked and paid for twice
-        assert told.check(repository, head).conclusion == "failure"
-        assert len(told.comments(pull)) == 1
+        assert story.check(repository, head).conclusion == "failure"
+        assert len(story.comments(pull)) == 1

@@ -21,101 +21,101 @@ from tests.world.gates import WORKFLOW
 from tests.world.model_findings import PAY, SHOP, find_division
 
 
-def count_writes(told: Story) -> int:
+def count_writes(story: Story) -> int:
     """How much Forge wrote to GitHub."""
-    return len([each for each in told.github.writes() if "/access_tokens" not in each.path])
+    return len([each for each in story.github.writes() if "/access_tokens" not in each.path])
 
 
-async def _open_pull_request(told: Story) -> tuple[Repository, PullRequest, str]:
-    repository, alice = told.repository(SHOP)
+async def _open_pull_request(story: Story) -> tuple[Repository, PullRequest, str]:
+    repository, alice = story.repository(SHOP)
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await told.settle()
+    await story.settle()
     return repository, pull, head
 
 
-async def test_nothing_is_written_or_asked_until_it_is_resumed(read: Story, model: ScriptedModel) -> None:
+async def test_nothing_is_written_or_asked_until_it_is_resumed(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    await halt.halt(read.forge.settings, "prices look wrong")
-    before = count_writes(read)
-    repository, pull, head = await _open_pull_request(read)
-    assert (count_writes(read), model.calls) == (before, [])
-    [run] = await read.runs()
+    await halt.halt(story_with_model.forge.settings, "prices look wrong")
+    before = count_writes(story_with_model)
+    repository, pull, head = await _open_pull_request(story_with_model)
+    assert (count_writes(story_with_model), model.calls) == (before, [])
+    [run] = await story_with_model.runs()
     assert (run.state, run.reason) == ("waiting", "halted")
-    read.clock.move(hours=30)  # longer than the longest wait: it looks, and waits again
-    await read.settle()
-    assert (count_writes(read), model.calls) == (before, [])
+    story_with_model.clock.move(hours=30)  # longer than the longest wait: it looks, and waits again
+    await story_with_model.settle()
+    assert (count_writes(story_with_model), model.calls) == (before, [])
 
-    await halt.resume(read.forge.settings)
-    await read.settle()
-    assert read.check(repository, head).conclusion == "failure"
-    assert len(read.comments(pull)) == 1
+    await halt.resume(story_with_model.forge.settings)
+    await story_with_model.settle()
+    assert story_with_model.check(repository, head).conclusion == "failure"
+    assert len(story_with_model.comments(pull)) == 1
     assert len(model.calls) == 2
 
 
-async def test_a_run_at_work_stops_before_its_next_write(read: Story, model: ScriptedModel) -> None:
+async def test_a_run_at_work_stops_before_its_next_write(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
 
     async def stop() -> None:
-        await halt.halt(read.forge.settings, "")
+        await halt.halt(story_with_model.forge.settings, "")
 
-    act_after_write(read, stop, said="in_progress")
-    repository, pull, head = await _open_pull_request(read)
+    act_after_write(story_with_model, stop, said="in_progress")
+    repository, pull, head = await _open_pull_request(story_with_model)
     assert model.calls == []
-    assert read.check(repository, head).status == "in_progress"
+    assert story_with_model.check(repository, head).status == "in_progress"
 
-    await halt.resume(read.forge.settings)
-    await read.settle()
-    assert read.check(repository, head).conclusion == "failure"
-    assert len(read.comments(pull)) == 1
+    await halt.resume(story_with_model.forge.settings)
+    await story_with_model.settle()
+    assert story_with_model.check(repository, head).conclusion == "failure"
+    assert len(story_with_model.comments(pull)) == 1
 
 
-async def test_a_decision_counts_while_forge_is_halted(told: Story) -> None:
-    repository, alice = told.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "maintain")
+async def test_a_decision_counts_while_forge_is_halted(story: Story) -> None:
+    repository, alice = story.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
     changed = WORKFLOW.replace("make", "make test")
     head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    await halt.halt(told.forge.settings, "lunch")
-    told.clock.move(seconds=5)
-    before = count_writes(told)
+    await halt.halt(story.forge.settings, "lunch")
+    story.clock.move(seconds=5)
+    before = count_writes(story)
     await carol.comment(pull, "/forge approve")
-    await told.settle()
-    told.clock.move(hours=25)  # the gate's own time is over: it was answered before
-    await told.settle()
-    assert count_writes(told) == before
+    await story.settle()
+    story.clock.move(hours=25)  # the gate's own time is over: it was answered before
+    await story.settle()
+    assert count_writes(story) == before
 
-    await halt.resume(told.forge.settings)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
-    assert any("is approved" in each.body for each in told.answers(pull))
-    assert len(told.questions(pull)) == 1
+    await halt.resume(story.forge.settings)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert any("is approved" in each.body for each in story.answers(pull))
+    assert len(story.questions(pull)) == 1
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> None:
     url, clock, none = create_database(backend, tmp_path), MovableClock(), Models.only(ScriptedModel().language_model)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with run_forge(github, clock, url, tmp_path, models=none) as told:
-            await halt.halt(told.forge.settings, "")
-            repository, alice = told.repository({"app.py": "print()\n"})
+        async with run_forge(github, clock, url, tmp_path, models=none) as story:
+            await halt.halt(story.forge.settings, "")
+            repository, alice = story.repository({"app.py": "print()\n"})
             head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
             await alice.open_pull_request(repository, "feature")
-            await told.settle()
-        async with run_forge(github, clock, url, tmp_path, models=none) as told:
-            await told.settle()
+            await story.settle()
+        async with run_forge(github, clock, url, tmp_path, models=none) as story:
+            await story.settle()
             assert github.check_runs(repository, head) == []
-            await halt.resume(told.forge.settings)
-            await told.settle()
-            assert told.check(repository, head).conclusion == "success"
+            await halt.resume(story.forge.settings)
+            await story.settle()
+            assert story.check(repository, head).conclusion == "success"
     drop_database(url)
 
 
-async def test_operators_are_told(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = told.forge.settings
+async def test_operators_are_told(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = story.forge.settings
     await halt.resume(settings)
     assert capsys.readouterr().out == "Forge is not halted; nothing to do.\n"
     await halt.halt(settings, "a\x1b[31m [red]leak[/]\n")
@@ -128,7 +128,7 @@ async def test_operators_are_told(told: Story, capsys: pytest.CaptureFixture[str
     assert line.endswith("`forge resume` lets it go on.")
 
     async with (
-        serve(told.forge) as port,
+        serve(story.forge) as port,
         aiohttp.ClientSession() as session,
         session.get(f"http://127.0.0.1:{port}/readyz") as answer,
     ):
@@ -139,5 +139,5 @@ async def test_operators_are_told(told: Story, capsys: pytest.CaptureFixture[str
 
     await halt.resume(settings)
     assert capsys.readouterr().out == "Resumed: what waited goes on within a second.\n"
-    assert await halts.get_current(told.forge.services.database) is None
+    assert await halts.get_current(story.forge.services.database) is None
     assert (await doctor.check_database(settings)).advice == ""

@@ -7,9 +7,9 @@ from tests.stories.driver import Story
 from tests.world.issues import DIFF, DONE, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
 
 
-async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel) -> None:
+async def test_from_an_issue_to_a_pull_request(story_with_model: Story, model: ScriptedModel) -> None:
     """It closes the issue, has a commit for the task, and is a draft until it was reviewed like any other."""
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -23,47 +23,49 @@ async def test_from_an_issue_to_a_pull_request(read: Story, model: ScriptedModel
     assert commit.message.startswith("Take a discount off the total\n")
     assert "Forge-Task: T1" in commit.message
     assert f"#{pull.number}" in asked.status
-    assert read.check(asked.repository, pull.head_sha).conclusion == "success"
-    reviewed, run = await read.runs()
+    assert story_with_model.check(asked.repository, pull.head_sha).conclusion == "success"
+    reviewed, run = await story_with_model.runs()
     assert (run.trigger, run.state, run.reason) == ("issue", "completed", "proposed")
     assert (reviewed.number, reviewed.state) == (pull.number, "completed")
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read, **{".github/workflows/ci.yml": "on: push\njobs: {}\n"})
+async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    asked = await open_issue(story_with_model, **{".github/workflows/ci.yml": "on: push\njobs: {}\n"})
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
-    read.comments(get_pull_request(asked))
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_a_label_asks_for_it_too(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read)
+async def test_a_label_asks_for_it_too(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.alice.label(asked.issue, "bug")
-    await read.settle()
-    assert not await read.runs()
+    await story_with_model.settle()
+    assert not await story_with_model.runs()
     await asked.alice.label(asked.issue, "Forge")
-    await read.settle()
-    read.answers(asked.issue)
-    read.comments(get_pull_request(asked))
+    await story_with_model.settle()
+    story_with_model.answers(asked.issue)
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_a_label_of_who_may_not_write_asks_for_nothing(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read)
-    triager = read.github.user("tom")
-    read.github.grant(asked.repository, triager, "triage")
+async def test_a_label_of_who_may_not_write_asks_for_nothing(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model)
+    triager = story_with_model.github.user("tom")
+    story_with_model.github.grant(asked.repository, triager, "triage")
     await triager.label(asked.issue, "forge")
-    await read.settle()
-    assert not await read.runs()
+    await story_with_model.settle()
+    assert not await story_with_model.runs()
     assert not model.calls
 
 
-async def test_a_refused_patch_is_mended(read: Story, model: ScriptedModel) -> None:
+async def test_a_refused_patch_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
     """What does not fit, or lies where nothing may change, is refused as a whole, and the agent is told why."""
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     workflow = "--- /dev/null\n+++ b/.github/workflows/x.yml\nnew file mode 100644\n@@ -0,0 +1,1 @@\n+on: push\n"
     outside = "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-# Shop\n+# Other\n"
     stale = DIFF.replace("return sum(prices)\n+", "return add(prices)\n+")
@@ -75,15 +77,15 @@ async def test_a_refused_patch_is_mended(read: Story, model: ScriptedModel) -> N
     assert "is another one" in told
     pull = get_pull_request(asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: ScriptedModel) -> None:
+async def test_an_implementer_runs_the_tests_on_what_it_has(story_with_model: Story, model: ScriptedModel) -> None:
     """It sees that a test fails, mends it, sees that all pass, and nothing is sent back afterwards.
 
     What it did is not done again when the run goes on behind the review.
     """
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     wrong = DIFF.replace("(1 - discount)", "(2 - discount)")
     mended = (
         "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -1,2 +1,2 @@\n def total(prices, discount=0):\n"
@@ -100,93 +102,95 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(read: Story, model: 
     [commit] = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert commit.message.startswith("Take a discount off the total")
     assert not pull.draft
-    [run] = [each for each in await read.runs() if each.trigger == "issue"]
-    events = await ledger.load_events(read.forge.services.database, run.id)
+    [run] = [each for each in await story_with_model.runs() if each.trigger == "issue"]
+    events = await ledger.load_events(story_with_model.forge.services.database, run.id)
     used = [each.source for each in events if each.type is EventType.tool_executed]
     assert used.count("run_tests") == 3
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_what_is_granted_to_one_task_is_granted_to_no_other(read: Story, model: ScriptedModel) -> None:
+async def test_what_is_granted_to_one_task_is_granted_to_no_other(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """The planner gets five turns more than its two; the implementer still has two."""
-    asked = await open_issue(read, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
+    asked = await open_issue(story_with_model, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
     looks = [Uses([("grep", {"pattern": word})]) for word in ("total", "prices", "sum", "Shop")]
     model.when("Discounts", *looks[:3], plan())
     model.when(TASK, *looks[:3], patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge continue 5it")
     assert len([call for call in model.calls if TASK in call.content]) == 2
-    assert read.gates(asked.issue) == ["guard"]
+    assert story_with_model.gates(asked.issue) == ["guard"]
     await asked.comment(asked.alice, "/forge continue 5it")
-    assert not read.gates(asked.issue)
-    read.comments(get_pull_request(asked))
+    assert not story_with_model.gates(asked.issue)
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_what_was_not_done_is_said(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read)
+async def test_what_was_not_done_is_said(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model)
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), {**DONE, "is_done": False, "not_done": "The receipt is printed elsewhere."})
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
     assert "- [ ] **T1**" in (pull.body or "")
     assert "Not done: The receipt is printed elsewhere." in (pull.body or "")
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_an_implementer_that_gets_stuck_leaves_what_it_has(read: Story, model: ScriptedModel) -> None:
+async def test_an_implementer_that_gets_stuck_leaves_what_it_has(story_with_model: Story, model: ScriptedModel) -> None:
     """Unless somebody helps, the task that was finished before is proposed; the other one is said to be missing."""
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     model.when("Discounts", plan(then="Print it"))
     model.when("== your task: T2", Says("Hm."))
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
-    assert read.gates(asked.issue) == ["help_needed"]
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
     await asked.comment(asked.alice, "/forge reject help_needed Leave it")
     pull = get_pull_request(asked)
     assert pull.draft
     assert "- [ ] **T2** Print it" in (pull.body or "")
     assert "is stuck on this issue" in asked.status
     assert f"#{pull.number}" in asked.status
-    run = next(each for each in await read.runs() if each.trigger == "issue")
+    run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
     assert (run.state, run.reason) == ("failed", "stuck")
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_an_implementer_that_gets_stuck_is_helped(read: Story, model: ScriptedModel) -> None:
+async def test_an_implementer_that_gets_stuck_is_helped(story_with_model: Story, model: ScriptedModel) -> None:
     """A person says what to do, and the same task is tried once more with these words."""
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     model.when("Discounts", plan())
     model.when(TASK, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
-    assert "said something 3 times in a row without doing anything" in read.questions(asked.issue)[-1].body
+    assert "said something 3 times in a row without doing anything" in story_with_model.questions(asked.issue)[-1].body
     await asked.comment(asked.alice, "/forge approve with: a default of zero is fine")
     assert "a default of zero is fine" in last_instructions(model)
     pull = get_pull_request(asked)
     assert not pull.draft
     assert f"#{pull.number}" in asked.status
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_somebody_has_the_branch(read: Story, model: ScriptedModel) -> None:
+async def test_somebody_has_the_branch(story_with_model: Story, model: ScriptedModel) -> None:
     """It stays as it is; Forge takes another name."""
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     theirs = await asked.alice.push(asked.repository, "forge/1-discounts", {"README.md": "# Mine\n"}, base="main")
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert asked.repository.git.branch("forge/1-discounts") == theirs
     assert get_pull_request(asked).head_ref == "forge/1-discounts-2"
-    read.comments(get_pull_request(asked))
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_asked_twice_while_it_works(read: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(read)
+async def test_asked_twice_while_it_works(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model)
     model.when("Discounts", Stalls(1.0), plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
-    await read.wait_for_runs(1)
+    await story_with_model.wait_for_runs(1)
     await asked.alice.comment(asked.issue, "/forge run")
-    await read.settle()
-    assert any("it is being worked on" in each.body for each in read.answers(asked.issue))
-    assert sum(each.trigger == "issue" for each in await read.runs()) == 1
-    read.comments(get_pull_request(asked))
+    await story_with_model.settle()
+    assert any("it is being worked on" in each.body for each in story_with_model.answers(asked.issue))
+    assert sum(each.trigger == "issue" for each in await story_with_model.runs()) == 1
+    story_with_model.comments(get_pull_request(asked))

@@ -10,204 +10,204 @@ BROKEN = APP.replace("os.name", "os.name + missing")
 
 
 async def open_reviewed(
-    told: Story, files: dict[str, str] | None = None, forge_yml: str | None = None
+    story: Story, files: dict[str, str] | None = None, forge_yml: str | None = None
 ) -> tuple[Repository, User, User, PullRequest, str]:
     """A reviewed pull request of alice's; carol is an admin."""
     configured = {} if forge_yml is None else {".github/forge.yml": forge_yml}
-    repository, alice = told.repository({"app.py": APP, **configured})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "admin")
+    repository, alice = story.repository({"app.py": APP, **configured})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "admin")
     head = await alice.push(repository, "feature", files or {"README.md": "# Shop\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    told.reviews(pull)
+    await story.settle()
+    story.reviews(pull)
     return repository, alice, carol, pull, head
 
 
-async def answer(told: Story, by: User, pull: PullRequest, text: str) -> IssueComment:
+async def answer(story: Story, by: User, pull: PullRequest, text: str) -> IssueComment:
     """What Forge answers to a comment."""
-    before = len(told.answers(pull))
+    before = len(story.answers(pull))
     await by.comment(pull, text)
-    await told.settle()
-    [found] = told.answers(pull)[before:]
+    await story.settle()
+    [found] = story.answers(pull)[before:]
     return found
 
 
-async def test_level_is_shown_with_its_numbers(told: Story) -> None:
-    _, alice, _, pull, _ = await open_reviewed(told)
-    said = (await answer(told, alice, pull, "/forge level")).body
+async def test_level_is_shown_with_its_numbers(story: Story) -> None:
+    _, alice, _, pull, _ = await open_reviewed(story)
+    said = (await answer(story, alice, pull, "/forge level")).body
     assert "Automation level **1** (suggests) of at most 4." in said
     assert "Forge comments; people fix, approve and merge." in said
     assert "1 completed runs of at least 50" in said
     assert "approval rate 0 % of at least 80 %" in said
 
 
-async def test_an_admin_sets_the_level(told: Story) -> None:
-    _, alice, carol, pull, _ = await open_reviewed(told)
-    assert "needs the role admin" in (await answer(told, alice, pull, "/forge level 2")).body
-    assert "Automation level 1 → **2** (acts)" in (await answer(told, carol, pull, "/forge level 2")).body
-    assert "Automation level **2** (acts)" in (await answer(told, alice, pull, "/forge level")).body
+async def test_an_admin_sets_the_level(story: Story) -> None:
+    _, alice, carol, pull, _ = await open_reviewed(story)
+    assert "needs the role admin" in (await answer(story, alice, pull, "/forge level 2")).body
+    assert "Automation level 1 → **2** (acts)" in (await answer(story, carol, pull, "/forge level 2")).body
+    assert "Automation level **2** (acts)" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_no_level_above_the_highest_is_set(told: Story) -> None:
-    _, _, carol, pull, _ = await open_reviewed(told, forge_yml="ladder: {max_level: 2}\n")
-    said = (await answer(told, carol, pull, "/forge level 3")).body
+async def test_no_level_above_the_highest_is_set(story: Story) -> None:
+    _, _, carol, pull, _ = await open_reviewed(story, forge_yml="ladder: {max_level: 2}\n")
+    said = (await answer(story, carol, pull, "/forge level 3")).body
     assert "Level 3 is not set: the highest one allowed here is 2." in said
-    assert "Automation level **1**" in (await answer(told, carol, pull, "/forge level")).body
+    assert "Automation level **1**" in (await answer(story, carol, pull, "/forge level")).body
 
 
-async def test_a_pinned_level_is_not_set(told: Story) -> None:
-    _, _, carol, pull, _ = await open_reviewed(told, forge_yml="ladder: {pinned: 0}\n")
+async def test_a_pinned_level_is_not_set(story: Story) -> None:
+    _, _, carol, pull, _ = await open_reviewed(story, forge_yml="ladder: {pinned: 0}\n")
     assert (
-        "the configuration pins it with `ladder.pinned: 0`" in (await answer(told, carol, pull, "/forge level 2")).body
+        "the configuration pins it with `ladder.pinned: 0`" in (await answer(story, carol, pull, "/forge level 2")).body
     )
-    said = (await answer(told, carol, pull, "/forge level")).body
+    said = (await answer(story, carol, pull, "/forge level")).body
     assert "Automation level **0** (manual)" in said
     assert "The configuration pins it" in said
 
 
-async def test_a_pin_leaves_what_was_reached(told: Story) -> None:
-    repository, _, carol, pull, _ = await open_reviewed(told)
-    await answer(told, carol, pull, "/forge level 2")
+async def test_a_pin_leaves_what_was_reached(story: Story) -> None:
+    repository, _, carol, pull, _ = await open_reviewed(story)
+    await answer(story, carol, pull, "/forge level 2")
     await carol.push(repository, "main", {".github/forge.yml": "ladder: {pinned: 4}\n"})
-    await answer(told, carol, pull, "/forge missed carts lose their contents")
-    said = (await answer(told, carol, pull, "/forge level")).body
+    await answer(story, carol, pull, "/forge missed carts lose their contents")
+    said = (await answer(story, carol, pull, "/forge level")).body
     assert "Automation level **4** (acts alone at low risk)" in said
     assert "`ladder.pinned: 4`. Level 2 was reached." in said
     await carol.push(repository, "main", {".github/forge.yml": "{}\n"})
-    assert "Automation level **2** (acts)" in (await answer(told, carol, pull, "/forge level")).body
+    assert "Automation level **2** (acts)" in (await answer(story, carol, pull, "/forge level")).body
 
 
-async def test_a_missed_bug_costs_a_level(told: Story) -> None:
-    repository, alice, carol, pull, head = await open_reviewed(told)
-    await answer(told, carol, pull, "/forge level 3")
-    said = (await answer(told, alice, pull, "/forge missed carts lose their contents")).body
+async def test_a_missed_bug_costs_a_level(story: Story) -> None:
+    repository, alice, carol, pull, head = await open_reviewed(story)
+    await answer(story, carol, pull, "/forge level 3")
+    said = (await answer(story, alice, pull, "/forge missed carts lose their contents")).body
     assert "Noted as a critical bug that Forge missed" in said
-    [run] = await told.runs()
+    [run] = await story.runs()
     assert run.id in said
-    assert "Automation level 3 → 2: " in (told.check(repository, head).summary or "")
-    assert "1 critical bugs missed of at most 0" in (told.check(repository, head).summary or "")
-    assert "Automation level **2**" in (await answer(told, alice, pull, "/forge level")).body
+    assert "Automation level 3 → 2: " in (story.check(repository, head).summary or "")
+    assert "1 critical bugs missed of at most 0" in (story.check(repository, head).summary or "")
+    assert "Automation level **2**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_who_may_not_write_reports_nothing(told: Story) -> None:
-    _, _, _, pull, _ = await open_reviewed(told)
-    mallory = told.github.user("mallory")
-    told.github.grant(pull.repository, mallory, "triage")
-    assert "needs the role write" in (await answer(told, mallory, pull, "/forge missed everything")).body
+async def test_who_may_not_write_reports_nothing(story: Story) -> None:
+    _, _, _, pull, _ = await open_reviewed(story)
+    mallory = story.github.user("mallory")
+    story.github.grant(pull.repository, mallory, "triage")
+    assert "needs the role write" in (await answer(story, mallory, pull, "/forge missed everything")).body
 
 
-async def test_a_revert_of_what_forge_approved_counts_once(told: Story) -> None:
-    repository, alice, carol, pull, _ = await open_reviewed(told)
+async def test_a_revert_of_what_forge_approved_counts_once(story: Story) -> None:
+    repository, alice, carol, pull, _ = await open_reviewed(story)
     await carol.comment(pull, "/forge level 3")
-    await told.settle()
-    told.answers(pull)
+    await story.settle()
+    story.answers(pull)
     await carol.merge(pull)
-    await told.settle()
+    await story.settle()
     for number, branch in enumerate(("revert-1", "revert-2")):
         await alice.push(repository, branch, {"README.md": f"# {number}\n"}, base="main")
         body = f"Reverts octo-org/shop#{pull.number}"
         undo = await alice.open_pull_request(repository, branch, title='Revert "A change"', body=body)
-        await told.settle()
+        await story.settle()
         await carol.merge(undo)
-        await told.settle()
-        told.reviews(undo)
-        told.answers(undo)
-    assert len((await automation_level.load_facts(told.forge.services.database, repository.id)).missed) == 1
-    assert "Automation level **2**" in (await answer(told, alice, pull, "/forge level")).body
+        await story.settle()
+        story.reviews(undo)
+        story.answers(undo)
+    assert len((await automation_level.load_facts(story.forge.services.database, repository.id)).missed) == 1
+    assert "Automation level **2**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_words_about_another_repository_revert_nothing(told: Story) -> None:
-    repository, alice, carol, pull, _ = await open_reviewed(told)
-    await answer(told, carol, pull, "/forge level 3")
+async def test_words_about_another_repository_revert_nothing(story: Story) -> None:
+    repository, alice, carol, pull, _ = await open_reviewed(story)
+    await answer(story, carol, pull, "/forge level 3")
     await carol.merge(pull)
     await alice.push(repository, "again", {"README.md": "# 2\n"}, base="main")
     body = f"Reverts octo-org/other#{pull.number}"
     undo = await alice.open_pull_request(repository, "again", title='Revert "A change"', body=body)
-    await told.settle()
+    await story.settle()
     await carol.merge(undo)
-    await told.settle()
-    told.reviews(undo)
-    told.answers(undo)
-    assert "Automation level **3**" in (await answer(told, alice, pull, "/forge level")).body
+    await story.settle()
+    story.reviews(undo)
+    story.answers(undo)
+    assert "Automation level **3**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_merging_against_the_verdict_is_no_approval(told: Story) -> None:
-    _, alice, carol, pull, _ = await open_reviewed(told, {"app.py": BROKEN})
-    await answer(told, carol, pull, "/forge level 2")
+async def test_merging_against_the_verdict_is_no_approval(story: Story) -> None:
+    _, alice, carol, pull, _ = await open_reviewed(story, {"app.py": BROKEN})
+    await answer(story, carol, pull, "/forge level 2")
     await carol.merge(pull)
-    await told.settle()
-    assert "Automation level **1**" in (await answer(told, alice, pull, "/forge level")).body
+    await story.settle()
+    assert "Automation level **1**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_merging_with_the_verdict_is_an_approval(told: Story) -> None:
-    _, alice, carol, pull, _ = await open_reviewed(told)
+async def test_merging_with_the_verdict_is_an_approval(story: Story) -> None:
+    _, alice, carol, pull, _ = await open_reviewed(story)
     await carol.merge(pull)
-    await told.settle()
-    assert "approval rate 10 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
+    await story.settle()
+    assert "approval rate 10 % of at least 80 %" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_merging_ones_own_change_is_no_approval(told: Story) -> None:
-    _, alice, _, pull, _ = await open_reviewed(told)
+async def test_merging_ones_own_change_is_no_approval(story: Story) -> None:
+    _, alice, _, pull, _ = await open_reviewed(story)
     await alice.merge(pull)
-    await told.settle()
-    assert "approval rate 0 % of at least 80 %" in (await answer(told, alice, pull, "/forge level")).body
+    await story.settle()
+    assert "approval rate 0 % of at least 80 %" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_another_review_of_the_same_head_is_no_further_run(told: Story) -> None:
-    _, alice, _, pull, _ = await open_reviewed(told)
-    told.clock.move(seconds=2)
-    await answer(told, alice, pull, "/forge review full")
-    assert len(await told.runs()) == 2
-    assert "1 completed runs of at least 50" in (await answer(told, alice, pull, "/forge level")).body
+async def test_another_review_of_the_same_head_is_no_further_run(story: Story) -> None:
+    _, alice, _, pull, _ = await open_reviewed(story)
+    story.clock.move(seconds=2)
+    await answer(story, alice, pull, "/forge review full")
+    assert len(await story.runs()) == 2
+    assert "1 completed runs of at least 50" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_level_zero_comments_only_where_somebody_asks(told: Story) -> None:
-    repository, alice = told.repository({"app.py": "VALUE = 1\n"})
-    ann = told.github.user("ann")
-    told.github.grant(repository, ann, "admin")
+async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> None:
+    repository, alice = story.repository({"app.py": "VALUE = 1\n"})
+    ann = story.github.user("ann")
+    story.github.grant(repository, ann, "admin")
     head = await alice.push(repository, "feature", {"app.py": "import os\n\nprint(nobody)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.comments(pull)
+    await story.settle()
+    assert story.comments(pull)
     await ann.comment(pull, "/forge level 0")
-    await told.settle()
-    told.answers(pull)
+    await story.settle()
+    story.answers(pull)
 
     other = await alice.push(repository, "other", {"app.py": "import sys\n\nprint(no_one)\n"}, base="main")
     second = await alice.open_pull_request(repository, "other")
-    await told.settle()
-    assert told.comments(second) == []
-    assert "Forge commented nothing unasked" in (told.check(repository, other).summary or "")
-    assert told.check(repository, other).conclusion == "failure"
-    told.clock.move(seconds=2)
+    await story.settle()
+    assert story.comments(second) == []
+    assert "Forge commented nothing unasked" in (story.check(repository, other).summary or "")
+    assert story.check(repository, other).conclusion == "failure"
+    story.clock.move(seconds=2)
     await alice.comment(second, "/forge review full")
-    await told.settle()
-    told.answers(second)
-    assert told.comments(second)
-    assert told.check(repository, head).conclusion == "failure"
+    await story.settle()
+    story.answers(second)
+    assert story.comments(second)
+    assert story.check(repository, head).conclusion == "failure"
 
 
-async def test_at_level_0_nothing_is_opened(told: Story) -> None:
+async def test_at_level_0_nothing_is_opened(story: Story) -> None:
     """Who asks for it is told how to have it; a plan is no pull request."""
-    repository, alice = told.repository({"README.md": "# Shop\n"})
-    admin = told.github.user("root")
-    told.github.grant(repository, admin, "admin")
+    repository, alice = story.repository({"README.md": "# Shop\n"})
+    admin = story.github.user("root")
+    story.github.grant(repository, admin, "admin")
     issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
     for who, words in ((admin, "/forge level 0"), (alice, "/forge run"), (alice, "/forge retry")):
         await who.comment(issue, words)
-        await told.settle()
+        await story.settle()
     await alice.label(issue, "forge")
-    await told.settle()
-    level, run, again, label = told.answers(issue)
+    await story.settle()
+    level, run, again, label = story.answers(issue)
     assert "never opens a pull request" in level.body
     for each in (run, label):
         assert "Not started: automation is at level 0 here, at which Forge opens no pull request" in each.body
         assert "an admin raises it with `/forge level 1`, and `/forge plan` only plans" in each.body
     assert "Not started: no run of this issue ended" in again.body
-    assert not await told.runs()
+    assert not await story.runs()
     for who, words in ((admin, "/forge level 1"), (alice, "/forge run")):
         await who.comment(issue, words)
-        await told.settle()
-    assert [each.trigger for each in await told.runs()] == ["issue"]
-    told.answers(issue)
+        await story.settle()
+    assert [each.trigger for each in await story.runs()] == ["issue"]
+    story.answers(issue)

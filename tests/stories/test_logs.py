@@ -7,10 +7,10 @@ from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene
 
 
-async def test_a_line_names_the_run_or_the_delivery_it_belongs_to(told: Story) -> None:
+async def test_a_line_names_the_run_or_the_delivery_it_belongs_to(story: Story) -> None:
     """Whoever wrote it knew nothing of either."""
-    scene = await open_scene(told)
-    [question] = told.questions(scene.pull)
+    scene = await open_scene(story)
+    [question] = story.questions(scene.pull)
     await scene.carol.delete_comment(question)
     with capture_logs([merge_contextvars]) as lines:
         await scene.press(scene.carol, "approve", "protected_paths")

@@ -15,21 +15,21 @@ from tests.stories.driver import Story, open_story
 from tests.world.model_findings import FILLER, LINE, PAY, claim, find_division
 
 
-async def _open_pull_request(told: Story, author: str = "alice") -> tuple[Repository, User, PullRequest, str]:
-    repository, alice = told.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+async def _open_pull_request(story: Story, author: str = "alice") -> tuple[Repository, User, PullRequest, str]:
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await told.settle()
+    await story.settle()
     return repository, alice, pull, head
 
 
-async def test_model_finds_what_tools_do_not(read: Story, model: ScriptedModel) -> None:
+async def test_model_finds_what_tools_do_not(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, _, pull, head = await _open_pull_request(read)
-    [comment] = read.comments(pull)
+    repository, _, pull, head = await _open_pull_request(story_with_model)
+    [comment] = story_with_model.comments(pull)
     assert (comment.path, comment.line) == ("billing/pay.py", LINE)
     assert "An empty list divides by zero." in comment.body
-    check = read.check(repository, head)
+    check = story_with_model.check(repository, head)
     assert check.conclusion == "failure"
     assert "| model |" in (check.summary or "")
     assert "tokens" in (check.summary or "")
@@ -37,136 +37,136 @@ async def test_model_finds_what_tools_do_not(read: Story, model: ScriptedModel) 
 
 
 async def test_a_small_change_of_source_is_read_and_a_change_of_documents_is_not(
-    read: Story, model: ScriptedModel
+    story_with_model: Story, model: ScriptedModel
 ) -> None:
-    repository, alice = read.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
+    repository, alice = story_with_model.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
     head = await alice.push(repository, "words", {"README.md": "# Store\n"}, base="main")
     await alice.open_pull_request(repository, "words")
-    await read.settle()
-    assert read.check(repository, head).conclusion == "success"
+    await story_with_model.settle()
+    assert story_with_model.check(repository, head).conclusion == "success"
     assert model.calls == []
 
     head = await alice.push(repository, "feature", {"app.py": "VALUE = 2\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await read.settle()
-    assert read.check(repository, head).conclusion == "success"
+    await story_with_model.settle()
+    assert story_with_model.check(repository, head).conclusion == "success"
     [call] = model.calls
     assert "VALUE = 2" in call.content
 
 
-async def test_missing_key_asks_for_a_person(told: Story) -> None:
-    repository, _, pull, head = await _open_pull_request(told)
-    check = told.check(repository, head)
+async def test_missing_key_asks_for_a_person(story: Story) -> None:
+    repository, _, pull, head = await _open_pull_request(story)
+    check = story.check(repository, head)
     assert check.conclusion == "action_required"
     assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
-    assert told.comments(pull) == []
-    assert told.gates(pull) == ["human_review"]
+    assert story.comments(pull) == []
+    assert story.gates(pull) == ["human_review"]
 
 
-async def test_failing_model_is_never_an_approval(read: Story, model: ScriptedModel) -> None:
+async def test_failing_model_is_never_an_approval(story_with_model: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", Fails(400))
-    repository, _, pull, head = await _open_pull_request(read)
-    assert read.check(repository, head).conclusion == "action_required"
-    assert read.comments(pull) == []
-    assert read.gates(pull) == ["human_review"]
+    repository, _, pull, head = await _open_pull_request(story_with_model)
+    assert story_with_model.check(repository, head).conclusion == "action_required"
+    assert story_with_model.comments(pull) == []
+    assert story_with_model.gates(pull) == ["human_review"]
 
 
-async def test_push_asks_only_about_what_is_new(read: Story, model: ScriptedModel) -> None:
+async def test_push_asks_only_about_what_is_new(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice, pull, _ = await _open_pull_request(read)
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
     asked = len(model.calls)
     for number in range(3):
         await alice.push(repository, "feature", {f"billing/more_{number}.py": FILLER})
-        await read.settle()
-    assert len(read.comments(pull)) == 1
+        await story_with_model.settle()
+    assert len(story_with_model.comments(pull)) == 1
     assert all("len(prices)" not in call.content for call in model.calls[asked:])
 
 
-async def test_strangers_head_waits_for_an_ok(read: Story, model: ScriptedModel) -> None:
+async def test_strangers_head_waits_for_an_ok(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    bob = read.github.user("bob")
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    bob = story_with_model.github.user("bob")
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await read.settle()
-    check = read.check(repository, head)
+    await story_with_model.settle()
+    check = story_with_model.check(repository, head)
     assert check.conclusion == "action_required"
     assert "stranger's head" in (check.summary or "")
     assert model.calls == []
-    assert read.gates(pull) == ["human_review"]
+    assert story_with_model.gates(pull) == ["human_review"]
 
-    read.clock.move(seconds=1)
+    story_with_model.clock.move(seconds=1)
     await alice.comment(pull, "/forge review")
-    await read.settle()
-    assert len(read.answers(pull)) == 1
-    assert len(read.comments(pull)) == 1
-    assert read.check(repository, head).conclusion == "failure"
-    assert read.gate_outcomes(pull) == ["human_review: Void: there is nothing left to decide"]
+    await story_with_model.settle()
+    assert len(story_with_model.answers(pull)) == 1
+    assert len(story_with_model.comments(pull)) == 1
+    assert story_with_model.check(repository, head).conclusion == "failure"
+    assert story_with_model.gate_outcomes(pull) == ["human_review: Void: there is nothing left to decide"]
 
 
 @pytest.mark.parametrize("pattern", ["billing/**", "{billing,secrets}/*.{py,key}", "billin[a-g]/*"])
-async def test_never_send(pattern: str, read: Story, model: ScriptedModel) -> None:
-    repository, alice = read.repository({".github/forge.yml": f"review: {{never_send: ['{pattern}']}}\n"})
+async def test_never_send(pattern: str, story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice = story_with_model.repository({".github/forge.yml": f"review: {{never_send: ['{pattern}']}}\n"})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY, "auth/x.py": FILLER}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await read.settle()
+    await story_with_model.settle()
     assert all("len(prices)" not in call.content for call in model.calls)
-    assert "billing/pay.py" in (read.check(repository, head).summary or "")
+    assert "billing/pay.py" in (story_with_model.check(repository, head).summary or "")
 
 
 async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> None:
     dear = ScriptedModel(FixedPrice(Decimal(10_000), Decimal(10_000)))
     models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as told:
-        repository, alice, pull, head = await _open_pull_request(told)
-        check = told.check(repository, head)
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
+        repository, alice, pull, head = await _open_pull_request(story)
+        check = story.check(repository, head)
         assert (check.conclusion, check.title) == ("action_required", "Waiting for a person at cost_overrun")
-        assert told.gates(pull) == ["cost_overrun"]
-        assert told.comments(pull) == []
+        assert story.gates(pull) == ["cost_overrun"]
+        assert story.comments(pull) == []
         assert dear.calls == []
 
-        told.clock.move(seconds=5)
+        story.clock.move(seconds=5)
         await alice.comment(pull, "/forge accept")
-        await told.settle()
-        assert len(told.answers(pull)) == 1
-        assert "The model was not asked" in (told.check(repository, head).summary or "")
-        assert told.gates(pull) == ["human_review"]
+        await story.settle()
+        assert len(story.answers(pull)) == 1
+        assert "The model was not asked" in (story.check(repository, head).summary or "")
+        assert story.gates(pull) == ["human_review"]
         assert dear.calls == []
 
 
-async def test_ten_pushes_bring_no_new_remarks_on_old_lines(read: Story, model: ScriptedModel) -> None:
+async def test_ten_pushes_bring_no_new_remarks_on_old_lines(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice, pull, _ = await _open_pull_request(read)
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
     model.when("VALUE_7 = 7", {"findings": [claim(8, "VALUE_7 = 7")]})
     for number in range(10):
         head = await alice.push(repository, "feature", {"billing/log.md": f"{number}\n"})
-        await read.settle()
-        assert read.check(repository, head).conclusion == "failure"
-    assert [comment.line for comment in read.comments(pull)] == [LINE]
+        await story_with_model.settle()
+        assert story_with_model.check(repository, head).conclusion == "failure"
+    assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
 
 
-async def test_thread_of_the_model_closes_when_it_agrees(read: Story, model: ScriptedModel) -> None:
+async def test_thread_of_the_model_closes_when_it_agrees(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice, pull, _ = await _open_pull_request(read)
-    [comment] = read.comments(pull)
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    [comment] = story_with_model.comments(pull)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("len(prices) or 1", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("len(prices)", "(len(prices) or 1)")})
-    await read.settle()
+    await story_with_model.settle()
     assert comment.thread.resolved
-    assert read.check(repository, head).conclusion == "success"
+    assert story_with_model.check(repository, head).conclusion == "success"
 
 
-async def test_thread_of_the_model_stays_when_it_does_not_agree(read: Story, model: ScriptedModel) -> None:
+async def test_thread_of_the_model_stays_when_it_does_not_agree(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice, pull, _ = await _open_pull_request(read)
-    [comment] = read.comments(pull)
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    [comment] = story_with_model.comments(pull)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("max(len(prices), 0)", {"findings": [], "earlier": [{"id": name, "gone": False}]})
     changed = PAY.replace("len(prices)", "max(len(prices), 0)")
     head = await alice.push(repository, "feature", {"billing/pay.py": changed})
-    await read.settle()
+    await story_with_model.settle()
     assert not comment.thread.resolved
-    assert read.check(repository, head).conclusion == "failure"
-    assert len(read.comments(pull)) == 1
+    assert story_with_model.check(repository, head).conclusion == "failure"
+    assert len(story_with_model.comments(pull)) == 1

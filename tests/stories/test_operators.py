@@ -10,68 +10,68 @@ from tests.stories.driver import Story
 from tests.world.gates import open_protected
 
 
-async def test_a_replay_is_a_delivery_of_its_own(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
-    repository, alice = told.repository({"app.py": "print()\n"})
+async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    repository, alice = story.repository({"app.py": "print()\n"})
     head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", base="main")
-    await told.settle()
+    await story.settle()
     capsys.readouterr()
-    opened = next(each.guid for each in told.github.deliveries if each.event == "pull_request")
+    opened = next(each.guid for each in story.github.deliveries if each.event == "pull_request")
 
-    await runs.replay(told.forge.settings, opened)
+    await runs.replay(story.forge.settings, opened)
     again = capsys.readouterr().out.removeprefix("Queued again as ").splitlines()[0].removesuffix(".")
-    await told.settle()
-    told.reviews(pull)
+    await story.settle()
+    story.reviews(pull)
 
-    row = await deliveries.find(told.forge.services.database, again)
+    row = await deliveries.find(story.forge.services.database, again)
     assert row is not None
     assert again.startswith(f"{opened}/")
     assert (row.event, row.action, row.reason) == ("pull_request", "opened", "this head was reviewed before")
     assert row.finished_at is not None
-    assert len(await told.runs()) == 1
-    assert told.check(repository, head).conclusion == "success"
+    assert len(await story.runs()) == 1
+    assert story.check(repository, head).conclusion == "success"
 
-    await runs.show_deliveries(told.forge.settings)
+    await runs.show_deliveries(story.forge.settings)
     printed = capsys.readouterr().out
     assert "this head was reviewed before" in printed
-    assert not any(each.id in printed for each in await told.runs())
+    assert not any(each.id in printed for each in await story.runs())
 
 
-async def test_what_failed_is_listed_for_a_replay(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
-    repository, alice = told.repository({"app.py": "print()\n"})
-    told.github.faults.add(kind="before", method="GET", path=r"pulls/\d+$", status=422, times=1)
+async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    repository, alice = story.repository({"app.py": "print()\n"})
+    story.github.faults.add(kind="before", method="GET", path=r"pulls/\d+$", status=422, times=1)
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", base="main")
-    await told.settle()
+    await story.settle()
     capsys.readouterr()
 
-    await runs.show_failed(told.forge.settings, 10)
+    await runs.show_failed(story.forge.settings, 10)
     [line] = capsys.readouterr().out.splitlines()
     guid = line.split()[0]
     assert "pull_request opened" in line
 
-    await runs.replay(told.forge.settings, guid)
-    await told.settle()
-    told.reviews(pull)
-    assert len(await told.runs()) == 1
+    await runs.replay(story.forge.settings, guid)
+    await story.settle()
+    story.reviews(pull)
+    assert len(await story.runs()) == 1
     capsys.readouterr()
-    await runs.show_failed(told.forge.settings, 10)
+    await runs.show_failed(story.forge.settings, 10)
     assert capsys.readouterr().out == ""
 
 
-async def test_the_audit_tells_the_story_of_a_gate(told: Story, capsys: pytest.CaptureFixture[str]) -> None:
-    _, _, carol, pull, _ = await open_protected(told)
-    told.clock.move(seconds=90)
+async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, carol, pull, _ = await open_protected(story)
+    story.clock.move(seconds=90)
     await carol.comment(pull, "/forge approve with: tell operations first")
-    await told.settle()
-    told.answers(pull)
-    told.questions(pull)
+    await story.settle()
+    story.answers(pull)
+    story.questions(pull)
     capsys.readouterr()
 
-    [run] = await told.runs()
-    await audit.show(told.forge.settings, AuditOptions(run=run.id[-6:]), "story")
-    story = capsys.readouterr().out.splitlines()
-    what = [line.split("  ")[2] for line in story if not line.startswith(" ")]
+    [run] = await story.runs()
+    await audit.show(story.forge.settings, AuditOptions(run=run.id[-6:]), "story")
+    shown = capsys.readouterr().out.splitlines()
+    what = [line.split("  ")[2] for line in shown if not line.startswith(" ")]
     assert [each.partition(" (G-")[0] for each in what] == [
         "run is admitted",
         "run begins",
@@ -81,16 +81,16 @@ async def test_the_audit_tells_the_story_of_a_gate(told: Story, capsys: pytest.C
         "run goes on",
         "run completed",
     ]
-    assert any("by carol (command), after 1 min 3" in line for line in story)
-    assert "                     “tell operations first”" in story
-    assert any(line.startswith("                     why: ") and "protected" in line for line in story)
+    assert any("by carol (command), after 1 min 3" in line for line in shown)
+    assert "                     “tell operations first”" in shown
+    assert any(line.startswith("                     why: ") and "protected" in line for line in shown)
 
 
-async def test_events_of_a_run_that_is_not_there(told: Story) -> None:
+async def test_events_of_a_run_that_is_not_there(story: Story) -> None:
     with pytest.raises(UnknownName, match="There is no run NOPE"):
-        await runs.show_runs(told.forge.settings, None, 20, "NOPE")
+        await runs.show_runs(story.forge.settings, None, 20, "NOPE")
 
 
-async def test_a_replay_of_a_delivery_that_is_not_there(told: Story) -> None:
+async def test_a_replay_of_a_delivery_that_is_not_there(story: Story) -> None:
     with pytest.raises(UnknownName, match="There is no delivery NOPE"):
-        await runs.replay(told.forge.settings, "NOPE")
+        await runs.replay(story.forge.settings, "NOPE")

@@ -7,105 +7,110 @@ from tests.world.protected_paths import LOCK, LOCKS, build_plan, gates, start_is
 from tests.world.verification import MEND, MENDED, change, get_outcome
 
 
-async def test_each_phase_asks_at_its_end(read: Story, model: ScriptedModel) -> None:
+async def test_each_phase_asks_at_its_end(story_with_model: Story, model: ScriptedModel) -> None:
     """What people let pass once is not asked again, and their conditions go with it."""
     asked = await start_issue(
-        read,
+        story_with_model,
         model,
         planning="plan.tasks > 0",
         implementation='plan.risk_level == "low" and run.cost >= 0',
         testing="testing.failed == 0",
     )
-    assert read.gates(asked.issue) == ["of_planning"]
+    assert story_with_model.gates(asked.issue) == ["of_planning"]
     assert not [call for call in model.calls if TASK in call.content]
     await asked.comment(asked.alice, "/forge approve of_planning with: keep it short")
     assert any("keep it short" in call.content for call in model.calls if TASK in call.content)
     pull = get_pull_request(asked)
     assert pull.draft
-    assert read.gates(asked.issue) == ["of_implementation"]
-    assert not read.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    assert story_with_model.gates(asked.issue) == ["of_implementation"]
+    assert not story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     await asked.comment(asked.alice, "/forge approve")
-    assert read.gates(asked.issue) == ["of_testing"]
-    assert read.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    assert story_with_model.gates(asked.issue) == ["of_testing"]
+    assert story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     assert pull.draft
     await asked.comment(asked.alice, "/forge approve")
     assert not pull.draft
-    assert await get_outcome(read) == ("completed", "proposed")
-    assert len(read.gate_outcomes(asked.issue)) == 3
-    read.comments(pull)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert len(story_with_model.gate_outcomes(asked.issue)) == 3
+    story_with_model.comments(pull)
 
 
-async def test_a_rejection_ends_the_run(read: Story, model: ScriptedModel) -> None:
-    asked = await start_issue(read, model, testing="testing.failed == 0")
+async def test_a_rejection_ends_the_run(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
     await asked.comment(asked.alice, "/forge reject of_testing not this week")
     assert "`alice` rejected `of_testing`. Its draft pull request stays as it is." in asked.status
-    assert await get_outcome(read) == ("failed", "gate_rejected")
+    assert await get_outcome(story_with_model) == ("failed", "gate_rejected")
     assert pull.draft
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_what_does_not_hold_is_not_asked(read: Story, model: ScriptedModel) -> None:
+async def test_what_does_not_hold_is_not_asked(story_with_model: Story, model: ScriptedModel) -> None:
     """Nor is a gate of any phase whose condition speaks of what only a review knows."""
     asked = await start_issue(
-        read, model, planning="plan.tasks > 5", any="review.lines_changed > 5000", testing="testing.failed > 0"
+        story_with_model,
+        model,
+        planning="plan.tasks > 5",
+        any="review.lines_changed > 5000",
+        testing="testing.failed > 0",
     )
-    assert read.questions(asked.issue) == []
-    assert await get_outcome(read) == ("completed", "proposed")
-    read.comments(get_pull_request(asked))
+    assert story_with_model.questions(asked.issue) == []
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_a_gate_stands_on_the_pull_request_too(read: Story, model: ScriptedModel) -> None:
+async def test_a_gate_stands_on_the_pull_request_too(story_with_model: Story, model: ScriptedModel) -> None:
     """As a check of its head with buttons, once there is one; the comment below the issue says the same."""
-    asked = await start_issue(read, model, planning="plan.tasks > 0", testing="testing.failed == 0")
+    asked = await start_issue(story_with_model, model, planning="plan.tasks > 0", testing="testing.failed == 0")
     await asked.comment(asked.alice, "/forge approve of_planning")
     pull = get_pull_request(asked)
-    [check] = read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert (check.conclusion, len(check.actions)) == ("action_required", 3)
     await asked.alice.press(check, "approve")
-    await read.settle()
+    await story_with_model.settle()
     assert not pull.draft
-    assert await get_outcome(read) == ("completed", "proposed")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert (
-        read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")[-1].conclusion == "success"
+        story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")[-1].conclusion
+        == "success"
     )
-    assert "of_testing: Approved by alice" in read.gate_outcomes(asked.issue)
-    read.comments(pull)
-    read.answers(asked.issue)
+    assert "of_testing: Approved by alice" in story_with_model.gate_outcomes(asked.issue)
+    story_with_model.comments(pull)
+    story_with_model.answers(asked.issue)
 
 
-async def test_an_answer_below_the_pull_request_counts(read: Story, model: ScriptedModel) -> None:
+async def test_an_answer_below_the_pull_request_counts(story_with_model: Story, model: ScriptedModel) -> None:
     """Also one that names its head."""
-    asked = await start_issue(read, model, testing="testing.failed == 0")
+    asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
-    read.clock.move(seconds=2)
+    story_with_model.clock.move(seconds=2)
     await asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}")
-    await read.settle()
-    assert "is approved; the run continues." in read.answers(pull)[-1].body
+    await story_with_model.settle()
+    assert "is approved; the run continues." in story_with_model.answers(pull)[-1].body
     assert not pull.draft
-    assert await get_outcome(read) == ("completed", "proposed")
-    assert read.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]
-    read.comments(pull)
-    read.answers(asked.issue)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]
+    story_with_model.comments(pull)
+    story_with_model.answers(asked.issue)
 
 
-async def test_a_gate_that_the_merge_overtook_is_void(read: Story, model: ScriptedModel) -> None:
+async def test_a_gate_that_the_merge_overtook_is_void(story_with_model: Story, model: ScriptedModel) -> None:
     """Nothing is left to decide, so nothing stands in the way either."""
-    asked = await start_issue(read, model, testing="testing.failed == 0")
+    asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
     await asked.alice.close(pull)
-    await read.settle()
-    assert await get_outcome(read) == ("cancelled", "closed")
-    [check] = read.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    await story_with_model.settle()
+    assert await get_outcome(story_with_model) == ("cancelled", "closed")
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
-    read.questions(asked.issue)
-    read.answers(asked.issue)
-    read.comments(pull)
+    story_with_model.questions(asked.issue)
+    story_with_model.answers(asked.issue)
+    story_with_model.comments(pull)
 
 
-async def test_a_gate_of_a_run_that_failed_is_void(read: Story, model: ScriptedModel) -> None:
+async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, model: ScriptedModel) -> None:
     """However a run ends, nobody is asked for it any more, and nothing stands in the way of its pull request."""
-    there = await open_issue(read, **gates(testing="testing.failed == 0"))
+    there = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
     clean = there.repository.git.branch("main") or ""
     await there.alice.push(there.repository, "main", {"shop/rates.py": "TAX = 1\n"})
     model.when("Discounts", plan())
@@ -114,21 +119,23 @@ async def test_a_gate_of_a_run_that_failed_is_void(read: Story, model: ScriptedM
     pull = get_pull_request(there)
     await there.alice.reset_branch(there.repository, "main", clean)
     await there.alice.comment(pull, "/forge review full")
-    await read.settle()
-    assert await get_outcome(read) == ("failed", "commit_gone")
+    await story_with_model.settle()
+    assert await get_outcome(story_with_model) == ("failed", "commit_gone")
     assert "is already decided" in await there.comment(there.alice, "/forge reject of_testing no")
-    [check] = read.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
+    [check] = story_with_model.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
-    assert read.gate_outcomes(there.issue) == ["of_testing: Void: there is nothing left to decide"]
-    read.answers(pull)
-    read.comments(pull)
+    assert story_with_model.gate_outcomes(there.issue) == ["of_testing: Void: there is nothing left to decide"]
+    story_with_model.answers(pull)
+    story_with_model.comments(pull)
 
 
-async def test_conditions_reach_the_description(read: Story, model: ScriptedModel) -> None:
+async def test_conditions_reach_the_description(story_with_model: Story, model: ScriptedModel) -> None:
     """Whatever was asked in between, and also those of people who let the proposed change go on."""
-    asked = await open_issue(read, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0"))
-    carol = read.github.user("carol")
-    read.github.grant(asked.repository, carol, "maintain")
+    asked = await open_issue(
+        story_with_model, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0")
+    )
+    carol = story_with_model.github.user("carol")
+    story_with_model.github.grant(asked.repository, carol, "maintain")
     model.when("Discounts", build_plan("shop/cart.py", LOCK))
     model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -141,25 +148,25 @@ async def test_conditions_reach_the_description(read: Story, model: ScriptedMode
     await asked.comment(asked.alice, "/forge approve of_testing with: announce it first")
     assert "- Condition: announce it first" in (pull.body or "")
     assert not pull.draft
-    read.gate_outcomes(asked.issue)
-    read.gates(pull)
-    read.comments(pull)
+    story_with_model.gate_outcomes(asked.issue)
+    story_with_model.gates(pull)
+    story_with_model.comments(pull)
 
 
-async def test_what_was_asked_about_an_earlier_head_is_void(read: Story, model: ScriptedModel) -> None:
+async def test_what_was_asked_about_an_earlier_head_is_void(story_with_model: Story, model: ScriptedModel) -> None:
     """A person asks for changes instead of answering: one gate waits, that of the head there is now."""
-    asked = await start_issue(read, model, testing="testing.failed == 0")
+    asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
     first = pull.head_sha
     model.when(MEND, patches(change("discount", "(discount)")), MENDED)
     line = {"path": "shop/cart.py", "line": 2, "side": "RIGHT", "body": "Put the discount in brackets."}
     await asked.alice.review(pull, "REQUEST_CHANGES", "Nearly.", [line])
-    await read.settle()
+    await story_with_model.settle()
     assert pull.head_sha != first
-    assert read.gates(asked.issue) == ["of_testing"]
-    [check] = read.github.check_runs(asked.repository, first, "Forge / gate: of_testing")
+    assert story_with_model.gates(asked.issue) == ["of_testing"]
+    [check] = story_with_model.github.check_runs(asked.repository, first, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
     assert "The run ends here" in await asked.comment(asked.alice, "/forge reject not like this")
-    assert await get_outcome(read) == ("failed", "gate_rejected")
-    read.gate_outcomes(asked.issue)
-    read.comments(pull)
+    assert await get_outcome(story_with_model) == ("failed", "gate_rejected")
+    story_with_model.gate_outcomes(asked.issue)
+    story_with_model.comments(pull)

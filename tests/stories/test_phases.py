@@ -12,20 +12,20 @@ from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, o
 from tests.world.verification import FAILED, MEND, MENDED, OFF, build_judgement, change, get_outcome
 
 
-def answer_after(told: Story, minutes: float, reply: ScriptedReply) -> Callable[[str], ScriptedReply]:
+def answer_after(story: Story, minutes: float, reply: ScriptedReply) -> Callable[[str], ScriptedReply]:
     """What a model says after so many minutes."""
 
     def answer(_content: str) -> ScriptedReply:
-        told.clock.move(minutes=minutes)
+        story.clock.move(minutes=minutes)
         return reply
 
     return answer
 
 
-async def phases(told: Story, trigger: str = "issue") -> Sequence[Event]:
+async def phases(story: Story, trigger: str = "issue") -> Sequence[Event]:
     """What the ledger tells of the phases of the newest run of a kind."""
-    run = next(each for each in await told.runs() if each.trigger == trigger)
-    every = await ledger.load_events(told.forge.services.database, run.id)
+    run = next(each for each in await story.runs() if each.trigger == trigger)
+    every = await ledger.load_events(story.forge.services.database, run.id)
     return [each for each in every if each.type.startswith("phase.")]
 
 
@@ -33,23 +33,25 @@ def describe_events(events: Sequence[Event]) -> list[str]:
     return [f"{each.phase} {each.type.value.partition('.')[2]} {each.payload['turn']}" for each in events]
 
 
-async def start_issue(read: Story, model: ScriptedModel, mends: Mapping[str, JsonValue] | None = None) -> IssueScene:
+async def start_issue(
+    story_with_model: Story, model: ScriptedModel, mends: Mapping[str, JsonValue] | None = None
+) -> IssueScene:
     """An issue whose change fails a test, and is mended the first time."""
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), mends or MENDED)
     return asked
 
 
-async def test_a_phase_has_its_own_time(read: Story, model: ScriptedModel) -> None:
+async def test_a_phase_has_its_own_time(story_with_model: Story, model: ScriptedModel) -> None:
     """A run that planned and implemented for 24 minutes has all of the 20 for its tests."""
-    asked = await start_issue(read, model)
-    model.when("Discounts", answer_after(read, 12, plan()))
-    model.when(TASK, patches(OFF, TEST), answer_after(read, 12, DONE))
+    asked = await start_issue(story_with_model, model)
+    model.when("Discounts", answer_after(story_with_model, 12, plan()))
+    model.when(TASK, patches(OFF, TEST), answer_after(story_with_model, 12, DONE))
     model.when(FAILED, build_judgement(0.9))
     await asked.comment(asked.alice, "/forge run")
-    assert read.gates(asked.issue) == []
-    assert await get_outcome(read) == ("completed", "proposed")
-    told = await phases(read)
+    assert story_with_model.gates(asked.issue) == []
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    told = await phases(story_with_model)
     assert describe_events(told) == [
         "planning entered 1",
         "planning completed 1",
@@ -64,27 +66,29 @@ async def test_a_phase_has_its_own_time(read: Story, model: ScriptedModel) -> No
     ]
     took = [round((each.duration or 0) / 60) for each in told if each.type == "phase.completed"]
     assert took == [12, 12, 0, 0, 0]
-    assert describe_events(await phases(read, "pull_request")) == ["review entered 1", "review completed 1"]
-    read.comments(get_pull_request(asked))
+    assert describe_events(await phases(story_with_model, "pull_request")) == ["review entered 1", "review completed 1"]
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_a_phase_that_is_entered_again_goes_on_with_its_time(read: Story, model: ScriptedModel) -> None:
+async def test_a_phase_that_is_entered_again_goes_on_with_its_time(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """What it waited at a gate does not count, and nothing is told twice by a run that goes on behind one."""
-    asked = await start_issue(read, model)
+    asked = await start_issue(story_with_model, model)
     model.when("Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
-    model.when(FAILED, answer_after(read, 21, build_judgement(0.9)), build_judgement(0.6))
+    model.when(FAILED, answer_after(story_with_model, 21, build_judgement(0.9)), build_judgement(0.6))
     wrong = patches(change("x", "discount * 2").replace("1 - x", "1 + discount"))
     model.when(MEND, wrong, MENDED, patches(change("discount * 2", "discount")), MENDED)
     await asked.comment(asked.alice, "/forge run")
-    assert read.gates(asked.issue) == ["guard"]
-    [question] = read.questions(asked.issue)
+    assert story_with_model.gates(asked.issue) == ["guard"]
+    [question] = story_with_model.questions(asked.issue)
     assert "The testing phase has worked 21 of its 20 minutes; waiting does not count." in question.body
-    read.clock.move(hours=3)
+    story_with_model.clock.move(hours=3)
     await asked.comment(asked.alice, "/forge continue 5it")
-    assert read.gate_outcomes(asked.issue)[0] == "guard: Approved by alice"
-    told = await phases(read)
+    assert story_with_model.gate_outcomes(asked.issue)[0] == "guard: Approved by alice"
+    told = await phases(story_with_model)
     assert len(describe_events(told)) == len(set(describe_events(told)))
     assert [each.duration for each in told if each.type == "phase.completed" and (each.duration or 0) > 3600] == []
-    read.questions(asked.issue)
-    read.comments(get_pull_request(asked))
+    story_with_model.questions(asked.issue)
+    story_with_model.comments(get_pull_request(asked))

@@ -26,11 +26,11 @@ def backend() -> str:
     return "sqlite"
 
 
-async def ask_for_change(read: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:
+async def ask_for_change(story_with_model: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:
     """An issue whose approved plan changes these files; carol maintains."""
-    asked = await open_issue(read, **LOCKS)
-    carol = read.github.user("carol")
-    read.github.grant(asked.repository, carol, "maintain")
+    asked = await open_issue(story_with_model, **LOCKS)
+    carol = story_with_model.github.user("carol")
+    story_with_model.github.grant(asked.repository, carol, "maintain")
     model.when("Discounts", build_plan(*files))
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge approve architecture_approval")
@@ -51,11 +51,11 @@ def view_pull_request(asked: IssueScene) -> PullRequest:
     return pull
 
 
-async def test_what_a_maintainer_lets_through_is_changed(read: Story, model: ScriptedModel) -> None:
+async def test_what_a_maintainer_lets_through_is_changed(story_with_model: Story, model: ScriptedModel) -> None:
     model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
-    asked, carol = await ask_for_change(read, model, "shop/cart.py", LOCK)
-    assert read.gates(asked.issue) == ["protected_paths"]
-    question = read.questions(asked.issue)[-1].body
+    asked, carol = await ask_for_change(story_with_model, model, "shop/cart.py", LOCK)
+    assert story_with_model.gates(asked.issue) == ["protected_paths"]
+    question = story_with_model.questions(asked.issue)[-1].body
     assert f"  - {LOCK}\n" in question
     assert "shop/cart.py" not in question
     assert "exactly these files" in question
@@ -72,13 +72,13 @@ async def test_what_a_maintainer_lets_through_is_changed(read: Story, model: Scr
 
 
 @pytest.mark.parametrize("answer", ["/forge reject protected_paths not now", None])
-async def test_without_them_the_rest_is_done(read: Story, model: ScriptedModel, answer: str | None) -> None:
+async def test_without_them_the_rest_is_done(story_with_model: Story, model: ScriptedModel, answer: str | None) -> None:
     """Also where nobody answers, which counts as a rejection."""
     model.when(TASK, patches(update_lock(LOCK)), patches(DIFF), DONE)
-    asked, carol = await ask_for_change(read, model, "shop/cart.py", LOCK)
+    asked, carol = await ask_for_change(story_with_model, model, "shop/cart.py", LOCK)
     if answer is None:
-        read.clock.move(hours=25)
-        await read.settle()
+        story_with_model.clock.move(hours=25)
+        await story_with_model.settle()
     else:
         await asked.comment(carol, answer)
     told = [call.content for call in model.calls if TASK in call.content]
@@ -86,12 +86,12 @@ async def test_without_them_the_rest_is_done(read: Story, model: ScriptedModel, 
     assert "It is protected: agents do not change" in told[1]
     assert list_changes(asked) == ["shop/cart.py"]
     view_pull_request(asked)
-    read.questions(asked.issue)
-    read.answers(asked.issue)
+    story_with_model.questions(asked.issue)
+    story_with_model.answers(asked.issue)
 
 
-async def test_where_nothing_else_is_left_the_run_ends(read: Story, model: ScriptedModel) -> None:
-    asked, carol = await ask_for_change(read, model, LOCK)
+async def test_where_nothing_else_is_left_the_run_ends(story_with_model: Story, model: ScriptedModel) -> None:
+    asked, carol = await ask_for_change(story_with_model, model, LOCK)
     await asked.comment(carol, "/forge reject protected_paths not now")
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "gate_rejected")
@@ -100,10 +100,10 @@ async def test_where_nothing_else_is_left_the_run_ends(read: Story, model: Scrip
     assert not asked.repository.pulls()
 
 
-async def test_nothing_is_asked_where_nothing_is_protected(read: Story, model: ScriptedModel) -> None:
+async def test_nothing_is_asked_where_nothing_is_protected(story_with_model: Story, model: ScriptedModel) -> None:
     model.when(TASK, patches(DIFF), DONE)
-    asked, _ = await ask_for_change(read, model, "shop/cart.py", ".gitattributes")
-    assert read.gates(asked.issue) == []
+    asked, _ = await ask_for_change(story_with_model, model, "shop/cart.py", ".gitattributes")
+    assert story_with_model.gates(asked.issue) == []
     assert list_changes(asked) == ["shop/cart.py"]
     view_pull_request(asked)
 
@@ -111,13 +111,15 @@ async def test_nothing_is_asked_where_nothing_is_protected(read: Story, model: S
 # --- attacks -----------------------------------------------------------------------------------------------
 
 
-async def test_another_protected_file_than_the_granted_ones_is_refused(read: Story, model: ScriptedModel) -> None:
+async def test_another_protected_file_than_the_granted_ones_is_refused(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """A grant is for the very path: not for its namesake elsewhere, nor for git's own files."""
     attributes = new_file(".gitattributes", "* filter=x\n").decode()
     model.when(TASK, patches(update_lock(OTHER)), patches(attributes), patches(DIFF, update_lock(LOCK)), DONE)
-    asked, carol = await ask_for_change(read, model, "shop/cart.py", LOCK, ".gitattributes")
-    assert f"  - {LOCK}\n" in read.questions(asked.issue)[-1].body
-    assert "  - .gitattributes" not in read.questions(asked.issue)[-1].body
+    asked, carol = await ask_for_change(story_with_model, model, "shop/cart.py", LOCK, ".gitattributes")
+    assert f"  - {LOCK}\n" in story_with_model.questions(asked.issue)[-1].body
+    assert "  - .gitattributes" not in story_with_model.questions(asked.issue)[-1].body
     await asked.comment(carol, "/forge approve protected_paths")
     told = last_instructions(model)
     assert told.count("It is protected: agents do not change") == 2

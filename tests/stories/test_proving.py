@@ -52,12 +52,12 @@ async def test_a_review_that_is_soon_over_is_waited_for_without_a_word(tmp_path:
     patient = replace(PATIENT, telling=PATIENCE)
     async with open_story(
         create_database("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)
-    ) as read:
-        _, pull = await propose_diffs(read, model, DIFF, TEST)
+    ) as story:
+        _, pull = await propose_diffs(story, model, DIFF, TEST)
         assert not pull.draft
-        assert await get_outcome(read) == ("completed", "proposed")
-        assert await events(read, "run.waiting") == []
-        sent = [each for each in read.github.requests if each.write and each.applied and "check-runs" in each.path]
+        assert await get_outcome(story) == ("completed", "proposed")
+        assert await events(story, "run.waiting") == []
+        sent = [each for each in story.github.requests if each.write and each.applied and "check-runs" in each.path]
         assert [(each.method, each.body["name"], each.body["status"]) for each in sent] == [
             ("POST", "Forge / review", "completed"),
             ("POST", "Forge / test", "completed"),
@@ -68,132 +68,136 @@ async def test_closed_while_its_review_is_waited_for(tmp_path: Path, model: Scri
     patient = replace(PATIENT, telling=PROGRESS_DELAY)
     async with open_story(
         create_database("sqlite", tmp_path), tmp_path, patient, Models.only(model.language_model)
-    ) as read:
-        alice = read.github.user("alice")
+    ) as story:
+        alice = story.github.user("alice")
 
         async def close(request: RequestInfo, moment: Moment) -> None:
             if request.method == "POST" and request.path.endswith("/pulls") and moment == "after":
-                [pull] = next(iter(read.github.world.repositories.values())).pulls()
+                [pull] = next(iter(story.github.world.repositories.values())).pulls()
                 await alice.close(pull)
 
-        read.github.on_write(close)
-        asked, pull = await propose_diffs(read, model, DIFF, TEST)
+        story.github.on_write(close)
+        asked, pull = await propose_diffs(story, model, DIFF, TEST)
         assert pull.draft
-        assert await get_outcome(read) == ("cancelled", "closed")
-        assert read.answers(asked.issue)[0].body.startswith("**A person closed #2**")
+        assert await get_outcome(story) == ("cancelled", "closed")
+        assert story.answers(asked.issue)[0].body.startswith("**A person closed #2**")
 
 
 @pytest.mark.skipif(bool(LAG), reason="it counts attempts, and what lags is looked at in between")
-async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(read: Story, model: ScriptedModel) -> None:
+async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """Else whoever requires that check would wait for it for ever."""
-    read.github.faults.add(kind="before", method="POST", path="/check-runs$", times=7)
-    _, pull = await propose_diffs(read, model, DIFF, TEST)
+    story_with_model.github.faults.add(kind="before", method="POST", path="/check-runs$", times=7)
+    _, pull = await propose_diffs(story_with_model, model, DIFF, TEST)
     assert pull.draft
-    check = read.check(pull.repository, pull.head_sha)
+    check = story_with_model.check(pull.repository, pull.head_sha)
     assert (check.status, check.conclusion) == ("completed", "action_required")
 
 
-async def test_what_the_review_finds_is_mended(read: Story, model: ScriptedModel) -> None:
+async def test_what_the_review_finds_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
     model.when(MEND, patches(change("discont", "discount")), MENDED)
-    asked, pull = await propose_diffs(read, model, WRONG)
+    asked, pull = await propose_diffs(story_with_model, model, WRONG)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- shop/cart.py:2 ruff/F821" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert first.message.startswith("Take a discount")
     assert second.message.startswith("Fix what the review found\n\n- shop/cart.py ruff/F821\n")
-    assert read.check(asked.repository, first.sha).conclusion == "failure"
-    assert read.check(asked.repository, second.sha).conclusion == "success"
+    assert story_with_model.check(asked.repository, first.sha).conclusion == "failure"
+    assert story_with_model.check(asked.repository, second.sha).conclusion == "success"
     assert not pull.draft
     assert "- [x] Implementation: done, 1 of 1 task, 1 fix" in asked.status
-    assert await get_outcome(read) == ("completed", "proposed")
-    assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1]
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert [each["count"] for each in await events(story_with_model, "loop.phase_bounce")] == [1]
 
 
-async def test_the_same_finding_is_mended_anew(read: Story, model: ScriptedModel) -> None:
+async def test_the_same_finding_is_mended_anew(story_with_model: Story, model: ScriptedModel) -> None:
     """The second time the words are those of the first; the files are not, and so the model is asked again."""
     beside = "--- /dev/null\n+++ b/shop/rates.py\n@@ -0,0 +1,1 @@\n+TAX = 1\n"
     model.when(MEND, patches(beside), MENDED, patches(change("discont", "discount")), MENDED)
-    _, pull = await propose_diffs(read, model, WRONG)
-    assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1, 2]
+    _, pull = await propose_diffs(story_with_model, model, WRONG)
+    assert [each["count"] for each in await events(story_with_model, "loop.phase_bounce")] == [1, 2]
     assert not pull.draft
-    assert await get_outcome(read) == ("completed", "proposed")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
 
 
-async def test_after_three_times_a_person_is_asked(read: Story, model: ScriptedModel) -> None:
+async def test_after_three_times_a_person_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
     """And may have it tried once more, with a word of advice."""
     names = ["discont", "discnt", "dscount", "discoun"]
     attempts = [reply for pair in pairwise(names) for reply in (patches(change(*pair)), MENDED)]
     model.when(MEND, *attempts, patches(change("discoun", "discount")), MENDED)
-    asked, pull = await propose_diffs(read, model, WRONG)
-    assert read.gates(asked.issue) == ["help_needed"]
-    assert "the review sent the change back 3 times" in read.questions(asked.issue)[-1].body
-    assert await get_outcome(read) == ("waiting", "gate")
+    asked, pull = await propose_diffs(story_with_model, model, WRONG)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    assert "the review sent the change back 3 times" in story_with_model.questions(asked.issue)[-1].body
+    assert await get_outcome(story_with_model) == ("waiting", "gate")
     assert pull.draft
     await asked.comment(asked.alice, "/forge approve with: it is spelled like the argument")
     assert "it is spelled like the argument" in last_instructions(model)
-    assert await get_outcome(read) == ("completed", "proposed")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert not pull.draft
-    assert [each["count"] for each in await events(read, "loop.phase_bounce")] == [1, 2, 3, 4]
-    read.comments(pull)
+    assert [each["count"] for each in await events(story_with_model, "loop.phase_bounce")] == [1, 2, 3, 4]
+    story_with_model.comments(pull)
 
 
-async def test_an_attempt_that_changes_nothing_is_not_repeated(read: Story, model: ScriptedModel) -> None:
+async def test_an_attempt_that_changes_nothing_is_not_repeated(story_with_model: Story, model: ScriptedModel) -> None:
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await propose_diffs(read, model, WRONG)
-    assert read.gates(asked.issue) == ["help_needed"]
+    asked, pull = await propose_diffs(story_with_model, model, WRONG)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
     await asked.comment(asked.alice, "/forge reject help_needed I do it myself")
     assert f"#{pull.number} stays a draft" in asked.status
-    assert await get_outcome(read) == ("failed", "stuck")
+    assert await get_outcome(story_with_model) == ("failed", "stuck")
     assert pull.draft
 
 
-async def test_advice_after_an_attempt_that_changed_nothing_is_heard(read: Story, model: ScriptedModel) -> None:
+async def test_advice_after_an_attempt_that_changed_nothing_is_heard(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await propose_diffs(read, model, WRONG)
+    asked, pull = await propose_diffs(story_with_model, model, WRONG)
     model.when(MEND, patches(change("discont", "discount")), MENDED)
     await asked.comment(asked.alice, "/forge approve with: it is spelled like the argument")
     assert "it is spelled like the argument" in last_instructions(model)
-    assert await get_outcome(read) == ("completed", "proposed")
-    read.comments(pull)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    story_with_model.comments(pull)
 
 
-async def test_a_person_who_pushes_has_the_branch(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(read, model, DIFF, **ASKS)
-    assert await get_outcome(read) == ("waiting", "in_review")
+async def test_a_person_who_pushes_has_the_branch(story_with_model: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
+    assert await get_outcome(story_with_model) == ("waiting", "in_review")
     assert f"the review of #{pull.number} has a question" in asked.status
-    read.questions(pull)
+    story_with_model.questions(pull)
     await asked.alice.push(
         asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
     )
-    await read.settle()
+    await story_with_model.settle()
     assert "Forge will not push to it any more" in asked.status
-    assert await get_outcome(read) == ("completed", "branch_moved")
-    read.comments(pull)
-    read.questions(pull)
+    assert await get_outcome(story_with_model) == ("completed", "branch_moved")
+    story_with_model.comments(pull)
+    story_with_model.questions(pull)
 
 
-async def test_a_closed_draft_ends_the_run(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(read, model, DIFF, **ASKS)
-    read.questions(pull)
+async def test_a_closed_draft_ends_the_run(story_with_model: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
+    story_with_model.questions(pull)
     await asked.alice.close(pull)
-    await read.settle()
+    await story_with_model.settle()
     assert f"**A person closed #{pull.number}**" in asked.status
-    assert await get_outcome(read) == ("cancelled", "closed")
+    assert await get_outcome(story_with_model) == ("cancelled", "closed")
 
 
-async def test_a_dismissed_finding_needs_no_mending(read: Story, model: ScriptedModel) -> None:
+async def test_a_dismissed_finding_needs_no_mending(story_with_model: Story, model: ScriptedModel) -> None:
     """A person says that the finding is wrong while it is asked whether to try again."""
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await propose_diffs(read, model, UNSURE)
-    assert read.gates(asked.issue) == ["help_needed"]
-    [finding] = read.comments(pull)
+    asked, pull = await propose_diffs(story_with_model, model, UNSURE)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    [finding] = story_with_model.comments(pull)
     await asked.alice.reply(finding, "/forge dismiss It is a global of ours.")
-    await read.settle()
+    await story_with_model.settle()
     assert not pull.draft
-    assert await get_outcome(read) == ("completed", "proposed")
-    read.questions(asked.issue)
-    read.answers(asked.issue)
-    read.comments(pull)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    story_with_model.questions(asked.issue)
+    story_with_model.answers(asked.issue)
+    story_with_model.comments(pull)
 
 
 # --- tests -------------------------------------------------------------------------------------------------
@@ -212,23 +216,23 @@ BRANCH = """\
 OLD = "tests/test_cart.py"
 
 
-def get_check(read: Story, asked: IssueScene, sha: str) -> CheckRun:
+def get_check(story_with_model: Story, asked: IssueScene, sha: str) -> CheckRun:
     """The check of the tests on a head."""
-    [check] = read.github.check_runs(asked.repository, sha, "Forge / test")
+    [check] = story_with_model.github.check_runs(asked.repository, sha, "Forge / test")
     return check
 
 
-async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) -> None:
+async def test_what_the_tests_find_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
     """The review finds nothing; a test the implementer wrote fails, a model says why, and the implementer mends it."""
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked, pull = await propose_diffs(read, model, OFF, TEST)
+    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- tests/test_cart.py:" in told
     assert "Root cause: The discount is added." in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert second.message.startswith("Fix failing tests\n")
-    failed, passed = get_check(read, asked, first.sha), get_check(read, asked, second.sha)
+    failed, passed = get_check(story_with_model, asked, first.sha), get_check(story_with_model, asked, second.sha)
     assert (failed.conclusion, failed.title) == ("failure", "1 test failed")
     assert "assert 15.0 == 5" in (failed.summary or "")
     assert (passed.conclusion, passed.title) == ("success", "Passed: 2 tests")
@@ -236,149 +240,155 @@ async def test_what_the_tests_find_is_mended(read: Story, model: ScriptedModel) 
     assert "- Tests: Passed: 2 tests\n- The review found nothing that is still open.\n- The change needed" in (
         pull.body or ""
     )
-    assert await get_outcome(read) == ("completed", "proposed")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
 
 
-async def test_the_turns_of_one_task_do_not_count_against_another(read: Story, model: ScriptedModel) -> None:
+async def test_the_turns_of_one_task_do_not_count_against_another(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """A run has more turns than a guard grants a task; the analysis of its failures is a task of its own."""
     words = ["total", "prices", "sum", "return", "import", "assert", "Shop", "pytest"]
     model.when(TASK, *(Uses([("grep", {"pattern": word})]) for word in words), patches(OFF, TEST), DONE)
     model.when("Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked = await open_issue(read)
+    asked = await open_issue(story_with_model)
     await asked.comment(asked.alice, "/forge run")
-    assert not read.gates(asked.issue)
-    assert await get_outcome(read) == ("completed", "proposed")
+    assert not story_with_model.gates(asked.issue)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert len(model.calls) > 20
-    read.comments(get_pull_request(asked))
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_what_nobody_knows_how_to_mend_is_asked(read: Story, model: ScriptedModel) -> None:
+async def test_what_nobody_knows_how_to_mend_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
     model.when(FAILED, build_judgement(0.6))
-    asked, pull = await propose_diffs(read, model, OFF, TEST)
-    assert read.gates(asked.issue) == ["help_needed"]
-    assert "the tests fail, and nobody is sure enough how to mend that" in read.questions(asked.issue)[-1].body
+    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    assert (
+        "the tests fail, and nobody is sure enough how to mend that" in story_with_model.questions(asked.issue)[-1].body
+    )
     assert pull.draft
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
     await asked.comment(asked.alice, "/forge approve with: a discount makes it cheaper")
-    assert await get_outcome(read) == ("completed", "proposed")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert not pull.draft
 
 
-async def test_tests_that_are_missing_are_written(read: Story, model: ScriptedModel) -> None:
+async def test_tests_that_are_missing_are_written(story_with_model: Story, model: ScriptedModel) -> None:
     """Added lines that no test runs are sent back once."""
     measured = {"pyproject.toml": f'{PROJECT}\n[dependency-groups]\ntest = ["pytest", "coverage"]\n'}
     test = TEST.replace("+3,7 @@", "+3,8 @@").replace("== 5", "== 5\n+    assert total([10], discount=2) == 0")
     model.when(MEND, patches(test), MENDED)
-    asked, pull = await propose_diffs(read, model, BRANCH, **measured)
+    asked, pull = await propose_diffs(story_with_model, model, BRANCH, **measured)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "No test runs these added lines" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert [each.path for each in asked.repository.git.diff(first.sha, second.sha)] == ["tests/test_cart.py"]
     assert not pull.draft
-    assert "Lines this change adds" in (get_check(read, asked, second.sha).summary or "")
+    assert "Lines this change adds" in (get_check(story_with_model, asked, second.sha).summary or "")
 
 
-async def test_a_repository_without_tests_gets_some(read: Story, model: ScriptedModel) -> None:
+async def test_a_repository_without_tests_gets_some(story_with_model: Story, model: ScriptedModel) -> None:
     added = "from shop.cart import total\n\n\ndef test_discount():\n    assert total([10], 0.5) == 5\n"
     lines = "".join(f"+{line}\n" for line in added.splitlines())
     header = "diff --git a/tests/test_total.py b/tests/test_total.py\nnew file mode 100644\n--- /dev/null\n"
     test = f"{header}+++ b/tests/test_total.py\n@@ -0,0 +1,5 @@\n{lines}"
     model.when(MEND, patches(test), MENDED)
-    asked, pull = await propose_diffs(read, model, DIFF, **{"tests/test_cart.py": ""})
+    asked, pull = await propose_diffs(story_with_model, model, DIFF, **{"tests/test_cart.py": ""})
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "No test covers this file, and the repository has none at all" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
-    assert get_check(read, asked, first.sha).title == "No tests found"
-    assert get_check(read, asked, second.sha).title == "Passed: 1 test"
+    assert get_check(story_with_model, asked, first.sha).title == "No tests found"
+    assert get_check(story_with_model, asked, second.sha).title == "Passed: 1 test"
     assert not pull.draft
 
 
-async def test_tests_that_were_taken_away_are_asked_back(read: Story, model: ScriptedModel) -> None:
+async def test_tests_that_were_taken_away_are_asked_back(story_with_model: Story, model: ScriptedModel) -> None:
     """Whoever removes the test that stands in the way gets no further than a draft."""
     gone = f"diff --git a/{OLD} b/{OLD}\ndeleted file mode 100644\n--- a/{OLD}\n+++ /dev/null\n@@ -1,5 +0,0 @@\n"
     gone += "".join(f"-{line}\n" for line in SHOP[OLD].splitlines())
     weak = "diff --git a/tests/test_weak.py b/tests/test_weak.py\nnew file mode 100644\n--- /dev/null\n"
     weak += "+++ b/tests/test_weak.py\n@@ -0,0 +1,2 @@\n+def test_nothing():\n+    assert True\n"
     model.when(MEND, {"summary": "It was in the way.", "is_done": True})
-    asked, pull = await propose_diffs(read, model, OFF, gone, weak)
+    asked, pull = await propose_diffs(story_with_model, model, OFF, gone, weak)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "tests/test_cart.py tests.weakened" in told
-    assert "Removed or disabled tests" in (get_check(read, asked, pull.head_sha).summary or "")
-    assert read.gates(asked.issue) == ["help_needed"]
+    assert "Removed or disabled tests" in (get_check(story_with_model, asked, pull.head_sha).summary or "")
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
     assert pull.draft
     assert "- `tests/test_weak.py`" in (pull.body or "")
     assert "- `tests/test_cart.py`" not in (pull.body or "")
 
 
-async def test_tests_on_a_pull_request_alone(read: Story) -> None:
+async def test_tests_on_a_pull_request_alone(story_with_model: Story) -> None:
     """``/forge test`` needs no issue: it tests the head, whoever wrote it."""
-    repository, alice = read.repository(SHOP)
+    repository, alice = story_with_model.repository(SHOP)
     await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return 0\n"}, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
-    await read.settle()
+    await story_with_model.settle()
     await alice.comment(pull, "/forge test")
-    await read.settle()
-    assert "the check `Forge / test` shows the progress" in read.answers(pull)[-1].body
-    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    await story_with_model.settle()
+    assert "the check `Forge / test` shows the progress" in story_with_model.answers(pull)[-1].body
+    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     assert "`tests/test_cart.py::test_total`" in (check.summary or "")
     await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
-    await read.settle()
+    await story_with_model.settle()
     await alice.comment(pull, "/forge test")
-    await read.settle()
-    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    await story_with_model.settle()
+    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
-    read.answers(pull)
-    read.comments(pull)
+    story_with_model.answers(pull)
+    story_with_model.comments(pull)
 
 
-async def test_a_flaky_test_is_no_failure(read: Story) -> None:
+async def test_a_flaky_test_is_no_failure(story_with_model: Story) -> None:
     """It fails beside others and passes when it is run once more by itself, in a fresh checkout of the same code."""
     flaky = "import sys\n\n\ndef test_sometimes():\n    assert sys.argv[-1].endswith('::test_sometimes')\n"
-    repository, alice = read.repository({**SHOP, "tests/test_sometimes.py": flaky})
+    repository, alice = story_with_model.repository({**SHOP, "tests/test_sometimes.py": flaky})
     await alice.push(repository, "work", {"pyproject.toml": f"{PROJECT}# changed\n"}, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await read.settle()
+    await story_with_model.settle()
     await alice.comment(pull, "/forge test")
-    await read.settle()
-    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    await story_with_model.settle()
+    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 2 tests, 1 of them flaky")
     assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
-    read.answers(pull)
-    read.comments(pull)
+    story_with_model.answers(pull)
+    story_with_model.comments(pull)
 
 
-async def run_test_command(read: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
+async def run_test_command(
+    story_with_model: Story, files: dict[str, str], changed: Mapping[str, str | None]
+) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
-    repository, alice = read.repository({**SHOP, **files})
+    repository, alice = story_with_model.repository({**SHOP, **files})
     await alice.push(repository, "work", changed, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await read.settle()
+    await story_with_model.settle()
     await alice.comment(pull, "/forge test")
-    await read.settle()
-    read.answers(pull)
-    read.comments(pull)
-    [check] = read.github.check_runs(repository, pull.head_sha, "Forge / test")
+    await story_with_model.settle()
+    story_with_model.answers(pull)
+    story_with_model.comments(pull)
+    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     return check
 
 
-async def test_what_only_leftovers_let_pass_is_a_failure(read: Story) -> None:
+async def test_what_only_leftovers_let_pass_is_a_failure(story_with_model: Story) -> None:
     """Code that works the second time only, by what it left the first time, fails in every fresh checkout."""
     cart = (
         "from pathlib import Path\n\n\ndef total(prices):\n    if not Path('cache').exists():\n"
         "        Path('cache').touch()\n        return 0\n    return sum(prices)\n"
     )
-    check = await run_test_command(read, {}, {"shop/cart.py": cart})
+    check = await run_test_command(story_with_model, {}, {"shop/cart.py": cart})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
 
 
-async def test_a_test_that_is_deleted_is_said(read: Story) -> None:
+async def test_a_test_that_is_deleted_is_said(story_with_model: Story) -> None:
     """Whatever else passes: nobody looks for a test that is not there."""
     other = {"tests/test_other.py": "from shop.cart import total\n\n\ndef test_empty():\n    assert total([]) == 0\n"}
     check = await run_test_command(
-        read, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
+        story_with_model, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
     )
     assert "### Removed or disabled tests\n\n- `tests/test_cart.py`: This file was deleted" in (check.summary or "")
 
@@ -386,24 +396,30 @@ async def test_a_test_that_is_deleted_is_said(read: Story) -> None:
 KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}
 
 
-async def test_what_fails_without_the_change_is_no_failure_of_it(read: Story) -> None:
-    check = await run_test_command(read, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
+async def test_what_fails_without_the_change_is_no_failure_of_it(story_with_model: Story) -> None:
+    check = await run_test_command(
+        story_with_model, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"}
+    )
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test, 1 also fails without this change")
     assert "### Also fails without this change\n\nThese" in (check.summary or "")
 
 
-async def test_what_fails_beside_it_is(read: Story) -> None:
+async def test_what_fails_beside_it_is(story_with_model: Story) -> None:
     """A new test in the same file, which is not there on the merge base."""
     [(path, known)] = KNOWN.items()
-    check = await run_test_command(read, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
+    check = await run_test_command(
+        story_with_model, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"}
+    )
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     told, _, others = (check.summary or "").partition("### Also fails without this change")
     assert f"`{path}::test_new`" in told
     assert f"`{path}::test_known`" in others
 
 
-async def test_checks_whose_program_is_not_installed_are_left_out(read: Story) -> None:
-    check = await run_test_command(read, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"})
+async def test_checks_whose_program_is_not_installed_are_left_out(story_with_model: Story) -> None:
+    check = await run_test_command(
+        story_with_model, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"}
+    )
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
     assert "Left out, because its program is not there" in (check.summary or "")
 
@@ -411,35 +427,35 @@ async def test_checks_whose_program_is_not_installed_are_left_out(read: Story) -
 # --- the repository's own workflows ------------------------------------------------------------------------
 
 
-async def test_workflows_of_the_repository_test_it(read: Story, model: ScriptedModel) -> None:
+async def test_workflows_of_the_repository_test_it(story_with_model: Story, model: ScriptedModel) -> None:
     """Forge waits for them, takes a failure from the log, and proposes the mended head once they pass."""
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked = await open_issue(read, **ACTIONS)
+    asked = await open_issue(story_with_model, **ACTIONS)
     model.when("Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
     first = pull.head_sha
     log = "FAILED tests/test_cart.py::test_discount - assert 15.0 == 5\n##[error]Process completed with exit code 1.\n"
-    read.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
-    await read.settle()
+    story_with_model.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
+    await story_with_model.settle()
     told = next(call.content for call in model.calls if FAILED in call.content)
     assert "assert 15.0 == 5" in told
-    assert get_check(read, asked, first).title == "1 command failed"
+    assert get_check(story_with_model, asked, first).title == "1 command failed"
     assert pull.head_sha != first
     assert pull.draft
-    read.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
-    await read.settle()
-    assert get_check(read, asked, pull.head_sha).conclusion == "success"
-    assert await get_outcome(read) == ("completed", "proposed")
+    story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
+    await story_with_model.settle()
+    assert get_check(story_with_model, asked, pull.head_sha).conclusion == "success"
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert not pull.draft
-    read.comments(pull)
+    story_with_model.comments(pull)
 
 
-async def test_where_no_workflow_begins_that_is_said(read: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(read, model, DIFF, **ACTIONS)
-    await jump_ahead(read, minutes=11)
-    assert "GitHub began no workflow on this head" in (get_check(read, asked, pull.head_sha).summary or "")
+async def test_where_no_workflow_begins_that_is_said(story_with_model: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
+    await jump_ahead(story_with_model, minutes=11)
+    assert "GitHub began no workflow on this head" in (get_check(story_with_model, asked, pull.head_sha).summary or "")
     assert pull.draft
     assert "Forge could not test it" in asked.status

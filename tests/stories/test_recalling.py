@@ -29,7 +29,7 @@ from tests.world.model_findings import PAY, claim, find_division
 MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
 
 
-async def teach(told: Story, repository: Repository, content: str = "Totals of nothing are 0: say so.") -> Memory:
+async def teach(story: Story, repository: Repository, content: str = "Totals of nothing are 0: say so.") -> Memory:
     where = RepositoryRef(installation_id=1, id=repository.id, owner="octo-org", name="shop")
     now = datetime.now(UTC)
     taught = Memory(
@@ -46,7 +46,7 @@ async def teach(told: Story, repository: Repository, content: str = "Totals of n
         created_at=now,
         used_at=now,
     )
-    await memories.add(told.forge.services.database, taught)
+    await memories.add(story.forge.services.database, taught)
     return taught
 
 
@@ -55,18 +55,18 @@ def _says(model: ScriptedModel, words: str) -> None:
     model.when("len(prices)", {"findings": [{**claim(), "message": words}]})
 
 
-async def test_a_memory_leads_to_a_finding_that_names_it(read: Story, model: ScriptedModel) -> None:
-    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    taught = await teach(read, repository)
+async def test_a_memory_leads_to_a_finding_that_names_it(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    taught = await teach(story_with_model, repository)
     _says(model, f"An empty list divides by zero; totals of nothing are 0 here ({taught.short_id}).")
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await read.settle()
+    await story_with_model.settle()
     [asked] = [call.content for call in model.calls if "== candidates" not in call.content]
     assert f"- {taught.short_id} [billing] Totals of nothing are 0: say so." in asked.split("BEGIN ")[0]
-    [comment] = read.comments(pull)
+    [comment] = story_with_model.comments(pull)
     assert taught.short_id in comment.body
-    found = await memories.find(read.forge.services.database, taught.id)
+    found = await memories.find(story_with_model.forge.services.database, taught.id)
     assert found is not None
     assert found.confidence == 0.7  # that it was told, and named, makes it no surer
 
@@ -74,10 +74,12 @@ async def test_a_memory_leads_to_a_finding_that_names_it(read: Story, model: Scr
     mended = PAY.replace("sum(prices) / len(prices)", "sum(prices) / len(prices) if prices else 0.0")
     model.when("if prices", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     await alice.push(repository, "feature", {"billing/pay.py": mended})
-    await read.settle()
-    found = await memories.find(read.forge.services.database, taught.id)
+    await story_with_model.settle()
+    found = await memories.find(story_with_model.forge.services.database, taught.id)
     events = [
-        event for run in await read.runs() for event in await ledger.load_events(read.forge.services.database, run.id)
+        event
+        for run in await story_with_model.runs()
+        for event in await ledger.load_events(story_with_model.forge.services.database, run.id)
     ]
     taken = [event.payload for event in events if event.type is EventType.feedback_taken_up]
     assert [(each["path"], each["how"]) for each in taken] == [("billing/pay.py", "fixed")]
@@ -85,52 +87,56 @@ async def test_a_memory_leads_to_a_finding_that_names_it(read: Story, model: Scr
     assert found.confidence == 0.8
 
 
-async def test_a_dismissed_finding_makes_its_memory_doubtful(read: Story, model: ScriptedModel) -> None:
-    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = read.github.user("carol")
-    read.github.grant(repository, carol, "write")
-    taught = await teach(read, repository)
+async def test_a_dismissed_finding_makes_its_memory_doubtful(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    carol = story_with_model.github.user("carol")
+    story_with_model.github.grant(repository, carol, "write")
+    taught = await teach(story_with_model, repository)
     _says(model, f"Totals of nothing are 0 here ({taught.short_id}).")
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await read.settle()
-    [comment] = read.comments(pull)
+    await story_with_model.settle()
+    [comment] = story_with_model.comments(pull)
     await carol.reply(comment, "/forge dismiss not any more")
-    await read.settle()
-    read.thread_answers(pull, comment)
-    read.questions(pull)
-    found = await memories.find(read.forge.services.database, taught.id)
+    await story_with_model.settle()
+    story_with_model.thread_answers(pull, comment)
+    story_with_model.questions(pull)
+    found = await memories.find(story_with_model.forge.services.database, taught.id)
     assert found is not None
     assert found.confidence == 0.5
 
 
-async def test_nothing_is_told_where_memory_is_off_or_elsewhere(read: Story, model: ScriptedModel) -> None:
+async def test_nothing_is_told_where_memory_is_off_or_elsewhere(story_with_model: Story, model: ScriptedModel) -> None:
     off = {"README.md": "# Shop\n", "tests/t.py": "", ".github/forge.yml": "memory: {enabled: false}\n"}
     for name, files in (("octo-org/off", off), ("octo-org/other", {"README.md": "# Other\n", "tests/t.py": ""})):
-        repository, alice = read.repository(files, name)
+        repository, alice = story_with_model.repository(files, name)
         if name.endswith("off"):
-            await teach(read, repository)
+            await teach(story_with_model, repository)
         await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
         await alice.open_pull_request(repository, "feature", title="Add totals")
-        await read.settle()
+        await story_with_model.settle()
     assert len(model.calls) == 2
     assert all("M-" not in call.content and "Learned here" not in call.content for call in model.calls)
 
 
 @pytest.mark.parametrize("shares", [True, False])
-async def test_what_is_taught_reaches_repositories_that_share(read: Story, model: ScriptedModel, shares: bool) -> None:
+async def test_what_is_taught_reaches_repositories_that_share(
+    story_with_model: Story, model: ScriptedModel, shares: bool
+) -> None:
     """Both have to say so: who taught, and who is told."""
     on, other = "memory: {organisation: true}\n", f"memory: {{organisation: {'true' if shares else 'false'}}}\n"
-    home, alice = read.repository({"README.md": "# Home\n", ".github/forge.yml": on}, "octo-org/home")
+    home, alice = story_with_model.repository({"README.md": "# Home\n", ".github/forge.yml": on}, "octo-org/home")
     issue = await alice.open_issue(home, "Totals", "What about none?")
     await alice.comment(issue, "/forge remember billing totals of nothing are 0")
-    await read.settle()
-    [receipt] = read.answers(issue)
+    await story_with_model.settle()
+    [receipt] = story_with_model.answers(issue)
     assert receipt.body.startswith("Learned: billing totals of nothing are 0")
-    repository, alice = read.repository({"README.md": "# Shop\n", "tests/t.py": "", ".github/forge.yml": other})
+    repository, alice = story_with_model.repository(
+        {"README.md": "# Shop\n", "tests/t.py": "", ".github/forge.yml": other}
+    )
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     await alice.open_pull_request(repository, "feature", title="Add billing totals")
-    await read.settle()
+    await story_with_model.settle()
     [asked] = [call.content for call in model.calls]
     assert ("billing totals of nothing are 0" in asked) is shares
 
@@ -168,23 +174,23 @@ async def test_meaning_finds_what_words_do_not(tmp_path: Path, model: ScriptedMo
     price = FixedPrice(input=Decimal(1), output=Decimal(1))
     embeds = Embedding("test:meanings", meanings, price)
     models = replace(Models.only(model.language_model), embeds=embeds)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as told:
-        repository, alice = told.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
+        repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
         issue = await alice.open_issue(repository, "A", "B")
         for text in ("every invoice rounds half up", "deploys happen on Tuesdays"):
             await alice.comment(issue, f"/forge remember {text}")
-            await told.settle()
-        told.answers(issue)
+            await story.settle()
+        story.answers(issue)
         await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
         await alice.open_pull_request(repository, "feature", title="Add totals")
-        await told.settle()
+        await story.settle()
         [asked] = [call.content for call in model.calls]
         assert asked.index("every invoice rounds half up") < asked.index("deploys happen on Tuesdays")
         assert [kind for kind, _ in meanings.asked] == ["document", "query"]
-        [run] = await told.runs()
+        [run] = await story.runs()
         [shared] = [
             each
-            for each in await reservations.list_shares(told.forge.services.database, run_id=run.id)
+            for each in await reservations.list_shares(story.forge.services.database, run_id=run.id)
             if each.phase == "reflection"
         ]
         assert (shared.model, shared.spent.calls, shared.spent.amount) == ("test:meanings", 2, 20)

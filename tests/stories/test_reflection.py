@@ -45,14 +45,14 @@ async def learns(tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
         yield started
 
 
-async def list_memories(told: Story, repository: Repository) -> list[Memory]:
-    return [*await memories.list_live(told.forge.services.database, repository.id)]
+async def list_memories(story: Story, repository: Repository) -> list[Memory]:
+    return [*await memories.list_live(story.forge.services.database, repository.id)]
 
 
-async def list_events(told: Story, trigger: str = "issue") -> list[Event]:
+async def list_events(story: Story, trigger: str = "issue") -> list[Event]:
     """What the ledger tells of the newest run of a kind, as far as it is about learning."""
-    run = next(each for each in await told.runs() if each.trigger == trigger)
-    events = await ledger.load_events(told.forge.services.database, run.id)
+    run = next(each for each in await story.runs() if each.trigger == trigger)
+    events = await ledger.load_events(story.forge.services.database, run.id)
     return [each for each in events if each.source == "reflection"]
 
 
@@ -61,11 +61,11 @@ def list_questions(model: ScriptedModel) -> list[str]:
     return [call.content for call in model.calls if call.instructions == load_prompt("reflect")]
 
 
-def see_all(told: Story, repository: Repository) -> None:
+def see_all(story: Story, repository: Repository) -> None:
     """Look at every review."""
     for each in repository.issues.values():
         if isinstance(each, PullRequest):
-            told.comments(each)
+            story.comments(each)
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -219,24 +219,24 @@ async def test_a_provider_that_fails_changes_nothing(learns: Story, model: Scrip
 async def test_without_money_there_is_no_reflection_and_no_question(tmp_path: Path) -> None:
     dear = ScriptedModel(FixedPrice(Decimal(60), Decimal(60)))
     models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models, reflection=True) as told:
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models, reflection=True) as story:
         dear.when(MEND, patches(change("discont", "discount")), MENDED)
-        issue, _ = await propose_diffs(told, dear, WRONG)
+        issue, _ = await propose_diffs(story, dear, WRONG)
         assert list_questions(dear) == []
-        assert told.gates(issue.issue) == []
-        [ended] = await list_events(told)
+        assert story.gates(issue.issue) == []
+        [ended] = await list_events(story)
         assert "The model was not asked" in ended.payload["note"]
-        assert await find_discrepancies(told.forge.services.database) == []
+        assert await find_discrepancies(story.forge.services.database) == []
 
 
 async def test_without_a_key_nothing_is_queued(tmp_path: Path) -> None:
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=NO_MODEL, reflection=True) as told:
-        repository, alice = told.repository({"app.py": "VALUE = 1\n"})
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=NO_MODEL, reflection=True) as story:
+        repository, alice = story.repository({"app.py": "VALUE = 1\n"})
         await alice.push(repository, "feature", {"app.py": "VALUE = undefined\n"}, base="main")
         pull = await alice.open_pull_request(repository, "feature")
-        await told.settle()
-        told.comments(pull)
-        assert not await list_events(told, "pull_request")
+        await story.settle()
+        story.comments(pull)
+        assert not await list_events(story, "pull_request")
 
 
 async def test_its_cost_is_in_the_books(learns: Story, model: ScriptedModel) -> None:
@@ -248,6 +248,6 @@ async def test_its_cost_is_in_the_books(learns: Story, model: ScriptedModel) -> 
     assert await find_discrepancies(database) == []
 
 
-async def _events(told: Story) -> list[Event]:
-    run = next(each for each in await told.runs() if each.trigger == "issue")
-    return [*await ledger.load_events(told.forge.services.database, run.id)]
+async def _events(story: Story) -> list[Event]:
+    run = next(each for each in await story.runs() if each.trigger == "issue")
+    return [*await ledger.load_events(story.forge.services.database, run.id)]

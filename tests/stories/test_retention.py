@@ -34,35 +34,35 @@ async def _counts(database: Database) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-async def _download(told: Story, repository: Repository) -> None:
+async def _download(story: Story, repository: Repository) -> None:
     """Keep something as if a set-up had downloaded it."""
-    filling = told.forge.services.toolbox.cache_warmer
+    filling = story.forge.services.toolbox.cache_warmer
     assert filling is not None
-    home = told.forge.settings.data_dir / "home"
+    home = story.forge.settings.data_dir / "home"
     (home / ".cache").mkdir(parents=True, exist_ok=True)  # of an earlier story on this Forge
     assert filling.cache.may_fill(repository.id, "key")
     await filling.cache.keep(repository.id, "key", home, os.geteuid())
-    assert _downloads(told) == [str(repository.id)]
+    assert _downloads(story) == [str(repository.id)]
 
 
-def _downloads(told: Story) -> list[str]:
-    return [path.name for path in (told.forge.settings.data_dir / "dependencies").iterdir()]
+def _downloads(story: Story) -> list[str]:
+    return [path.name for path in (story.forge.settings.data_dir / "dependencies").iterdir()]
 
 
-async def _open_reviewed(told: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
+async def _open_reviewed(story: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
     find_division(model)
-    repository, alice = told.repository(SHOP)
+    repository, alice = story.repository(SHOP)
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await told.settle()
-    assert len(told.comments(pull)) == 1
+    await story.settle()
+    assert len(story.comments(pull)) == 1
     return repository, pull
 
 
-async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model: ScriptedModel) -> None:
-    repository, pull = await _open_reviewed(read, model)
-    await _download(read, repository)
-    services, now = read.forge.services, read.clock.now()
+async def test_code_and_prompts_go_first_and_the_audit_later(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, pull = await _open_reviewed(story_with_model, model)
+    await _download(story_with_model, repository)
+    services, now = story_with_model.forge.services, story_with_model.clock.now()
     before = await _counts(services.database)
     assert {"answers", "checkpoints", "journals"} <= set(before)
     assert await remove_old(services, now + timedelta(days=13)) == {}
@@ -78,31 +78,31 @@ async def test_code_and_prompts_go_first_and_the_audit_later(read: Story, model:
     assert set(await _counts(services.database)) == {"runs", "findings"}
     assert await find_unfinished(services.database, now) == []
 
-    alice = read.github.user("alice")  # and Forge works on
+    alice = story_with_model.github.user("alice")  # and Forge works on
     await alice.push(pull.repository, "feature", {"billing/pay.py": PAY + "\n\nEXTRA = 1\n"})
-    await read.settle()
-    assert (await read.runs())[0].state == "completed"
-    assert len(read.comments(pull)) == 1
+    await story_with_model.settle()
+    assert (await story_with_model.runs())[0].state == "completed"
+    assert len(story_with_model.comments(pull)) == 1
 
 
-async def test_an_uninstalled_app_keeps_no_code_and_no_words(read: Story, model: ScriptedModel) -> None:
-    repository, pull = await _open_reviewed(read, model)
+async def test_an_uninstalled_app_keeps_no_code_and_no_words(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, pull = await _open_reviewed(story_with_model, model)
     del pull
-    await _download(read, repository)
-    [installation] = read.github.world.installations.values()
-    read.github.uninstall(installation)
-    await read.settle()
-    left = await _counts(read.forge.services.database)
+    await _download(story_with_model, repository)
+    [installation] = story_with_model.github.world.installations.values()
+    story_with_model.github.uninstall(installation)
+    await story_with_model.settle()
+    left = await _counts(story_with_model.forge.services.database)
     assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
     assert left["journals"] == 1  # of the delivery that said so
-    assert await lost_repositories.list_runs(read.forge.services.database, [repository.id])
-    assert _downloads(read) == []
+    assert await lost_repositories.list_runs(story_with_model.forge.services.database, [repository.id])
+    assert _downloads(story_with_model) == []
 
 
-async def test_what_runs_is_not_removed(read: Story, model: ScriptedModel) -> None:
+async def test_what_runs_is_not_removed(story_with_model: Story, model: ScriptedModel) -> None:
     del model
-    services = read.forge.services
-    fault = read.github.faults.add(
+    services = story_with_model.forge.services
+    fault = story_with_model.github.faults.add(
         kind="before",
         method="PATCH",
         path=r"/check-runs/\d+$",
@@ -110,15 +110,15 @@ async def test_what_runs_is_not_removed(read: Story, model: ScriptedModel) -> No
         headers={"retry-after": str(100 * 24 * 3600)},
         message="You have exceeded a secondary rate limit.",
     )
-    repository, alice = read.repository(SHOP)
+    repository, alice = story_with_model.repository(SHOP)
     head = await alice.push(repository, "feature", {"app.py": "print()\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await read.settle()
+    await story_with_model.settle()
     assert fault.fired
     before = await _counts(services.database)
-    await remove_old(services, read.clock.now() + timedelta(days=95))
+    await remove_old(services, story_with_model.clock.now() + timedelta(days=95))
     after = await _counts(services.database)
     assert (after["events"], after["runs"]) == (before["events"], 1)
-    read.clock.move(days=101)
-    await read.settle()
-    assert read.check(repository, head).conclusion == "success"
+    story_with_model.clock.move(days=101)
+    await story_with_model.settle()
+    assert story_with_model.check(repository, head).conclusion == "success"

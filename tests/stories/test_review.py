@@ -20,19 +20,19 @@ UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
 BROKEN = APP.replace("os.name", "os.name + missing")
 
 
-async def test_opened(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_opened(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == snapshot(("failure", "Changes requested: 1 finding to fix"))
     assert [action["label"] for action in check.actions] == ["Review again"]
     assert [(each["path"], each["start_line"], each["annotation_level"]) for each in check.annotations] == [
         ("app.py", 5, "failure")
     ]
-    [comment] = told.comments(pull)
+    [comment] = story.comments(pull)
     assert (comment.path, comment.line) == ("app.py", 5)
     assert comment.body == snapshot(
         """\
@@ -45,79 +45,79 @@ Undefined name `missing`. Running this line raises a NameError; define or import
 <sub>Not a problem? Reply `/forge dismiss why`.</sub>\
 """
     )
-    [run] = await told.runs()
+    [run] = await story.runs()
     assert (run.state, run.attempt, run.head_sha) == ("completed", 1, head)
 
 
-async def test_suggestion_applies_cleanly(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_suggestion_applies_cleanly(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [comment] = told.comments(pull)
+    await story.settle()
+    [comment] = story.comments(pull)
 
     head = await alice.apply_suggestion(comment)
-    await told.settle()
+    await story.settle()
 
     assert repository.git.read(head, "app.py") == APP.encode()
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
-    assert len(told.reviews(pull)) == 1
+    assert len(story.reviews(pull)) == 1
 
 
-async def test_nothing_to_say(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_nothing_to_say(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"README.md": "# Shop\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "Merge when you are ready." in (check.summary or "")
-    assert told.reviews(pull) == []
-    assert told.github.comments(pull) == []
+    assert story.reviews(pull) == []
+    assert story.github.comments(pull) == []
 
 
-async def test_only_what_the_pull_request_introduced(told: Story) -> None:
-    repository, alice = told.repository({"app.py": BROKEN})
+async def test_only_what_the_pull_request_introduced(story: Story) -> None:
+    repository, alice = story.repository({"app.py": BROKEN})
     head = await alice.push(repository, "feature", {"app.py": "# The main module.\n" + BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
-    assert told.comments(pull) == []
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert story.comments(pull) == []
 
 
-async def test_push_says_nothing_twice(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_push_says_nothing_twice(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [first] = told.comments(pull)
+    await story.settle()
+    [first] = story.comments(pull)
 
     head = await alice.push(repository, "feature", {"new.py": "import json\n"})
-    await told.settle()
+    await story.settle()
 
-    [_, second] = told.comments(pull)
+    [_, second] = story.comments(pull)
     assert (first.path, second.path) == ("app.py", "new.py")
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert check.conclusion == "failure"
     assert "1 finding already commented by an earlier review." in (check.summary or "")
 
 
-async def test_finding_outside_the_diff_is_in_the_check(told: Story) -> None:
+async def test_finding_outside_the_diff_is_in_the_check(story: Story) -> None:
     long = APP + "\n" * 20 + "print(main())\n"
-    repository, alice = told.repository({"app.py": long})
+    repository, alice = story.repository({"app.py": long})
     head = await alice.push(repository, "feature", {"app.py": long.replace("return os.name", "return 1")}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert [(each["path"], each["start_line"]) for each in check.annotations] == [("app.py", 1)]
     assert "`os` imported but unused" in (check.summary or "")
-    assert [comment.line for comment in told.comments(pull)] in ([], [1])
+    assert [comment.line for comment in story.comments(pull)] in ([], [1])
 
 
-async def test_force_push_during_the_review(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_force_push_during_the_review(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     pushed: list[str] = []
 
     async def push_at_the_first_progress(request: object, moment: str) -> None:
@@ -125,20 +125,20 @@ async def test_force_push_during_the_review(told: Story) -> None:
             pushed.append("")
             pushed[0] = await alice.push(repository, "feature", {"app.py": UNUSED}, base="main", force=True)
 
-    told.github.on_write(push_at_the_first_progress)
+    story.github.on_write(push_at_the_first_progress)
     old = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    assert told.check(repository, old).conclusion == "cancelled"
-    assert told.check(repository, pushed[0]).conclusion == "success"
-    assert [comment.commit_id for comment in told.comments(pull)] == [pushed[0]]
-    new, gone = await told.runs()
+    assert story.check(repository, old).conclusion == "cancelled"
+    assert story.check(repository, pushed[0]).conclusion == "success"
+    assert [comment.commit_id for comment in story.comments(pull)] == [pushed[0]]
+    new, gone = await story.runs()
     assert (gone.state, gone.reason, new.state) == ("cancelled", "superseded", "completed")
 
 
-async def test_closed_during_the_review(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_closed_during_the_review(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     closed: list[bool] = []
 
     async def close_at_the_first_progress(request: object, moment: str) -> None:
@@ -146,91 +146,91 @@ async def test_closed_during_the_review(told: Story) -> None:
             closed.append(True)
             await alice.close(pull)
 
-    told.github.on_write(close_at_the_first_progress)
+    story.github.on_write(close_at_the_first_progress)
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("cancelled", "Pull request closed")
-    assert told.reviews(pull) == []
-    [run] = await told.runs()
+    assert story.reviews(pull) == []
+    [run] = await story.runs()
     assert (run.state, run.reason) == ("cancelled", "closed")
 
 
 @pytest.mark.parametrize("how", ["GitHub's re-run", "our button"])
-async def test_review_again(told: Story, how: str) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_review_again(story: Story, how: str) -> None:
+    repository, alice = story.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    first = told.check(repository, head)
+    await story.settle()
+    first = story.check(repository, head)
 
     await (alice.rerequest(first) if how == "GitHub's re-run" else alice.press(first, "review"))
-    await told.settle()
+    await story.settle()
 
-    second = told.check(repository, head)
+    second = story.check(repository, head)
     assert (second.id > first.id, second.conclusion) == (True, "failure")
-    assert len(told.reviews(pull)) == 1
-    assert [run.attempt for run in await told.runs()] == [2, 1]
+    assert len(story.reviews(pull)) == 1
+    assert [run.attempt for run in await story.runs()] == [2, 1]
 
 
-async def test_stranger_presses_the_button(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_stranger_presses_the_button(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    told.comments(pull)
+    await story.settle()
+    story.comments(pull)
 
-    await told.github.user("mallory").press(told.check(repository, head), "review")
-    await told.settle()
+    await story.github.user("mallory").press(story.check(repository, head), "review")
+    await story.settle()
 
-    assert len(await told.runs()) == 1
-    assert len(told.github.check_runs(repository, head)) == 1
-    [answer] = told.answers(pull)
+    assert len(await story.runs()) == 1
+    assert len(story.github.check_runs(repository, head)) == 1
+    [answer] = story.answers(pull)
     assert "needs the role triage" in answer.body
 
 
-async def test_draft_is_reviewed_when_it_is_ready(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_draft_is_reviewed_when_it_is_ready(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature", draft=True)
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Not reviewed")
     assert "This is a draft." in (check.summary or "")
 
     await alice.mark_ready(pull)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert len(told.comments(pull)) == 1
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
 
 
-async def test_drafts_where_the_repository_wants_them(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
+async def test_drafts_where_the_repository_wants_them(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature", draft=True)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
 
     await alice.mark_ready(pull)
-    await told.settle()
-    assert len(await told.runs()) == 1
-    assert len(told.comments(pull)) == 1
+    await story.settle()
+    assert len(await story.runs()) == 1
+    assert len(story.comments(pull)) == 1
 
 
-async def test_broken_configuration_is_said(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: perhaps}\n"})
+async def test_broken_configuration_is_said(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: perhaps}\n"})
     head = await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    summary = told.check(repository, head).summary or ""
+    await story.settle()
+    summary = story.check(repository, head).summary or ""
     assert "is not used" in summary
     assert "review.drafts" in summary
 
 
-async def test_binary_rename_and_other_kinds(told: Story) -> None:
-    repository, alice = told.repository({"old.py": APP, "logo.png": bytes(range(256))})
+async def test_binary_rename_and_other_kinds(story: Story) -> None:
+    repository, alice = story.repository({"old.py": APP, "logo.png": bytes(range(256))})
     files = {
         "old.py": None,
         "new.py": APP.replace("os.name", "os.name + missing"),
@@ -240,190 +240,190 @@ async def test_binary_rename_and_other_kinds(told: Story) -> None:
     }
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    [comment] = told.comments(pull)
+    [comment] = story.comments(pull)
     assert (comment.path, comment.line) == ("new.py", 5)
-    summary = told.check(repository, head).summary or ""
+    summary = story.check(repository, head).summary or ""
     assert "### Not checked" in summary
     for path in ("logo.png", "passwd", "package-lock.json"):
         assert f"`{path}`" in summary
 
 
-async def test_huge_pull_request_is_never_approved_unseen(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_huge_pull_request_is_never_approved_unseen(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     files = {f"pkg/module_{number:03}.py": f"VALUE = {number}\n" for number in range(330)}
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Needs a human review")
-    assert told.gates(pull) == ["human_review"]
+    assert story.gates(pull) == ["human_review"]
     assert "Forge did not look at parts of the change" in (check.summary or "")
 
 
-async def test_three_thousand_lines(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_three_thousand_lines(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     lines = "".join(f"VALUE_{number} = {number}\n" for number in range(3000)) + "print(missing)\n"
     head = await alice.push(repository, "feature", {"values.py": lines}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert [comment.line for comment in told.comments(pull)] == [3001]
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert [comment.line for comment in story.comments(pull)] == [3001]
 
 
-async def test_fork(told: Story) -> None:
-    repository, _ = told.repository({"app.py": APP})
-    bob = told.github.user("bob")
+async def test_fork(story: Story) -> None:
+    repository, _ = story.repository({"app.py": APP})
+    bob = story.github.user("bob")
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"app.py": BROKEN}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert len(told.comments(pull)) == 1
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
 
 
-async def test_base_changed(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_base_changed(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
     head = await alice.push(repository, "feature", {"other.py": "VALUE = 1\n"}, base="next")
     pull = await alice.open_pull_request(repository, "feature", base="main")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    told.comments(pull)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    story.comments(pull)
 
     await alice.edit_base(pull, "next")
-    await told.settle()
-    assert told.check(repository, head, "next").conclusion == "success"
-    closed = told.check(repository, head)
+    await story.settle()
+    assert story.check(repository, head, "next").conclusion == "success"
+    closed = story.check(repository, head)
     assert (closed.conclusion, closed.title) == ("cancelled", "The base changed")
 
     await alice.edit_base(pull, "main")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.check(repository, head, "next").conclusion == "cancelled"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head, "next").conclusion == "cancelled"
 
 
-async def test_risk_above_low_needs_more_than_these_layers(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_risk_above_low_needs_more_than_these_layers(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     files = {"auth/session.py": "VALUE = 1\n" * 20, ".github/workflows/x.yml": "on: push\npermissions: {}\njobs: {}\n"}
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    told.comments(pull)
-    check = told.check(repository, head)
+    await story.settle()
+    story.comments(pull)
+    check = story.check(repository, head)
     assert check.conclusion == "action_required"
     assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
-    assert told.gates(pull) == ["human_review", "protected_paths"]
+    assert story.gates(pull) == ["human_review", "protected_paths"]
 
 
 @pytest.mark.parametrize("tests", [{}, {"tests/test_app.py": "assert True\n"}])
-async def test_a_missing_test_is_said_only_where_there_are_tests(told: Story, tests: dict[str, str]) -> None:
-    repository, alice = told.repository({"app.py": APP, **tests})
+async def test_a_missing_test_is_said_only_where_there_are_tests(story: Story, tests: dict[str, str]) -> None:
+    repository, alice = story.repository({"app.py": APP, **tests})
     head = await alice.push(repository, "feature", {"values.py": "VALUE = 1\n" * 40}, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    summary = told.check(repository, head).summary or ""
+    await story.settle()
+    summary = story.check(repository, head).summary or ""
     assert ("40 new lines of source and no test changed" in summary) is bool(tests)
 
 
-async def test_layers_one_and_two_can_be_made_enough(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
+async def test_layers_one_and_two_can_be_made_enough(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
     files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.py": "# nothing\n" * 20}
     head = await alice.push(repository, "feature", files, base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, "Switched off by the repository" in (check.summary or "")) == ("success", True)
 
 
-async def test_mistake_in_the_configuration_is_annotated(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_mistake_in_the_configuration_is_annotated(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     head = await alice.push(
         repository, "feature", {".github/forge.yml": "review:\n  drafts: true\n  max_coments: 3\n"}, base="main"
     )
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.gates(pull) == ["protected_paths"]
-    [check] = told.github.check_runs(repository, head, "Forge / config")
+    await story.settle()
+    assert story.gates(pull) == ["protected_paths"]
+    [check] = story.github.check_runs(repository, head, "Forge / config")
     assert check.conclusion == "failure"
     assert [(each["path"], each["start_line"]) for each in check.annotations] == [(".github/forge.yml", 3)]
     assert "max_comments" in check.annotations[0]["message"]
 
 
-async def test_the_configuration_is_deleted(told: Story) -> None:
+async def test_the_configuration_is_deleted(story: Story) -> None:
     """The check says what that means; once it is merged, the standard holds again."""
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
     head = await alice.push(repository, "feature", {".github/forge.yml": None}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    [check] = told.github.check_runs(repository, head, "Forge / config")
+    await story.settle()
+    [check] = story.github.check_runs(repository, head, "Forge / config")
     assert check.conclusion == "success"
     assert "review.drafts" in (check.summary or "")
-    assert told.gates(pull) == ["protected_paths"]
+    assert story.gates(pull) == ["protected_paths"]
 
     await alice.merge(pull)
-    await told.settle()
-    assert told.gate_outcomes(pull) == ["protected_paths: Void: there is nothing left to decide"]
+    await story.settle()
+    assert story.gate_outcomes(pull) == ["protected_paths: Void: there is nothing left to decide"]
     head = await alice.push(repository, "draft", {"app.py": BROKEN}, base="main")
     await alice.open_pull_request(repository, "draft", draft=True)
-    await told.settle()
-    assert told.check(repository, head).title == "Not reviewed"
+    await story.settle()
+    assert story.check(repository, head).title == "Not reviewed"
 
 
-async def test_a_head_that_forge_pushed_itself_is_reviewed_like_any_other(told: Story) -> None:
+async def test_a_head_that_forge_pushed_itself_is_reviewed_like_any_other(story: Story) -> None:
     """It gets its check, once; nothing that Forge does makes it work again."""
-    repository, alice = told.repository({"app.py": APP})
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    github = told.github
+    await story.settle()
+    github = story.github
     forge = Actor(github.app.bot, github.app)
     head = commit_files(github.world, repository, forge, "feature", [Commit("Fix it", {"app.py": BROKEN})])
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert len(told.comments(pull)) == 1
-    assert len(await told.runs()) == 2
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
+    assert len(await story.runs()) == 2
 
 
-async def test_dry_run_posts_no_comments(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": "review: {dry_run: true}\n"})
+async def test_dry_run_posts_no_comments(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {dry_run: true}\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.reviews(pull) == []
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.reviews(pull) == []
 
 
-async def test_only_left_out_files_are_changed(told: Story) -> None:
+async def test_only_left_out_files_are_changed(story: Story) -> None:
     filters = "review: {paths: {exclude: ['docs/**']}}\n"
-    repository, alice = told.repository({"app.py": APP, ".github/forge.yml": filters})
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": filters})
     head = await alice.push(repository, "feature", {"docs/example.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    check = told.check(repository, head)
+    await story.settle()
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
     assert "excludes every file" in (check.summary or "")
 
     more = await alice.push(repository, "feature", {"app.py": BROKEN})
-    await told.settle()
-    check = told.check(repository, more)
+    await story.settle()
+    check = story.check(repository, more)
     assert check.conclusion == "failure"
     assert "docs/example.py" in (check.summary or "")
     assert "Tools ran in sandbox level" in (check.summary or "")
-    assert [comment.path for comment in told.comments(pull)] == ["app.py"]
+    assert [comment.path for comment in story.comments(pull)] == ["app.py"]
 
 
-async def test_order_of_imports_knows_the_projects_own_packages(told: Story) -> None:
+async def test_order_of_imports_knows_the_projects_own_packages(story: Story) -> None:
     files = {"pyproject.toml": "[tool.ruff.lint]\nselect = ['I']\n", "shop/__init__.py": "", "app.py": APP}
-    repository, alice = told.repository(files)
+    repository, alice = story.repository(files)
     good = "import os\n\nimport pytest\n\nimport shop\n\nprint(os, pytest, shop)\n"
     head = await alice.push(repository, "feature", {"good.py": good}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.check(repository, head).title == "Approved: no findings"
+    await story.settle()
+    assert story.check(repository, head).title == "Approved: no findings"
 
     head = await alice.push(repository, "feature", {"bad.py": good.replace("pytest\n\nimport", "pytest\nimport")})
-    await told.settle()
-    assert "ruff/I001" in (told.check(repository, head).summary or "")
-    told.comments(pull)
+    await story.settle()
+    assert "ruff/I001" in (story.check(repository, head).summary or "")
+    story.comments(pull)

@@ -22,10 +22,10 @@ _ANSWERED, _RESET, _REFUSED = "answered", "reset", "refused"
         (9, {_REFUSED}),
     ],
 )
-async def test_who_connects_as_it_stops(told: Story, turns: int, expected: set[str]) -> None:
+async def test_who_connects_as_it_stops(story: Story, turns: int, expected: set[str]) -> None:
     """:param turns: of the event loop from the beginning of the end until somebody connects."""
     came: asyncio.Future[socket.socket | None] = asyncio.get_running_loop().create_future()
-    async with serve(told.forge) as port:
+    async with serve(story.forge) as port:
         _come(came, port, turns)
     client = await came
     became = _REFUSED if client is None else await asyncio.to_thread(_became, client)

@@ -7,8 +7,8 @@ from tests.world.issues import DIFF, DONE, TASK, TEST, IssueScene, get_pull_requ
 HELP = "help_needed"
 
 
-async def start_issue(read: Story, model: ScriptedModel, *replies: object) -> IssueScene:
-    asked = await open_issue(read)
+async def start_issue(story_with_model: Story, model: ScriptedModel, *replies: object) -> IssueScene:
+    asked = await open_issue(story_with_model)
     model.when("Discounts", plan())
     model.when(TASK, *replies)  # pyright: ignore[reportArgumentType]
     return asked
@@ -19,12 +19,12 @@ def count_plans(model: ScriptedModel) -> int:
     return sum("== issue 1 by" in call.content for call in model.calls)
 
 
-async def test_a_run_that_was_stopped_goes_on(read: Story, model: ScriptedModel) -> None:
+async def test_a_run_that_was_stopped_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
     """What was answered before is not asked, nor paid for, again; the comment says where it stands now."""
-    asked = await start_issue(read, model, patches(DIFF, TEST), Stalls(20.0), DONE)
+    asked = await start_issue(story_with_model, model, patches(DIFF, TEST), Stalls(20.0), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
     while sum(TASK in call.content for call in model.calls) < 2:
-        await read.wait_for_runs(1)
+        await story_with_model.wait_for_runs(1)
     await asked.comment(asked.alice, "/forge cancel")
     assert "a person stopped it" in asked.status
     before = len(model.calls)
@@ -34,47 +34,50 @@ async def test_a_run_that_was_stopped_goes_on(read: Story, model: ScriptedModel)
     assert len([call for call in model.calls[before:] if TASK in call.content]) == 1
     assert not get_pull_request(asked).draft
     assert "Forge opened a pull request for this issue" in asked.status
-    [run] = [each for each in await read.runs() if each.trigger == "issue"]
+    [run] = [each for each in await story_with_model.runs() if each.trigger == "issue"]
     assert (run.state, run.reason) == ("completed", "proposed")
-    read.comments(get_pull_request(asked))
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_what_was_rejected_is_asked_again(read: Story, model: ScriptedModel) -> None:
-    asked = await start_issue(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
+async def test_what_was_rejected_is_asked_again(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await start_issue(story_with_model, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge reject help_needed Not now")
     assert "is stuck on this issue" in asked.status
     await asked.comment(asked.alice, "/forge resume")
-    assert read.gates(asked.issue) == [HELP]
+    assert story_with_model.gates(asked.issue) == [HELP]
     await asked.comment(asked.alice, "/forge approve")
     assert not get_pull_request(asked).draft
-    read.comments(get_pull_request(asked))
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_the_failed_phase_is_done_anew(read: Story, model: ScriptedModel) -> None:
+async def test_the_failed_phase_is_done_anew(story_with_model: Story, model: ScriptedModel) -> None:
     """Another run, with the plan of the one that failed."""
-    asked = await start_issue(read, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
+    asked = await start_issue(story_with_model, model, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge reject help_needed Not now")
     assert "Forge opened a pull request for this issue" in await asked.comment(asked.alice, "/forge retry")
     assert count_plans(model) == 1
     assert not get_pull_request(asked).draft
-    assert sorted(each.state for each in await read.runs() if each.trigger == "issue") == ["completed", "failed"]
-    read.comments(get_pull_request(asked))
+    assert sorted(each.state for each in await story_with_model.runs() if each.trigger == "issue") == [
+        "completed",
+        "failed",
+    ]
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_there_is_nothing_to_take_up(read: Story, model: ScriptedModel) -> None:
-    asked = await start_issue(read, model, patches(DIFF, TEST), DONE)
+async def test_there_is_nothing_to_take_up(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await start_issue(story_with_model, model, patches(DIFF, TEST), DONE)
     assert "no run of this issue ended before it was through" in await asked.comment(asked.alice, "/forge resume")
     await asked.comment(asked.alice, "/forge run")
     assert "no run of this issue ended before it was through" in await asked.comment(asked.alice, "/forge retry")
-    mallory = read.github.user("mallory")
+    mallory = story_with_model.github.user("mallory")
     assert "needs the role" in await asked.comment(mallory, "/forge resume")
-    read.comments(get_pull_request(asked))
+    story_with_model.comments(get_pull_request(asked))
 
 
-async def test_a_waiting_run_needs_no_help_to_go_on(read: Story, model: ScriptedModel) -> None:
-    asked = await start_issue(read, model, Says("Hm."))
+async def test_a_waiting_run_needs_no_help_to_go_on(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await start_issue(story_with_model, model, Says("Hm."))
     await asked.comment(asked.alice, "/forge run")
     assert "its run goes on" in await asked.comment(asked.alice, "/forge resume")
-    assert read.gates(asked.issue) == [HELP]
+    assert story_with_model.gates(asked.issue) == [HELP]

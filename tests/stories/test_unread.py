@@ -15,39 +15,39 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("level", [0, 2, 4])
-async def test_what_nobody_read_is_never_approved(told: Story, level: int) -> None:
-    repository, alice, _ = await at_level(told, level)
-    told.github.protect(repository, "main", [], approvals=1)
-    pull, head = await open_pull_request(told, repository, alice, BROKEN)
-    await jump_ahead(told, hours=10)
-    check = told.check(repository, head)
+async def test_what_nobody_read_is_never_approved(story: Story, level: int) -> None:
+    repository, alice, _ = await at_level(story, level)
+    story.github.protect(repository, "main", [], approvals=1)
+    pull, head = await open_pull_request(story, repository, alice, BROKEN)
+    await jump_ahead(story, hours=10)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 3 files")
     for path in BROKEN:
         assert f"  - {path}" in (check.summary or "").replace("`", "")
     assert "if a model is set up" in (check.summary or "")
-    assert (pull.state, await list_actions(told), told.reviews(pull)) == ("open", [], [])
+    assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
 
-async def test_what_a_linter_of_its_language_read_is_approved(told: Story) -> None:
-    repository, alice, _ = await at_level(told, 4)
+async def test_what_a_linter_of_its_language_read_is_approved(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 4)
     pull, head = await open_pull_request(
-        told, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"}
+        story, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"}
     )
-    await jump_ahead(told, minutes=11)
-    assert told.check(repository, head).conclusion == "success"
-    told.answers(pull)
+    await jump_ahead(story, minutes=11)
+    assert story.check(repository, head).conclusion == "success"
+    story.answers(pull)
     assert pull.merged_at is not None
 
 
-async def test_one_file_that_nobody_read_keeps_all_from_being_merged(told: Story) -> None:
+async def test_one_file_that_nobody_read_keeps_all_from_being_merged(story: Story) -> None:
     """A picture and a lock file hold no source, so the check succeeds; nobody looked into them all the same."""
-    repository, alice, _ = await at_level(told, 4)
+    repository, alice, _ = await at_level(story, 4)
     pull, head = await open_pull_request(
-        told, repository, alice, {"logo.png": "PNG\0", "uv.lock": "a\n", "README.md": "# A\n"}
+        story, repository, alice, {"logo.png": "PNG\0", "uv.lock": "a\n", "README.md": "# A\n"}
     )
-    await jump_ahead(told, hours=10)
-    assert told.check(repository, head).conclusion == "success"
-    assert (pull.state, await list_actions(told), told.reviews(pull)) == ("open", [], [])
+    await jump_ahead(story, hours=10)
+    assert story.check(repository, head).conclusion == "success"
+    assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
 
 @pytest.mark.parametrize(
@@ -66,151 +66,165 @@ async def test_one_file_that_nobody_read_keeps_all_from_being_merged(told: Story
         },
     ],
 )
-async def test_t_r13_what_runs_unseen_is_not_approved(told: Story, files: dict[str, FileContent]) -> None:
-    repository, alice, _ = await at_level(told, 4)
+async def test_t_r13_what_runs_unseen_is_not_approved(story: Story, files: dict[str, FileContent]) -> None:
+    repository, alice, _ = await at_level(story, 4)
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    await jump_ahead(told, hours=10)
-    told.gates(pull)
-    assert told.check(repository, head).conclusion in {"neutral", "action_required"}
-    assert (pull.state, await list_actions(told)) == ("open", [])
+    await story.settle()
+    await jump_ahead(story, hours=10)
+    story.gates(pull)
+    assert story.check(repository, head).conclusion in {"neutral", "action_required"}
+    assert (pull.state, await list_actions(story)) == ("open", [])
 
 
-async def test_a_repository_may_have_a_person_asked_about_it(told: Story) -> None:
-    repository, alice, carol = await at_level(told, 4, "review: {unread: ask, model: never}\n")
-    pull, head = await open_pull_request(told, repository, alice, BROKEN)
-    assert told.check(repository, head).conclusion == "action_required"
-    assert told.gates(pull) == ["human_review"]
-    told.clock.move(seconds=5)
+async def test_a_repository_may_have_a_person_asked_about_it(story: Story) -> None:
+    repository, alice, carol = await at_level(story, 4, "review: {unread: ask, model: never}\n")
+    pull, head = await open_pull_request(story, repository, alice, BROKEN)
+    assert story.check(repository, head).conclusion == "action_required"
+    assert story.gates(pull) == ["human_review"]
+    story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve")
-    await told.settle()
-    told.answers(pull)
-    told.gate_outcomes(pull)
-    assert told.check(repository, head).conclusion == "success"
-    await jump_ahead(told, hours=10)
-    assert (pull.state, await list_actions(told)) == ("open", [])
+    await story.settle()
+    story.answers(pull)
+    story.gate_outcomes(pull)
+    assert story.check(repository, head).conclusion == "success"
+    await jump_ahead(story, hours=10)
+    assert (pull.state, await list_actions(story)) == ("open", [])
 
 
-async def test_a_repository_may_let_it_pass_and_still_nothing_is_done_unasked(told: Story) -> None:
-    repository, alice, _ = await at_level(told, 4, "review: {unread: approve}\n")
-    pull, head = await open_pull_request(told, repository, alice, BROKEN)
-    check = told.check(repository, head)
+async def test_a_repository_may_let_it_pass_and_still_nothing_is_done_unasked(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 4, "review: {unread: approve}\n")
+    pull, head = await open_pull_request(story, repository, alice, BROKEN)
+    check = story.check(repository, head)
     assert check.conclusion == "success"
     assert "main.go" in (check.summary or "")
-    await jump_ahead(told, hours=10)
-    assert (pull.state, await list_actions(told), told.reviews(pull)) == ("open", [], [])
+    await jump_ahead(story, hours=10)
+    assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
 
-async def test_a_model_that_is_set_up_reads_every_change_of_source(read: Story, model: ScriptedModel) -> None:
-    repository, alice, _ = await at_level(read, 4)
-    pull, head = await open_pull_request(read, repository, alice, BROKEN)
-    await jump_ahead(read, minutes=11)
-    check = read.check(repository, head)
+async def test_a_model_that_is_set_up_reads_every_change_of_source(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    repository, alice, _ = await at_level(story_with_model, 4)
+    pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
+    await jump_ahead(story_with_model, minutes=11)
+    check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert all(path in model.calls[0].content for path in BROKEN)
-    read.answers(pull)
+    story_with_model.answers(pull)
     assert pull.merged_at is not None
 
 
-async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(read: Story, model: ScriptedModel) -> None:
+async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     model.when("eval(input)", Fails(400))
-    repository, alice = read.repository({"README.md": "# Shop\n"})
-    pull, head = await open_pull_request(read, repository, alice, {"cart.js": "eval(input)\n", "b.js": "b()\n"})
-    assert read.check(repository, head).conclusion == "action_required"
-    assert read.gates(pull) == ["human_review"]
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
+    pull, head = await open_pull_request(
+        story_with_model, repository, alice, {"cart.js": "eval(input)\n", "b.js": "b()\n"}
+    )
+    assert story_with_model.check(repository, head).conclusion == "action_required"
+    assert story_with_model.gates(pull) == ["human_review"]
     asked = len(model.calls)
 
     model.when("eval(input)", {"findings": []})
     head = await alice.push(repository, "feature", {"c.js": "c()\n"})
-    await read.settle()
-    read.questions(pull)
+    await story_with_model.settle()
+    story_with_model.questions(pull)
     assert [("cart.js" in call.content, "c.js" in call.content) for call in model.calls[asked:]] == [(True, True)]
-    assert read.check(repository, head).conclusion == "success"
+    assert story_with_model.check(repository, head).conclusion == "success"
 
 
-async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(read: Story, model: ScriptedModel) -> None:
-    repository, alice = read.repository({"README.md": "# Shop\n"})
+async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
     marked = {".gitattributes": "*.js linguist-generated\n", "a.js": "harmless()\n"}
-    pull, _ = await open_pull_request(read, repository, alice, marked)
+    pull, _ = await open_pull_request(story_with_model, repository, alice, marked)
     asked = len(model.calls)
     await alice.push(repository, "feature", {"a.js": "harmless()\nevil()\n"})
-    await read.settle()
-    read.questions(pull)
+    await story_with_model.settle()
+    story_with_model.questions(pull)
     assert any("evil()" in call.content for call in model.calls[asked:])
 
 
-async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(read: Story, model: ScriptedModel) -> None:
+async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(story_with_model: Story, model: ScriptedModel) -> None:
     """The author merges the base and keeps the own tree: the head's files are as they were, and the fix is gone."""
     old = "".join(f"line_{number}();\n" for number in range(40))
-    repository, alice, carol = await at_level(read, 0, files={"a.js": old})
-    pull, head = await open_pull_request(read, repository, alice, {"a.js": old.replace("line_2()", "line_two()")})
+    repository, alice, carol = await at_level(story_with_model, 0, files={"a.js": old})
+    pull, head = await open_pull_request(
+        story_with_model, repository, alice, {"a.js": old.replace("line_2()", "line_two()")}
+    )
     fixed = await carol.push(repository, "main", {"a.js": old.replace("line_30()", "check_permission();\nline_30()")})
-    asked, kept, now = len(model.calls), repository.git.commit(head).tree, read.clock.now()
+    asked, kept, now = len(model.calls), repository.git.commit(head).tree, story_with_model.clock.now()
     merged = repository.git.commit_tree(kept, [head, fixed], "Merge main", "alice <alice@example.com>", now)
     await alice.reset_branch(repository, "feature", merged)
-    await read.settle()
-    read.questions(pull)
+    await story_with_model.settle()
+    story_with_model.questions(pull)
     assert any("-check_permission();" in call.content for call in model.calls[asked:])
 
 
-async def test_what_a_line_hides_from_the_model_is_not_read(read: Story, model: ScriptedModel) -> None:
-    repository, alice = read.repository({"README.md": "# Shop\n"})
+async def test_what_a_line_hides_from_the_model_is_not_read(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
     sly = {"a.js": f"x = 1;{' ' * 2000}evil()\n", "b.js": "const { a, \u3164 } = q; run([a, \u3164])\n"}
-    pull, head = await open_pull_request(read, repository, alice, sly)
-    check = read.check(repository, head)
+    pull, head = await open_pull_request(story_with_model, repository, alice, sly)
+    check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
     assert "const { a, <U+3164> } = q" in model.calls[0].content
-    assert read.reviews(pull) == []
+    assert story_with_model.reviews(pull) == []
 
 
-async def test_t_r13_what_is_masked_or_removed_hides_nothing(read: Story, model: ScriptedModel) -> None:
+async def test_t_r13_what_is_masked_or_removed_hides_nothing(story_with_model: Story, model: ScriptedModel) -> None:
     checked = "".join(f"  old_{number}();\n" for number in range(70)) + "  require_login(user);\n"
-    repository, alice, _ = await at_level(read, 4, files={"c.js": f"function f(user) {{\n{checked}}}\n"})
+    repository, alice, _ = await at_level(story_with_model, 4, files={"c.js": f"function f(user) {{\n{checked}}}\n"})
     sly = {
         "a.js": "// It begins with -----BEGIN RSA PRIVATE KEY\nrequire('child_process').exec('id')\n",
         "b.js": "/* Cookie: a=b1234567 */ evil()\n",
         "c.js": "function f(user) {\n}\n",
     }
-    pull, head = await open_pull_request(read, repository, alice, sly)
+    pull, head = await open_pull_request(story_with_model, repository, alice, sly)
     assert "2+require('child_process').exec('id')" in model.calls[0].content
     assert "-  require_login(user);" in model.calls[0].content
-    await jump_ahead(read, hours=10)
-    check = read.check(repository, head)
+    await jump_ahead(story_with_model, hours=10)
+    check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
     said = (check.summary or "").replace("`", "")
     assert "  - b.js: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
     assert "if a model is set up" not in said
-    assert (pull.state, await list_actions(read), read.reviews(pull)) == ("open", [], [])
+    assert (pull.state, await list_actions(story_with_model), story_with_model.reviews(pull)) == ("open", [], [])
 
 
-async def test_a_model_may_be_required_or_kept_out(told: Story) -> None:
-    repository, alice, _ = await at_level(told, 4, "review: {model: always}\n")
-    pull, head = await open_pull_request(told, repository, alice, {"app.py": "VALUE = 2\n"})
-    check = told.check(repository, head)
+async def test_a_model_may_be_required_or_kept_out(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 4, "review: {model: always}\n")
+    pull, head = await open_pull_request(story, repository, alice, {"app.py": "VALUE = 2\n"})
+    check = story.check(repository, head)
     assert check.conclusion == "action_required"
     assert "review.model: always" in (check.summary or "")
-    assert told.gates(pull) == ["human_review"]
+    assert story.gates(pull) == ["human_review"]
 
 
 @pytest.mark.parametrize("said", ["never", "false"])
-async def test_no_code_leaves_where_the_repository_forbids_it(read: Story, model: ScriptedModel, said: str) -> None:
-    repository, alice, _ = await at_level(read, 0, f"review: {{model: {said}}}\n")
-    pull, head = await open_pull_request(read, repository, alice, BROKEN)
+async def test_no_code_leaves_where_the_repository_forbids_it(
+    story_with_model: Story, model: ScriptedModel, said: str
+) -> None:
+    repository, alice, _ = await at_level(story_with_model, 0, f"review: {{model: {said}}}\n")
+    pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
     await alice.comment(pull, "/forge review full")
-    await read.settle()
-    read.answers(pull)
-    assert read.check(repository, head).conclusion == "neutral"
+    await story_with_model.settle()
+    story_with_model.answers(pull)
+    assert story_with_model.check(repository, head).conclusion == "neutral"
     assert model.calls == []
 
 
-async def test_a_model_that_the_provider_refuses_is_said_in_the_check(read: Story, model: ScriptedModel) -> None:
+async def test_a_model_that_the_provider_refuses_is_said_in_the_check(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     model.when("cart.js", Fails(404))
-    repository, alice, _ = await at_level(read, 0)
-    pull, head = await open_pull_request(read, repository, alice, BROKEN)
-    check = read.check(repository, head)
+    repository, alice, _ = await at_level(story_with_model, 0)
+    pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
+    check = story_with_model.check(repository, head)
     assert check.conclusion == "action_required"
     assert "its provider does not know this model (HTTP 404). Name another one in FORGE_FAST_MODEL." in (
         (check.summary or "").replace("`", "").replace("\\", "")
     )
-    assert read.gates(pull) == ["human_review"]
+    assert story_with_model.gates(pull) == ["human_review"]

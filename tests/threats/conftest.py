@@ -35,7 +35,7 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-async def read(
+async def story_with_model(
     request: pytest.FixtureRequest, backend: Backend, tmp_path: Path, model: ScriptedModel
 ) -> AsyncGenerator[Story]:
     """A whole Forge in which ``model`` reads every change of source."""
@@ -44,14 +44,14 @@ async def read(
 
 
 @pytest.fixture
-async def told(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+async def story(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
     """A whole Forge."""
     async with _story(request, backend, tmp_path, SWIFT) as started:
         yield started
 
 
 @pytest.fixture
-async def hurried(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+async def impatient_story(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
     """A whole Forge whose database is away when it does not answer at once."""
     async with _story(request, backend, tmp_path, HURRIED) as started:
         yield started

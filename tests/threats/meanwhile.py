@@ -8,7 +8,7 @@ from simulator.faults import Moment, RequestInfo
 from tests.stories.driver import Story
 
 
-def act_after_write(told: Story, act: Callable[[], Awaitable[None]], path: str = "", said: str | None = None) -> None:
+def act_after_write(story: Story, act: Callable[[], Awaitable[None]], path: str = "", said: str | None = None) -> None:
     """Act once, after the first such write took effect and before Forge hears of it.
 
     :param path: a regular expression.
@@ -22,4 +22,4 @@ def act_after_write(told: Story, act: Callable[[], Awaitable[None]], path: str =
         if moment == "after" and fits and left:
             await left.pop()()
 
-    told.github.on_write(hook)
+    story.github.on_write(hook)

@@ -32,108 +32,108 @@ HOSTILE = {
 }
 
 
-async def open_stacked(told: Story) -> tuple[Repository, User, PullRequest, str]:
+async def open_stacked(story: Story) -> tuple[Repository, User, PullRequest, str]:
     """A hostile change on a branch, and a harmless one on top of it that goes into that branch, reviewed."""
-    repository, alice = told.repository({"README.md": "# Shop\n", CI: WORKFLOW})
-    told.github.protect(repository, "main", [review_texts.CHECK_NAME])
+    repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW})
+    story.github.protect(repository, "main", [review_texts.CHECK_NAME])
     await alice.push(repository, "eb", HOSTILE, base="main")
     head = await alice.push(repository, "tip", {"note.md": "A note.\n"}, base="eb")
     pull = await alice.open_pull_request(repository, "tip", base="eb")
-    await told.settle()
-    assert told.check(repository, head, "eb").conclusion == "success"
+    await story.settle()
+    assert story.check(repository, head, "eb").conclusion == "success"
     return repository, alice, pull, head
 
 
 # --- what a verdict is about ------------------------------------------------------------------------------------------
 
 
-async def test_t_p13_a_verdict_on_another_base_does_not_pass_the_same_head_into_main(told: Story) -> None:
-    repository, alice, _, head = await open_stacked(told)
-    told.github.hold_deliveries()  # Forge hears of it only after the merge was tried
+async def test_t_p13_a_verdict_on_another_base_does_not_pass_the_same_head_into_main(story: Story) -> None:
+    repository, alice, _, head = await open_stacked(story)
+    story.github.hold_deliveries()  # Forge hears of it only after the merge was tried
     second = await alice.open_pull_request(repository, "tip", base="main")
     with pytest.raises(Refusal, match='Required status check "Forge / review" is expected'):
         await alice.merge(second)
-    told.github.release_deliveries()
-    await told.settle()
-    assert told.gates(second) == ["protected_paths"] or told.comments(second)
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.check(repository, head, "eb").conclusion == "success"
+    story.github.release_deliveries()
+    await story.settle()
+    assert story.gates(second) == ["protected_paths"] or story.comments(second)
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head, "eb").conclusion == "success"
     with pytest.raises(Refusal, match='Required status check "Forge / review" is failing'):
         await alice.merge(second)
 
 
-async def test_t_p13_a_retargeted_pull_request_is_not_passed_by_its_verdict_of_before(told: Story) -> None:
-    repository, alice, pull, head = await open_stacked(told)
-    told.github.hold_deliveries()
+async def test_t_p13_a_retargeted_pull_request_is_not_passed_by_its_verdict_of_before(story: Story) -> None:
+    repository, alice, pull, head = await open_stacked(story)
+    story.github.hold_deliveries()
     await alice.edit_base(pull, "main")
     with pytest.raises(Refusal, match="is expected"):
         await alice.merge(pull)
-    told.github.release_deliveries()
-    await told.settle()
-    told.comments(pull)
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.check(repository, head, "eb").conclusion == "cancelled"
+    story.github.release_deliveries()
+    await story.settle()
+    story.comments(pull)
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head, "eb").conclusion == "cancelled"
 
 
-async def test_t_p13_bases_at_the_same_commit_are_told_apart(told: Story) -> None:
+async def test_t_p13_bases_at_the_same_commit_are_told_apart(story: Story) -> None:
     """The verdict is about a branch, not only about the commit at its tip."""
-    repository, alice = told.repository({"README.md": "# Shop\n"})
+    repository, alice = story.repository({"README.md": "# Shop\n"})
     await alice.reset_branch(repository, "same", repository.git.branch("main") or "")
     head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature", base="same")
-    await told.settle()
-    assert told.check(repository, head, "same").conclusion == "success"
+    await story.settle()
+    assert story.check(repository, head, "same").conclusion == "success"
     await alice.edit_base(pull, "main")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
-    assert told.check(repository, head, "same").conclusion == "cancelled"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head, "same").conclusion == "cancelled"
 
 
-async def test_t_p13_a_merge_queue_is_not_told_the_verdict_on_another_base(told: Story) -> None:
-    repository, alice, pull, _ = await open_stacked(told)
-    told.github.hold_deliveries()
+async def test_t_p13_a_merge_queue_is_not_told_the_verdict_on_another_base(story: Story) -> None:
+    repository, alice, pull, _ = await open_stacked(story)
+    story.github.hold_deliveries()
     await alice.edit_base(pull, "main")
-    queued = told.github.queue_for_merge(pull)
-    told.github.release_deliveries()
-    await told.settle()
-    told.comments(pull)
-    [check] = told.github.check_runs(repository, queued, review_texts.CHECK_NAME)
+    queued = story.github.queue_for_merge(pull)
+    story.github.release_deliveries()
+    await story.settle()
+    story.comments(pull)
+    [check] = story.github.check_runs(repository, queued, review_texts.CHECK_NAME)
     assert check.conclusion in {"action_required", "failure"}
 
 
-async def test_a_branch_that_requires_the_check_gets_it(told: Story) -> None:
+async def test_a_branch_that_requires_the_check_gets_it(story: Story) -> None:
     """The other way round: such a branch may not wait for ever, also if it asks for that after the review."""
-    repository, alice = told.repository({"README.md": "# Shop\n"})
+    repository, alice = story.repository({"README.md": "# Shop\n"})
     await alice.reset_branch(repository, "release", repository.git.branch("main") or "")
     head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature", base="release")
-    await told.settle()
-    told.github.protect(repository, "release", [review_texts.CHECK_NAME])
+    await story.settle()
+    story.github.protect(repository, "release", [review_texts.CHECK_NAME])
     await alice.comment(pull, "/forge review")
-    await told.settle()
-    told.answers(pull)
-    assert told.check(repository, head).conclusion == "success"
-    assert told.check(repository, head, "release").conclusion == "cancelled"
+    await story.settle()
+    story.answers(pull)
+    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head, "release").conclusion == "cancelled"
     await alice.merge(pull)
-    await told.settle()
+    await story.settle()
 
 
 # --- who decides about it ---------------------------------------------------------------------------------------------
 
 
-async def open_with_foreign_push(told: Story) -> tuple[GateScene, User]:
+async def open_with_foreign_push(story: Story) -> tuple[GateScene, User]:
     """Alice's pull request, onto which mia, who maintains as carol does, pushed a workflow."""
-    scene = await open_scene(told, {"note.md": "A note.\n"})
+    scene = await open_scene(story, {"note.md": "A note.\n"})
     mia = scene.add_user("mia", "maintain")
-    told.clock.move(seconds=5)
+    story.clock.move(seconds=5)
     scene.head = await mia.push(scene.repository, "feature", CHANGED)
-    await told.settle()
-    assert told.gates(scene.pull) == ["protected_paths"]
+    await story.settle()
+    assert story.gates(scene.pull) == ["protected_paths"]
     return scene, mia
 
 
-async def test_t_p14_who_pushed_to_a_change_does_not_approve_it(told: Story) -> None:
-    scene, mia = await open_with_foreign_push(told)
+async def test_t_p14_who_pushed_to_a_change_does_not_approve_it(story: Story) -> None:
+    scene, mia = await open_with_foreign_push(story)
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
     await scene.press(mia, "approve", "protected_paths")
     assert scene.gate("protected_paths").conclusion == "action_required"
@@ -142,109 +142,109 @@ async def test_t_p14_who_pushed_to_a_change_does_not_approve_it(told: Story) -> 
     assert scene.conclusion == "success"
 
 
-async def test_t_p14_what_somebody_else_accepted_is_nobodys_own_any_more(told: Story) -> None:
+async def test_t_p14_what_somebody_else_accepted_is_nobodys_own_any_more(story: Story) -> None:
     """Since then only alice pushed; mia may decide about that, and alice still may not."""
-    scene, mia = await open_with_foreign_push(told)
+    scene, mia = await open_with_foreign_push(story)
     await scene.comment(scene.carol, APPROVE)
-    told.github.grant(scene.repository, scene.alice, "maintain")
-    told.clock.move(seconds=5)
+    story.github.grant(scene.repository, scene.alice, "maintain")
+    story.clock.move(seconds=5)
     await scene.push({CI: WORKFLOW.replace("make", "make check")})
     assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
     assert "is approved" in await scene.comment(mia, APPROVE)
-    assert told.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull)
 
 
-async def test_t_p14_where_all_who_may_wrote_it_the_other_one_decides(told: Story) -> None:
-    scene, mia = await open_with_foreign_push(told)
-    told.github.grant(scene.repository, scene.alice, "maintain")
-    told.github.revoke(scene.repository, scene.carol)
+async def test_t_p14_where_all_who_may_wrote_it_the_other_one_decides(story: Story) -> None:
+    scene, mia = await open_with_foreign_push(story)
+    story.github.grant(scene.repository, scene.alice, "maintain")
+    story.github.revoke(scene.repository, scene.carol)
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
     answer = await scene.comment(scene.alice, APPROVE)
     assert "Nobody else has the role, so the rule about authors was waived." in answer
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
 
 
-async def test_t_p14_a_push_of_somebody_without_the_role_opens_no_way(told: Story) -> None:
+async def test_t_p14_a_push_of_somebody_without_the_role_opens_no_way(story: Story) -> None:
     """All who may wrote it; who pushed last among them is refused as before, whoever pushes something since."""
-    scene, mia = await open_with_foreign_push(told)
-    told.github.grant(scene.repository, scene.alice, "maintain")
-    told.github.revoke(scene.repository, scene.carol)
-    told.clock.move(seconds=5)
+    scene, mia = await open_with_foreign_push(story)
+    story.github.grant(scene.repository, scene.alice, "maintain")
+    story.github.revoke(scene.repository, scene.carol)
+    story.clock.move(seconds=5)
     scene.head = await scene.add_user("dave", "write").push(scene.repository, "feature", {"note2.md": "Another.\n"})
-    await told.settle()
+    await story.settle()
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
     assert "is approved" in await scene.comment(scene.alice, APPROVE)
-    assert told.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull)
 
 
-async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(told: Story) -> None:
-    repository, alice = told.repository({"app.py": APP})
+async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    told.comments(pull)
-    mia = told.github.user("mia")
-    told.github.grant(repository, mia, "admin")
+    await story.settle()
+    story.comments(pull)
+    mia = story.github.user("mia")
+    story.github.grant(repository, mia, "admin")
     await mia.push(repository, "feature", {"app.py": BROKEN + "\n\nother()\n"})
-    await told.settle()
-    comment = told.comments(pull)[-1]
+    await story.settle()
+    comment = story.comments(pull)[-1]
     await mia.reply(comment, "/forge dismiss it is injected at run time")
     await mia.resolve(comment.thread)
-    await told.settle()
-    [answer] = told.thread_answers(pull, comment)
+    await story.settle()
+    [answer] = story.thread_answers(pull, comment)
     assert "is not for the author of the change" in answer.body
-    assert told.check(repository, pull.head_sha).conclusion == "failure"
+    assert story.check(repository, pull.head_sha).conclusion == "failure"
 
 
 # --- what is merged unasked -------------------------------------------------------------------------------------------
 
 
-async def announce_into_dev(told: Story, level: int) -> tuple[Repository, User]:
+async def announce_into_dev(story: Story, level: int) -> tuple[Repository, User]:
     """A repository at a level, in which main and dev require a check that is green."""
-    repository, alice, _ = await at_level(told, level)
+    repository, alice, _ = await at_level(story, level)
     await alice.push(repository, "dev", {"app.py": BROKEN}, base="main")
     for branch in ("main", "dev"):
-        told.github.protect(repository, branch, ["ci"])
+        story.github.protect(repository, branch, ["ci"])
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="dev")
-    told.github.report_check(repository, head, "ci", "success")
+    story.github.report_check(repository, head, "ci", "success")
     return repository, alice
 
 
-async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(told: Story) -> None:
-    repository, alice = await announce_into_dev(told, 3)
+async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(story: Story) -> None:
+    repository, alice = await announce_into_dev(story, 3)
     pull = await alice.open_pull_request(repository, "feature", base="dev")
-    await told.settle()
-    assert announcements(told, pull)[0].startswith("**Forge merges**")
-    told.reviews(pull)
-    told.github.hold_deliveries()
+    await story.settle()
+    assert announcements(story, pull)[0].startswith("**Forge merges**")
+    story.reviews(pull)
+    story.github.hold_deliveries()
     await alice.edit_base(pull, "main")
-    await jump_ahead(told, minutes=11)
+    await jump_ahead(story, minutes=11)
     assert pull.merged_at is None
-    assert "it goes into `main` now" in announcements(told, pull)[0]
-    told.github.release_deliveries()
-    await told.settle()
-    told.comments(pull)
+    assert "it goes into `main` now" in announcements(story, pull)[0]
+    story.github.release_deliveries()
+    await story.settle()
+    story.comments(pull)
 
 
-async def test_t_p13_retargeted_between_the_look_and_the_merge(told: Story) -> None:
-    repository, alice = await announce_into_dev(told, 4)
+async def test_t_p13_retargeted_between_the_look_and_the_merge(story: Story) -> None:
+    repository, alice = await announce_into_dev(story, 4)
     pulls: list[PullRequest] = []
 
     async def retarget() -> None:
-        told.github.hold_deliveries()
+        story.github.hold_deliveries()
         await alice.edit_base(pulls[0], "main")
 
-    act_after_write(told, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
+    act_after_write(story, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
     pulls.append(await alice.open_pull_request(repository, "feature", base="dev"))
-    await told.settle()
+    await story.settle()
     [pull] = pulls
     assert pull.base_ref == "main"
     assert pull.merged_at is None
-    assert "it goes into `main` now" in announcements(told, pull)[0]
-    told.reviews(pull)
-    told.github.release_deliveries()
-    await told.settle()
-    told.comments(pull)
+    assert "it goes into `main` now" in announcements(story, pull)[0]
+    story.reviews(pull)
+    story.github.release_deliveries()
+    await story.settle()
+    story.comments(pull)
 
 
 # --- when the right is asked for --------------------------------------------------------------------------------------
@@ -266,13 +266,13 @@ async def test_t_p15_a_right_that_is_taken_away_after_the_act(tmp_path: Path, ba
 
     async with (
         open_world(backend, tmp_path) as (github, clock, url),
-        run_forge(github, clock, url, tmp_path, SWIFT, durable=die) as told,
+        run_forge(github, clock, url, tmp_path, SWIFT, durable=die) as story,
     ):
-        scene = await open_scene(told, {"note.md": "A note.\n"})
+        scene = await open_scene(story, {"note.md": "A note.\n"})
         root = scene.add_user("root", "admin")
-        rights.append(lambda: told.github.grant(scene.repository, root, "read"))
+        rights.append(lambda: story.github.grant(scene.repository, root, "read"))
         assert "Reviewing" in await scene.comment(root, "/forge review full")
-        assert [run.state for run in await told.runs()] == ["completed", "completed"]
+        assert [run.state for run in await story.runs()] == ["completed", "completed"]
 
 
 @pytest.mark.parametrize(
@@ -291,15 +291,15 @@ async def test_t_p15_a_right_that_is_taken_away_before_the_act(tmp_path: Path, b
 
     async with (
         open_world(backend, tmp_path) as (github, clock, url),
-        run_forge(github, clock, url, tmp_path, SWIFT, durable=revoke) as told,
+        run_forge(github, clock, url, tmp_path, SWIFT, durable=revoke) as story,
     ):
-        scene = await open_scene(told, {"note.md": "A note.\n"})
+        scene = await open_scene(story, {"note.md": "A note.\n"})
         root = scene.add_user("root", "admin")
-        rights.append(lambda: told.github.grant(scene.repository, root, "read"))
+        rights.append(lambda: story.github.grant(scene.repository, root, "read"))
         answer = await scene.comment(root, command)
         assert "`root` has read" in answer
-        database = told.forge.services.database
+        database = story.forge.services.database
         assert await permits.find_pauser(database, (await scene.run()).as_run().repository) is None
         assert await automation_level.get_level(database, scene.repository.id) == 1
         assert not await memories.list_live(database, scene.repository.id)
-        assert len(await told.runs()) == 1
+        assert len(await story.runs()) == 1

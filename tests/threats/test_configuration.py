@@ -16,53 +16,53 @@ OFF = "review: {on_pull_request: false}\n"
 UNBOUNDED = "review: {on_pull_request: false}\npreset: aggressive\nbudgets: {day: 100000}\nladder: {pinned: 4}\n"
 
 
-async def test_t_f2_a_fork_cannot_configure_its_own_review(told: Story) -> None:
+async def test_t_f2_a_fork_cannot_configure_its_own_review(story: Story) -> None:
     """A fork's pull request that edits the configuration is reviewed by the one on the default branch."""
-    repository, _ = told.repository({"app.py": "import os\n\nprint(os.name)\n"})
-    bob = told.github.user("bob")
+    repository, _ = story.repository({"app.py": "import os\n\nprint(os.name)\n"})
+    bob = story.github.user("bob")
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"app.py": BROKEN, ".github/forge.yml": UNBOUNDED}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await told.settle()
+    await story.settle()
 
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert check.conclusion not in {"success", None}
     assert "switched off" not in (check.summary or "")
-    assert told.comments(pull)
+    assert story.comments(pull)
 
 
-async def test_t_f2_a_branch_of_the_repository_cannot_either(told: Story) -> None:
+async def test_t_f2_a_branch_of_the_repository_cannot_either(story: Story) -> None:
     """Nor does a branch of somebody who may write: only the default branch counts, also for the last valid version."""
-    repository, alice = told.repository({"app.py": "print(1)\n", ".github/forge.yml": "review: {bots: []}\n"})
+    repository, alice = story.repository({"app.py": "print(1)\n", ".github/forge.yml": "review: {bots: []}\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN, ".github/forge.yml": UNBOUNDED}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    assert told.check(repository, head).conclusion == "failure"
-    assert told.comments(pull)
-    scopes = [f"repository {repository.id}", f"organisation {(await told.runs())[0].installation_id}"]
+    assert story.check(repository, head).conclusion == "failure"
+    assert story.comments(pull)
+    scopes = [f"repository {repository.id}", f"organisation {(await story.runs())[0].installation_id}"]
     kept = [
         await configurations.find_last_valid(
-            told.forge.services.database, configurations.ConfigurationScope(scope, 0, False)
+            story.forge.services.database, configurations.ConfigurationScope(scope, 0, False)
         )
         for scope in scopes
     ]
     assert [None if one is None else one.values for one in kept] == [{"review": {"bots": []}}, None]
 
 
-async def test_a_file_that_broke_changes_nothing(told: Story) -> None:
+async def test_a_file_that_broke_changes_nothing(story: Story) -> None:
     """A broken file on the default branch is put aside: what it said before holds, and the check says so."""
-    repository, alice = told.repository({"app.py": "print(1)\n", ".github/forge.yml": OFF})
+    repository, alice = story.repository({"app.py": "print(1)\n", ".github/forge.yml": OFF})
     first = await alice.push(repository, "one", {"app.py": BROKEN}, base="main")
     await alice.open_pull_request(repository, "one")
-    await told.settle()
-    assert "switched off" in (told.check(repository, first).summary or "")
+    await story.settle()
+    assert "switched off" in (story.check(repository, first).summary or "")
 
     await alice.push(repository, "main", {".github/forge.yml": "review: {on_pull_request: true\n"})
     second = await alice.push(repository, "two", {"app.py": BROKEN + "\n"}, base="main")
     await alice.open_pull_request(repository, "two")
-    await told.settle()
-    summary = told.check(repository, second).summary or ""
+    await story.settle()
+    summary = story.check(repository, second).summary or ""
     assert "switched off" in summary
     assert "its last valid version" in summary
 
@@ -70,15 +70,15 @@ async def test_a_file_that_broke_changes_nothing(told: Story) -> None:
 @pytest.mark.parametrize(
     "files", [{".github/forge.yml": OFF}, {"README.md": "Nothing here.\n"}], ids=["file", "no file"]
 )
-async def test_the_organisations_file_is_asked_for(told: Story, files: dict[str, str]) -> None:
+async def test_the_organisations_file_is_asked_for(story: Story, files: dict[str, str]) -> None:
     """The ``.github`` repository of the owner gives the default, and its silence gives none."""
-    told.github.install(told.github.create_repository("octo-org/.github", files=files))
-    repository, alice = told.repository({"app.py": "print(1)\n"})
+    story.github.install(story.github.create_repository("octo-org/.github", files=files))
+    repository, alice = story.repository({"app.py": "print(1)\n"})
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert ("switched off" in (told.check(repository, head).summary or "")) == (".github/forge.yml" in files)
-    assert bool(told.comments(pull)) == (".github/forge.yml" not in files)
+    await story.settle()
+    assert ("switched off" in (story.check(repository, head).summary or "")) == (".github/forge.yml" in files)
+    assert bool(story.comments(pull)) == (".github/forge.yml" not in files)
 
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(

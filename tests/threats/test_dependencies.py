@@ -11,7 +11,7 @@ from agents.testing.cache_warming import CacheWarmer
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.review.review import RiskLevel
-from domain.runs.testing import TestRun, TestVerdict, decide_verdict
+from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from tests.threats.test_checkout import CONTAINING
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, Remote, serve
 from workspace.dependency_cache import DependencyCache
@@ -84,12 +84,12 @@ async def test_t_s6_a_job_begins_with_a_copy_and_what_it_does_to_that_goes_with_
     assert await jobs.test({"test.sh": spoils}) == NEXT
     assert await jobs.test({}) == NEXT
     assert [(home / ".cache/count").read_text() for home in jobs.homes] == ["x\n"]
-    assert {decide_verdict(run) for run in jobs.runs} == {TestVerdict.passed}
+    assert {decide_verdict(run) for run in jobs.runs} == {SuiteVerdict.passed}
 
 
 async def test_t_s6_the_tests_wait_for_no_filling(jobs: Jobs) -> None:
     run = await jobs.start({})
-    assert decide_verdict(run) is TestVerdict.passed
+    assert decide_verdict(run) is SuiteVerdict.passed
     assert jobs.homes == []
     await jobs.over()
     assert len(jobs.homes) == 1
@@ -154,7 +154,7 @@ async def test_t_s6_odd_homes_are_not_kept_and_end_no_test(jobs: Jobs) -> None:
         assert await jobs.test({"setup.sh": COUNTS}) == FIRST
         assert jobs.homes == [], what
         assert (jobs.cache.root / "1" / "tried").exists()
-    assert {decide_verdict(run) for run in jobs.runs} == {TestVerdict.passed}
+    assert {decide_verdict(run) for run in jobs.runs} == {SuiteVerdict.passed}
 
 
 RIGHTS = """python3 -c '
@@ -172,7 +172,7 @@ async def test_t_s6_what_is_read_only_is_copied_and_goes(jobs: Jobs) -> None:
     assert await jobs.test({}) == ""
     assert await jobs.test({}) == "go"
     assert await jobs.test({"test.sh": f'{RIGHTS} 700 && echo y > "$HOME/go/pkg/mod/x/x"\n'}) == "go"
-    assert decide_verdict(jobs.runs[-1]) is TestVerdict.passed
+    assert decide_verdict(jobs.runs[-1]) is SuiteVerdict.passed
     [home] = jobs.homes
     assert (home / "go/pkg/mod/x/x").read_text() == "x\n"
     await jobs.cache.remove(1)
@@ -204,7 +204,7 @@ async def test_t_s6_what_was_kept_is_never_why_a_set_up_fails(jobs: Jobs) -> Non
     jobs.author.commit({"setup.sh": fragile})
     for _ in range(2):
         await jobs.test({})
-        assert decide_verdict(jobs.runs[-1]) is TestVerdict.passed
+        assert decide_verdict(jobs.runs[-1]) is SuiteVerdict.passed
     assert len(jobs.homes) == 1
 
 

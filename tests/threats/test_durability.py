@@ -208,27 +208,27 @@ async def test_d4_a_run_whose_journal_does_not_fit_its_code_ends(tmp_path: Path)
     """A step has another name without being patched in: whoever waits is told, and what is asked again is done."""
     clock, url = MovableClock(), create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with run_forge(github, clock, url, tmp_path) as told:
-            repository, alice = told.repository({"app.py": "import os\n"})
+        async with run_forge(github, clock, url, tmp_path) as story:
+            repository, alice = story.repository({"app.py": "import os\n"})
             await alice.push(repository, "feature", {"app.py": "import os\n\nNAME = os.name + missing\n"}, base="main")
             wait = {"retry-after": "3600"}
             github.faults.add(kind="before", method="POST", path="/reviews$", status=403, headers=wait)
             pull = await alice.open_pull_request(repository, "feature")
-            await told.settle()
-            [run] = await told.runs()
+            await story.settle()
+            [run] = await story.runs()
             assert (run.state, run.reason) == ("waiting", "rate_limited")
-        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("run the checks")) as told:
+        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("run the checks")) as story:
             clock.move(minutes=61)
-            await told.settle()
-            [run] = await told.runs()
+            await story.settle()
+            [run] = await story.runs()
             assert (run.state, run.reason) == ("failed", "error")
-            check = told.check(repository, pull.head_sha)
+            check = story.check(repository, pull.head_sha)
             assert (check.status, check.conclusion) == ("completed", "action_required")
             assert "cannot go on where this run was" in (check.summary or "")
             await alice.press(check, "review")
-            await told.settle()
-            assert told.check(repository, pull.head_sha).conclusion == "failure"
-            assert len(told.comments(pull)) == 1
+            await story.settle()
+            assert story.check(repository, pull.head_sha).conclusion == "failure"
+            assert len(story.comments(pull)) == 1
 
 
 @pytest.mark.parametrize(
@@ -244,23 +244,23 @@ async def test_d4_a_comment_whose_journal_does_not_fit_the_code_is_answered(
     """What only shows is shown; what acts is not done twice, hours apart."""
     clock, url = MovableClock(), create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with run_forge(github, clock, url, tmp_path) as told:
-            repository, alice = told.repository({"app.py": "import os\n"})
+        async with run_forge(github, clock, url, tmp_path) as story:
+            repository, alice = story.repository({"app.py": "import os\n"})
             github.grant(repository, alice, "admin")
             issue = await alice.open_issue(repository, "Prices")
             wait = {"retry-after": "3600"}
             github.faults.add(kind="before", method="POST", path="/comments$", status=403, headers=wait)
             await alice.comment(issue, said)
-            await told.settle()
-        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("reply")) as told:
-            services = told.forge.services
+            await story.settle()
+        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("reply")) as story:
+            services = story.forge.services
             if said == "/forge pause":  # somebody else ended it meanwhile
                 await permits.unpause(
                     services.database, _get_repository(repository), Sender(id=1, login="ada"), clock.now()
                 )
             clock.move(minutes=61)
-            await told.settle()
-            [answer] = told.answers(issue)
+            await story.settle()
+            [answer] = story.answers(issue)
             assert answered in answer.body
             assert await permits.find_pauser(services.database, _get_repository(repository)) is None
 
@@ -269,25 +269,25 @@ async def test_d4_a_test_whose_journal_does_not_fit_the_code_is_done(tmp_path: P
     """It waits for the repository's own workflows; its check does not stay open."""
     clock, url = MovableClock(), create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with run_forge(github, clock, url, tmp_path) as told:
-            repository, alice = told.repository({"app.py": "import os\n", **ACTIONS})
+        async with run_forge(github, clock, url, tmp_path) as story:
+            repository, alice = story.repository({"app.py": "import os\n", **ACTIONS})
             head = await alice.push(repository, "feature", {"notes.md": "# Notes\n"}, base="main")
             pull = await alice.open_pull_request(repository, "feature")
-            await told.settle()
+            await story.settle()
             await alice.comment(pull, "/forge test")
-            await told.settle()
+            await story.settle()
             [check] = github.check_runs(repository, head, "Forge / test")
             assert check.status != "completed"
-            told.answers(pull)
-            told.comments(pull)
-        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("run the tests")) as told:
+            story.answers(pull)
+            story.comments(pull)
+        async with run_forge(github, clock, url, tmp_path, durable=_rename_step("run the tests")) as story:
             github.run_workflow(repository, head, "CI", {"test": ("success", "")})
             clock.move(minutes=2)
-            await told.settle()
+            await story.settle()
             [check] = github.check_runs(repository, head, "Forge / test")
             assert (check.status, check.conclusion) == ("completed", "success")
-            told.answers(pull)
-            told.comments(pull)
+            story.answers(pull)
+            story.comments(pull)
 
 
 def _rename_step(old: str) -> Durable:
@@ -307,24 +307,24 @@ async def test_d4_an_issue_that_an_earlier_version_worked_on(tmp_path: Path, mod
     """It posted the plan as a comment of its own and asked no gates of the repository's own: there it goes on."""
     clock, url, models = MovableClock(), create_database("sqlite", tmp_path), Models.only(model.language_model)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with run_forge(github, clock, url, tmp_path, models=models) as told:
+        async with run_forge(github, clock, url, tmp_path, models=models) as story:
             wait = {"retry-after": "3600"}
             github.faults.add(kind="before", method="POST", path="/pulls$", status=403, headers=wait)
-            asked = await start_issue(told, model, planning="plan.tasks > 5", testing="testing.failed == 0")
+            asked = await start_issue(story, model, planning="plan.tasks > 5", testing="testing.failed == 0")
             run = await asked.run()
             assert (run.state, run.reason) == ("waiting", "rate_limited")
         journal = as_earlier(tmp_path / "forge.db", run.id)
         posted = journal.index("post the plan")
         assert journal[posted - 1 : posted + 2] == ["is it planned", "post the plan", "say how far it is"]
-        async with run_forge(github, clock, url, tmp_path, models=models) as told:
+        async with run_forge(github, clock, url, tmp_path, models=models) as story:
             clock.move(minutes=61)
-            await told.settle()
-            [run] = [each for each in await told.runs() if each.trigger == "issue"]
+            await story.settle()
+            [run] = [each for each in await story.runs() if each.trigger == "issue"]
             assert (run.state, run.reason, run.detail) == ("waiting", "gate", "")
             [pull] = asked.repository.pulls()
-            assert told.gates(asked.issue) == ["of_testing"]  # to which the earlier version had not come
-            told.answers(asked.issue)
-            told.comments(pull)
+            assert story.gates(asked.issue) == ["of_testing"]  # to which the earlier version had not come
+            story.answers(asked.issue)
+            story.comments(pull)
 
 
 def as_earlier(database: Path, run_id: str) -> list[str]:

@@ -21,10 +21,10 @@ EVIL = PAY + "print('evil')\n"
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
 
-async def open_from_fork(told: Story, files: dict[str, str | bytes | None]) -> tuple[Repository, User, PullRequest]:
+async def open_from_fork(story: Story, files: dict[str, str | bytes | None]) -> tuple[Repository, User, PullRequest]:
     """A pull request of bob, who is new here, from his fork."""
-    repository, _ = told.repository({"README.md": "# Shop\n"})
-    bob = told.github.user("bob")
+    repository, _ = story.repository({"README.md": "# Shop\n"})
+    bob = story.github.user("bob")
     fork = await bob.fork(repository)
     await bob.push(fork, "feature", files, base="main")
     return repository, bob, await bob.open_pull_request(repository, "feature", head_repo=fork)
@@ -36,37 +36,37 @@ async def push(bob: User, pull: PullRequest, content: str) -> str:
     return await bob.push(pull.head_repository, pull.head_ref, {"billing/pay.py": content})
 
 
-def assert_waits_for_ok(told: Story, head: str) -> None:
+def assert_waits_for_ok(story: Story, head: str) -> None:
     """The head was reviewed by layers 1 and 2, and its check asks for a person's ok."""
-    [repository] = [each for each in told.github.world.repositories.values() if each.parent is None]
-    check = told.check(repository, head)
+    [repository] = [each for each in story.github.world.repositories.values() if each.parent is None]
+    check = story.check(repository, head)
     assert check.status == "completed"
     assert check.conclusion in {"action_required", "failure"}
     assert "stranger's head" in (check.summary or "")
     [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
-    told.gate_outcomes(pull)  # of earlier heads
-    assert told.gates(pull) == (["human_review"] if check.conclusion == "action_required" else [])
+    story.gate_outcomes(pull)  # of earlier heads
+    assert story.gates(pull) == (["human_review"] if check.conclusion == "action_required" else [])
 
 
-async def test_t_f1_no_model_before_an_ok_for_that_head(read: Story, model: ScriptedModel) -> None:
+async def test_t_f1_no_model_before_an_ok_for_that_head(story_with_model: Story, model: ScriptedModel) -> None:
     """Layers 1 and 2 look at a stranger's head at once; the model at no other head than one with an ok."""
-    repository, bob, pull = await open_from_fork(read, {"billing/pay.py": BROKEN})
+    repository, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": BROKEN})
     branches = repository.git.refs()
-    await read.settle()
-    assert_waits_for_ok(read, pull.head_sha)
-    assert [comment.line for comment in read.comments(pull)] == [121]
+    await story_with_model.settle()
+    assert_waits_for_ok(story_with_model, pull.head_sha)
+    assert [comment.line for comment in story_with_model.comments(pull)] == [121]
     assert model.calls == []
 
-    read.clock.move(seconds=1)
-    await read.github.user("alice").comment(pull, "/forge review")
-    await read.settle()
-    assert "This also allows checks of this head, and only of this one" in read.answers(pull)[0].body
+    story_with_model.clock.move(seconds=1)
+    await story_with_model.github.user("alice").comment(pull, "/forge review")
+    await story_with_model.settle()
+    assert "This also allows checks of this head, and only of this one" in story_with_model.answers(pull)[0].body
     asked = len(model.calls)
     assert asked > 0
 
     head = await push(bob, pull, EVIL)
-    await read.settle()
-    assert_waits_for_ok(read, head)
+    await story_with_model.settle()
+    assert_waits_for_ok(story_with_model, head)
     assert len(model.calls) == asked
     assert repository.git.refs() == branches
 
@@ -75,110 +75,116 @@ async def test_t_f1_without_a_sandbox_nothing_looks_at_it(backend: Backend, tmp_
     """Where nothing contains the tools they are not run, not even on an ok; a person has to look."""
     model = ScriptedModel()
     url = create_database(backend, tmp_path)
-    async with open_story(url, tmp_path, SWIFT, Models.only(model.language_model), sandbox="none") as told:
-        repository, _, pull = await open_from_fork(told, {"billing/pay.py": BROKEN})
-        await told.settle()
-        check = told.check(repository, pull.head_sha)
+    async with open_story(url, tmp_path, SWIFT, Models.only(model.language_model), sandbox="none") as story:
+        repository, _, pull = await open_from_fork(story, {"billing/pay.py": BROKEN})
+        await story.settle()
+        check = story.check(repository, pull.head_sha)
         assert check.conclusion == "action_required"
         assert "was not run, because FORGE_SANDBOX is none" in (check.summary or "")
-        assert told.gates(pull) == ["human_review"]
-        assert told.comments(pull) == []
+        assert story.gates(pull) == ["human_review"]
+        assert story.comments(pull) == []
         assert model.calls == []
 
 
 @pytest.mark.parametrize("first", ["comment", "push"], ids=["the comment first", "the push first"])
-async def test_t_f3_the_head_is_exchanged_right_after_the_ok(read: Story, model: ScriptedModel, first: str) -> None:
+async def test_t_f3_the_head_is_exchanged_right_after_the_ok(
+    story_with_model: Story, model: ScriptedModel, first: str
+) -> None:
     """An ok is not for what was pushed after it, in whatever order, and however soon, Forge hears of both."""
-    _, bob, pull = await open_from_fork(read, {"billing/pay.py": PAY})
-    await read.settle()
-    read.clock.move(seconds=1)
-    read.github.hold_deliveries()
-    await read.github.user("alice").comment(pull, "/forge review")
+    _, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
+    await story_with_model.settle()
+    story_with_model.clock.move(seconds=1)
+    story_with_model.github.hold_deliveries()
+    await story_with_model.github.user("alice").comment(pull, "/forge review")
     head = await push(bob, pull, EVIL)
-    read.github.release_deliveries(reverse=first == "push")
-    await read.settle()
-    [answer] = read.answers(pull)
+    story_with_model.github.release_deliveries(reverse=first == "push")
+    await story_with_model.settle()
+    [answer] = story_with_model.answers(pull)
     assert f"The head moved to `{head[:7]}` after you wrote this." in answer.body
-    assert_waits_for_ok(read, head)
+    assert_waits_for_ok(story_with_model, head)
     assert model.calls == []
 
 
-async def test_t_f3_the_head_is_exchanged_right_before_a_label(read: Story, model: ScriptedModel) -> None:
+async def test_t_f3_the_head_is_exchanged_right_before_a_label(story_with_model: Story, model: ScriptedModel) -> None:
     """A label lies on no head: it is the ok only for one that was being looked at before."""
-    _, bob, pull = await open_from_fork(read, {"billing/pay.py": PAY})
-    await read.settle()
-    read.clock.move(seconds=1)
-    read.github.hold_deliveries()
+    _, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
+    await story_with_model.settle()
+    story_with_model.clock.move(seconds=1)
+    story_with_model.github.hold_deliveries()
     head = await push(bob, pull, EVIL)
-    await read.github.user("alice").label(pull, "forge")
-    read.github.release_deliveries()
-    await read.settle()
-    assert_waits_for_ok(read, head)
+    await story_with_model.github.user("alice").label(pull, "forge")
+    story_with_model.github.release_deliveries()
+    await story_with_model.settle()
+    assert_waits_for_ok(story_with_model, head)
     assert model.calls == []
 
 
-async def test_a_label_is_the_ok_for_a_head_that_was_there(read: Story, model: ScriptedModel) -> None:
-    _, _, pull = await open_from_fork(read, {"billing/pay.py": PAY})
-    await read.settle()
-    read.clock.move(seconds=1)
-    await read.github.user("alice").label(pull, "forge")
-    await read.settle()
+async def test_a_label_is_the_ok_for_a_head_that_was_there(story_with_model: Story, model: ScriptedModel) -> None:
+    _, _, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
+    await story_with_model.settle()
+    story_with_model.clock.move(seconds=1)
+    await story_with_model.github.user("alice").label(pull, "forge")
+    await story_with_model.settle()
     assert model.calls
-    read.gate_outcomes(pull)
-    read.comments(pull)
+    story_with_model.gate_outcomes(pull)
+    story_with_model.comments(pull)
 
 
-async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(read: Story, model: ScriptedModel) -> None:
+async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """If it is exchanged while the approved head is being reviewed, the new one is not shown to the model."""
-    _, bob, pull = await open_from_fork(read, {"billing/pay.py": PAY})
-    await read.settle()
+    _, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
+    await story_with_model.settle()
 
     async def exchange() -> None:
         await push(bob, pull, EVIL)
 
-    act_after_write(read, exchange, "/check-runs$")
-    read.clock.move(seconds=1)
-    await read.github.user("alice").comment(pull, "/forge review")
-    await read.settle()
-    await read.settle()
-    assert "This also allows checks of this head, and only of this one" in read.answers(pull)[0].body
-    assert_waits_for_ok(read, pull.head_sha)
+    act_after_write(story_with_model, exchange, "/check-runs$")
+    story_with_model.clock.move(seconds=1)
+    await story_with_model.github.user("alice").comment(pull, "/forge review")
+    await story_with_model.settle()
+    await story_with_model.settle()
+    assert "This also allows checks of this head, and only of this one" in story_with_model.answers(pull)[0].body
+    assert_waits_for_ok(story_with_model, pull.head_sha)
     assert all("evil" not in call.content for call in model.calls)
 
 
-async def test_t_f4_the_fork_is_deleted_while_it_is_reviewed(read: Story, model: ScriptedModel) -> None:
+async def test_t_f4_the_fork_is_deleted_while_it_is_reviewed(story_with_model: Story, model: ScriptedModel) -> None:
     """GitHub closes the pull request with its fork: the run ends, and says why."""
-    repository, _, pull = await open_from_fork(read, {"billing/pay.py": BROKEN})
+    repository, _, pull = await open_from_fork(story_with_model, {"billing/pay.py": BROKEN})
     head, fork = pull.head_sha, pull.head_repository
     assert fork is not None
 
     async def delete() -> None:
-        read.github.delete(fork)
+        story_with_model.github.delete(fork)
 
-    act_after_write(read, delete, said="in_progress")
-    await read.settle()
-    await read.settle()
-    [run] = await read.runs()
+    act_after_write(story_with_model, delete, said="in_progress")
+    await story_with_model.settle()
+    await story_with_model.settle()
+    [run] = await story_with_model.runs()
     assert (run.state, run.reason) == ("cancelled", "closed")
-    check = read.check(repository, head)
+    check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("cancelled", "Pull request closed")
     assert model.calls == []
 
 
-async def test_t_f4_the_fork_becomes_private_while_it_is_reviewed(read: Story, model: ScriptedModel) -> None:
+async def test_t_f4_the_fork_becomes_private_while_it_is_reviewed(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """The pull request stays open without a repository of its head: it is reviewed, and is still a stranger's."""
-    repository, _, pull = await open_from_fork(read, {"billing/pay.py": BROKEN})
+    repository, _, pull = await open_from_fork(story_with_model, {"billing/pay.py": BROKEN})
     fork = pull.head_repository
     assert fork is not None
 
     async def hide() -> None:
         fork.private, pull.head_repository = True, None
 
-    act_after_write(read, hide, "/check-runs$")
-    await read.settle()
-    assert read.check(repository, pull.head_sha).conclusion == "failure"
-    assert_waits_for_ok(read, pull.head_sha)
-    assert [comment.line for comment in read.comments(pull)] == [121]
+    act_after_write(story_with_model, hide, "/check-runs$")
+    await story_with_model.settle()
+    assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
+    assert_waits_for_ok(story_with_model, pull.head_sha)
+    assert [comment.line for comment in story_with_model.comments(pull)] == [121]
     assert model.calls == []
 
 
@@ -196,17 +202,17 @@ async def test_t_f4_the_fork_becomes_private_while_it_is_reviewed(read: Story, m
         "feature|x&y>z'\"",
     ],
 )
-async def test_t_f5_a_branch_is_no_argument(told: Story, tmp_path: Path, name: str) -> None:
+async def test_t_f5_a_branch_is_no_argument(story: Story, tmp_path: Path, name: str) -> None:
     """Whatever the branches are called, as far as git allows it, the pull request is reviewed as any other."""
-    repository, alice = told.repository({"README.md": "# Shop\n"})
+    repository, alice = story.repository({"README.md": "# Shop\n"})
     base = await alice.push(repository, f"{name}-base", {"base.md": "x\n"}, base="main")
     head = await alice.push(repository, name, {"app.py": "print(missing)\n"}, base="main")
     before = set(tmp_path.rglob("*owned*"))
     pull = await alice.open_pull_request(repository, name, base=f"{name}-base")
-    await told.settle()
+    await story.settle()
     assert (pull.base_sha, pull.head_sha) == (base, head)
-    assert [comment.path for comment in told.comments(pull)] == ["app.py"]
-    [check] = told.github.check_runs(repository, head)
+    assert [comment.path for comment in story.comments(pull)] == ["app.py"]
+    [check] = story.github.check_runs(repository, head)
     assert check.name.startswith(f"{review_texts.CHECK_NAME}: ")
     assert check.conclusion == "failure"
     assert name not in (check.summary or "")

@@ -46,35 +46,35 @@ async def assert_open(scene: GateScene) -> None:
 
 @SQLITE
 @pytest.mark.parametrize("who", ["reader", "outsider", "writer", "ghost"])
-async def test_t_p1_without_the_role_nobody_approves(told: Story, who: str) -> None:
-    scene = await open_scene(told)
+async def test_t_p1_without_the_role_nobody_approves(story: Story, who: str) -> None:
+    scene = await open_scene(story)
     roles = {"reader": "read", "writer": "write"}
     mallory = scene.add_user("mallory", roles.get(who))  # pyright: ignore[reportArgumentType]
-    told.github.hold_deliveries()
-    told.clock.move(seconds=2)
+    story.github.hold_deliveries()
+    story.clock.move(seconds=2)
     await mallory.comment(scene.pull, APPROVE)
     await mallory.press(scene.gate("protected_paths"), "approve")
     if who == "ghost":
-        del told.github.world.accounts["mallory"]
-    told.github.release_deliveries()
-    await told.settle()
-    [answer] = told.answers(scene.pull)
+        del story.github.world.accounts["mallory"]
+    story.github.release_deliveries()
+    await story.settle()
+    [answer] = story.answers(scene.pull)
     held = {"reader": "read", "writer": "write", "ghost": "none"}.get(who, "read")
     assert f"needs the role maintain; `mallory` has {held}. It is still waiting." in answer.body
     await assert_open(scene)
     assert len(await scene.events(EventType.permission_refused)) == 2
 
-    for delivery in list(told.github.deliveries):
-        await told.github.redeliver(delivery)
-    await told.settle()
-    assert len(told.answers(scene.pull)) == 1
+    for delivery in list(story.github.deliveries):
+        await story.github.redeliver(delivery)
+    await story.settle()
+    assert len(story.answers(scene.pull)) == 1
     await assert_open(scene)
 
 
 @SQLITE
-async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(told: Story) -> None:
-    scene = await open_scene(told)
-    told.github.grant(scene.repository, scene.alice, "admin")
+async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(story: Story) -> None:
+    scene = await open_scene(story)
+    story.github.grant(scene.repository, scene.alice, "admin")
     assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
     await scene.press(scene.alice, "approve", "protected_paths")
     assert "cannot be decided by the author of the change" in (scene.gate("protected_paths").summary or "")
@@ -82,67 +82,67 @@ async def test_t_p2_the_author_does_not_approve_while_somebody_else_can(told: St
 
 
 @SQLITE
-async def test_t_p2_the_only_one_with_the_role_decides_and_the_audit_says_so(told: Story) -> None:
+async def test_t_p2_the_only_one_with_the_role_decides_and_the_audit_says_so(story: Story) -> None:
     """Where nobody else has the role a gate asks for, the rule on authors is waived."""
-    scene = await open_scene(told)
-    told.github.grant(scene.repository, scene.alice, "admin")
-    told.github.revoke(scene.repository, scene.carol)
+    scene = await open_scene(story)
+    story.github.grant(scene.repository, scene.alice, "admin")
+    story.github.revoke(scene.repository, scene.carol)
     scene.add_user("dave", "write")
     answer = await scene.comment(scene.alice, APPROVE)
     assert "is approved" in answer
     assert "Nobody else has the role, so the rule about authors was waived." in answer
     [told_of] = await scene.events(EventType.gate_approved)
     assert (told_of["waived"], told_of["by_login"]) == (True, "alice")
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
-    assert "rule on authors was waived" in (scene.gate("protected_paths").summary or "")
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
+    assert "rule about authors was waived" in (scene.gate("protected_paths").summary or "")
 
 
 @SQLITE
-async def test_t_p3_no_app_decides(told: Story) -> None:
+async def test_t_p3_no_app_decides(story: Story) -> None:
     """Neither Forge itself nor another App, whatever permission it has, by comment, check or button."""
-    scene = await open_scene(told)
-    for app in (told.github.app, told.github.world.other_app("helper")):
-        told.github.grant(scene.repository, User(told.github.world, app.bot), "admin")
-        told.clock.move(seconds=2)
-        comment = conversation.add_comment(told.github.world, scene.pull, Actor(app.bot, app), APPROVE)
-        check_runs.press(told.github.world, scene.gate("protected_paths"), app.bot, "approve")
-        await told.settle()
+    scene = await open_scene(story)
+    for app in (story.github.app, story.github.world.other_app("helper")):
+        story.github.grant(scene.repository, User(story.github.world, app.bot), "admin")
+        story.clock.move(seconds=2)
+        comment = conversation.add_comment(story.github.world, scene.pull, Actor(app.bot, app), APPROVE)
+        check_runs.press(story.github.world, scene.gate("protected_paths"), app.bot, "approve")
+        await story.settle()
         await scene.carol.delete_comment(comment)
-    assert told.answers(scene.pull) == []
+    assert story.answers(scene.pull) == []
     await assert_open(scene)
 
 
 @SQLITE
-async def test_t_p4_an_edited_comment_does_not_decide(told: Story) -> None:
-    scene = await open_scene(told)
+async def test_t_p4_an_edited_comment_does_not_decide(story: Story) -> None:
+    scene = await open_scene(story)
     comment = await scene.carol.comment(scene.pull, "I will look at it.")
-    await told.settle()
-    told.clock.move(seconds=5)
+    await story.settle()
+    story.clock.move(seconds=5)
     await scene.add_user("root", "admin").edit_comment(comment, APPROVE)
     await scene.carol.edit_comment(comment, APPROVE)
-    await told.settle()
-    assert told.answers(scene.pull) == []
+    await story.settle()
+    assert story.answers(scene.pull) == []
     await assert_open(scene)
 
 
 @SQLITE
-async def test_t_p8_an_approval_of_another_head_decides_nothing(told: Story) -> None:
+async def test_t_p8_an_approval_of_another_head_decides_nothing(story: Story) -> None:
     """It names the head, or is about the one that was asked about when it was written."""
-    scene = await open_scene(told)
+    scene = await open_scene(story)
     first = scene.head
-    told.clock.move(seconds=2)
-    told.github.hold_deliveries()
+    story.clock.move(seconds=2)
+    story.github.hold_deliveries()
     await scene.carol.comment(scene.pull, APPROVE)  # about the first head; Forge hears of it after the push
-    told.clock.move(seconds=2)
+    story.clock.move(seconds=2)
     await scene.alice.push(scene.repository, "feature", {CI: WORKFLOW.replace("make", "make check")})
     scene.head = scene.pull.head_sha
-    told.github.release_deliveries()
-    await told.settle()
+    story.github.release_deliveries()
+    await story.settle()
     state = {gate.head_sha: gate.state for gate in await scene.list_gates()}
     assert state[scene.head] is GateState.waiting
-    assert told.gates(scene.pull) == ["protected_paths"]
+    assert story.gates(scene.pull) == ["protected_paths"]
     assert scene.conclusion == "action_required"
-    assert len(told.answers(scene.pull)) == 1
+    assert len(story.answers(scene.pull)) == 1
 
     answer = await scene.comment(scene.carol, f"{APPROVE} {first[:7]}")
     assert f"asks about `{scene.head[:7]}`, not about `{first[:7]}`" in answer
@@ -151,37 +151,37 @@ async def test_t_p8_an_approval_of_another_head_decides_nothing(told: Story) -> 
 
 
 @SQLITE
-async def test_t_p8_an_answer_to_the_question_that_the_comment_still_shows(told: Story) -> None:
+async def test_t_p8_an_answer_to_the_question_that_the_comment_still_shows(story: Story) -> None:
     """GitHub takes the check of the new head and not the comment: an answer without a head is about the old one."""
-    scene = await open_scene(told)
+    scene = await open_scene(story)
 
     async def limit() -> None:
         comment, waits = r"/issues/comments/\d+$", {"retry-after": "3600"}
-        told.github.faults.add(kind="before", method="PATCH", path=comment, status=403, headers=waits)
+        story.github.faults.add(kind="before", method="PATCH", path=comment, status=403, headers=waits)
 
-    act_after_write(told, limit, "/check-runs$", said="action_required")
-    told.clock.move(seconds=30)
+    act_after_write(story, limit, "/check-runs$", said="action_required")
+    story.clock.move(seconds=30)
     await scene.push({CI: WORKFLOW.replace("make", "make deploy")})
     assert scene.gate("protected_paths").conclusion == "action_required"
-    [question] = told.questions(scene.pull)
+    [question] = story.questions(scene.pull)
     assert scene.head[:7] not in question.body
     answer = await scene.comment(scene.carol, APPROVE)
-    told.clock.move(minutes=61)
-    await told.settle()
-    answer = answer or told.answers(scene.pull)[-1].body
+    story.clock.move(minutes=61)
+    await story.settle()
+    answer = answer or story.answers(scene.pull)[-1].body
     assert "was asked again" in answer
     await assert_open(scene)
     assert f"`/forge approve protected_paths {scene.head[:7]}`" in answer
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
 
 
 @SQLITE
-async def test_in_a_locked_conversation_the_check_alone_asks(told: Story) -> None:
+async def test_in_a_locked_conversation_the_check_alone_asks(story: Story) -> None:
     """There GitHub takes no comment of an App, so an answer is about what the check shows."""
-    scene = await open_scene(told, {"note.md": "A note.\n"})
+    scene = await open_scene(story, {"note.md": "A note.\n"})
     await scene.carol.lock(scene.pull)
-    told.clock.move(seconds=5)
+    story.clock.move(seconds=5)
     await scene.push(CHANGED)
     assert scene.gate("protected_paths").conclusion == "action_required"
     assert await scene.comment(scene.carol, APPROVE) == ""
@@ -189,22 +189,22 @@ async def test_in_a_locked_conversation_the_check_alone_asks(told: Story) -> Non
 
 
 @SQLITE
-async def test_t_p8_an_approval_does_not_outlive_its_head(told: Story) -> None:
-    scene = await open_scene(told)
+async def test_t_p8_an_approval_does_not_outlive_its_head(story: Story) -> None:
+    scene = await open_scene(story)
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
     await scene.push({CI: WORKFLOW.replace("make", "make deploy")})
-    assert told.gates(scene.pull) == ["protected_paths"]
+    assert story.gates(scene.pull) == ["protected_paths"]
     assert scene.conclusion == "action_required"
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
 
 
 @SQLITE
 @pytest.mark.parametrize("first", ["approve", "push"])
-async def test_t_p8_an_approval_and_a_push_at_once(told: Story, first: str) -> None:
+async def test_t_p8_an_approval_and_a_push_at_once(story: Story, first: str) -> None:
     """Whichever Forge hears of first: the new head is not approved."""
-    scene = await open_scene(told)
-    told.clock.move(seconds=2)
-    told.github.hold_deliveries()
+    scene = await open_scene(story)
+    story.clock.move(seconds=2)
+    story.github.hold_deliveries()
     changed = {CI: WORKFLOW.replace("make", "make deploy")}
     if first == "push":
         scene.head = await scene.alice.push(scene.repository, "feature", changed)
@@ -212,27 +212,27 @@ async def test_t_p8_an_approval_and_a_push_at_once(told: Story, first: str) -> N
     else:
         await scene.carol.press(scene.gate("protected_paths"), "approve")
         scene.head = await scene.alice.push(scene.repository, "feature", changed)
-    told.github.release_deliveries()
-    await told.settle()
+    story.github.release_deliveries()
+    await story.settle()
     states = {gate.head_sha: gate.state for gate in await scene.list_gates()}
     assert states.pop(scene.head) is GateState.waiting
     assert set(states.values()) <= {GateState.approved, GateState.void}
     assert scene.conclusion == "action_required"
-    assert told.gates(scene.pull) == ["protected_paths"]
-    told.gate_outcomes(scene.pull)
+    assert story.gates(scene.pull) == ["protected_paths"]
+    story.gate_outcomes(scene.pull)
 
 
-async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
+async def test_t_p9_two_people_at_once_give_one_decision(story: Story) -> None:
     """The other is told that it was decided, and the ledger has both."""
-    scene = await open_scene(told)
+    scene = await open_scene(story)
     erin = scene.add_user("erin", "maintain")
-    told.clock.move(seconds=2)
-    told.github.hold_deliveries()
+    story.clock.move(seconds=2)
+    story.github.hold_deliveries()
     await scene.carol.comment(scene.pull, APPROVE)
     await erin.comment(scene.pull, "/forge reject protected_paths no")
-    told.github.release_deliveries()
-    await told.settle()
-    answers = [each.body for each in told.answers(scene.pull)]
+    story.github.release_deliveries()
+    await story.settle()
+    answers = [each.body for each in story.answers(scene.pull)]
     decided = await scene.events(EventType.gate_approved) + await scene.events(EventType.gate_rejected)
     contested = await scene.events(EventType.gate_contested)
     assert len(decided) == 1
@@ -242,13 +242,13 @@ async def test_t_p9_two_people_at_once_give_one_decision(told: Story) -> None:
     approved = decided[0]["by_login"] == "carol"
     assert scene.conclusion == ("success" if approved else "failure")
     assert (await scene.run()).state == ("completed" if approved else "failed")
-    told.gate_outcomes(scene.pull)
+    story.gate_outcomes(scene.pull)
 
 
 @SQLITE
-async def test_t_p9_an_answer_after_the_decision_is_noted(told: Story) -> None:
+async def test_t_p9_an_answer_after_the_decision_is_noted(story: Story) -> None:
     """Only of somebody who might have decided; others are told the same."""
-    scene = await open_scene(told)
+    scene = await open_scene(story)
     erin = scene.add_user("erin", "maintain")
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
     assert "is already decided: Approved by carol" in await scene.comment(erin, "/forge reject protected_paths no")
@@ -258,42 +258,42 @@ async def test_t_p9_an_answer_after_the_decision_is_noted(told: Story) -> None:
     assert (contested["by_login"], contested["said"]) == ("erin", "rejected")
     assert "**Approved by carol**" in await scene.comment(erin, "/forge view protected_paths")
     assert scene.conclusion == "success"
-    told.gate_outcomes(scene.pull)
+    story.gate_outcomes(scene.pull)
 
 
 @SQLITE
-async def test_t_p10_github_does_not_say_who_they_are(told: Story) -> None:
+async def test_t_p10_github_does_not_say_who_they_are(story: Story) -> None:
     """Nothing is decided, which is said; asked again later, the same answer counts."""
-    scene = await open_scene(told)
-    told.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
+    scene = await open_scene(story)
+    story.github.faults.add(kind="before", path=PERMISSION, status=502, times=None)
     answer = await scene.comment(scene.carol, APPROVE)
     assert "GitHub did not say what `carol` may do here, so Forge did nothing." in answer
     await scene.press(scene.carol, "approve", "protected_paths")
     await assert_open(scene)
-    told.github.faults.clear()
+    story.github.faults.clear()
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
-    told.gate_outcomes(scene.pull)
+    story.gate_outcomes(scene.pull)
 
 
 @SQLITE
-async def test_t_p10_a_waiver_needs_the_whole_list_of_people(told: Story) -> None:
+async def test_t_p10_a_waiver_needs_the_whole_list_of_people(story: Story) -> None:
     """Without it nobody knows whether somebody else has the role, so the author does not decide."""
-    scene = await open_scene(told)
-    told.github.grant(scene.repository, scene.alice, "admin")
-    told.github.revoke(scene.repository, scene.carol)
-    told.github.faults.add(kind="before", path=r"/collaborators$", status=502, times=None)
+    scene = await open_scene(story)
+    story.github.grant(scene.repository, scene.alice, "admin")
+    story.github.revoke(scene.repository, scene.carol)
+    story.github.faults.add(kind="before", path=r"/collaborators$", status=502, times=None)
     answer = await scene.comment(scene.alice, APPROVE)
     assert "so Forge did nothing" in answer
-    told.github.faults.clear()
+    story.github.faults.clear()
     await assert_open(scene)
 
 
 @SQLITE
-async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
+async def test_t_p12_no_address_of_ours_decides(story: Story) -> None:
     """There is nothing to forge a request for: decisions come through GitHub, signed, or not at all."""
-    scene = await open_scene(told)
+    scene = await open_scene(story)
     [gate] = await scene.list_gates()
-    base = webhook_url(told).removesuffix("/webhook")
+    base = webhook_url(story).removesuffix("/webhook")
     paths = ["/gates", f"/gates/{gate.id}", f"/gates/{gate.id}/approve", "/approve", "/api/gates", "/decide"]
     async with aiohttp.ClientSession() as session:
         for path in paths:
@@ -305,7 +305,7 @@ async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
     forged = b'{"action": "requested_action"}'
     for signature in (None, "sha256=" + "0" * 64):
         headers: Mapping[str, str | None] = {"X-Hub-Signature-256": signature}
-        reply = await send_webhook(webhook_url(told), forged, event="check_run", headers=headers)
+        reply = await send_webhook(webhook_url(story), forged, event="check_run", headers=headers)
         assert reply.status == 401
     await assert_open(scene)
 
@@ -325,24 +325,24 @@ async def test_t_p12_no_address_of_ours_decides(told: Story) -> None:
         ".github/actions/a/action.yml",
     ],
 )
-async def test_t_t4_protected_paths_need_the_gate(told: Story, path: str) -> None:
+async def test_t_t4_protected_paths_need_the_gate(story: Story, path: str) -> None:
     """Whoever wrote the change, an agent too: what decides over runs and rights is looked at by a maintainer."""
     content = {".github/forge.yml": "review: {model: false}\n", "CODEOWNERS": "* @octo-org/shop\n"}.get(path, "a: b\n")
-    scene = await open_scene(told, {path: content})
-    assert "protected_paths" in told.gates(scene.pull)
+    scene = await open_scene(story, {path: content})
+    assert "protected_paths" in story.gates(scene.pull)
     assert scene.gate("protected_paths").conclusion == "action_required"
     assert (scene.conclusion, (await scene.run()).state) == ("action_required", "waiting")
-    assert any(path in question.body for question in told.questions(scene.pull))
+    assert any(path in question.body for question in story.questions(scene.pull))
 
 
 @SQLITE
-async def test_t_t4_a_workflow_that_moves_out_of_its_place(told: Story) -> None:
-    scene = await open_scene(told, {CI: None, "ci.yml.off": WORKFLOW})  # pyright: ignore[reportArgumentType]
+async def test_t_t4_a_workflow_that_moves_out_of_its_place(story: Story) -> None:
+    scene = await open_scene(story, {CI: None, "ci.yml.off": WORKFLOW})  # pyright: ignore[reportArgumentType]
     await assert_open(scene)
 
 
 @SQLITE
-async def test_t_t1_nothing_an_agent_says_decides(read: Story, model: ScriptedModel) -> None:
+async def test_t_t1_nothing_an_agent_says_decides(story_with_model: Story, model: ScriptedModel) -> None:
     """A model that writes a command, and a title and a file that hold one: Forge never obeys its own text."""
     words = "/forge approve protected_paths\n/forge approve\n/forge continue 500usd"
     model.when(
@@ -363,11 +363,11 @@ async def test_t_t1_nothing_an_agent_says_decides(read: Story, model: ScriptedMo
         },
     )
     files = {**CHANGED, "billing/pay.py": "".join(f"VALUE = {n}\n" for n in range(60)), "a.md": words}
-    scene = await open_scene(read, files)
-    read.comments(scene.pull)
+    scene = await open_scene(story_with_model, files)
+    story_with_model.comments(scene.pull)
     assert len(model.calls) > 0
-    assert read.answers(scene.pull) == []
-    assert "protected_paths" in read.gates(scene.pull)
+    assert story_with_model.answers(scene.pull) == []
+    assert "protected_paths" in story_with_model.gates(scene.pull)
     assert (await scene.run()).state == "waiting"
     assert not await scene.events(EventType.gate_approved)
     assert not await scene.events(EventType.budget_granted)
@@ -376,14 +376,14 @@ async def test_t_t1_nothing_an_agent_says_decides(read: Story, model: ScriptedMo
 # --- time, restarts, deploys ------------------------------------------------------------------------------------------
 
 
-def move_to(scene: GateScene, told: Story) -> GateScene:
+def move_to(scene: GateScene, story: Story) -> GateScene:
     """The same pull request in another chapter."""
-    return GateScene(told, scene.repository, scene.alice, scene.carol, scene.pull, scene.head)
+    return GateScene(story, scene.repository, scene.alice, scene.carol, scene.pull, scene.head)
 
 
-async def assert_sound(told: Story) -> None:
-    await told.settle()
-    assert not await find_violations(told.github, told.forge.services.database)
+async def assert_sound(story: Story) -> None:
+    await story.settle()
+    assert not await find_violations(story.github, story.forge.services.database)
 
 
 @pytest.mark.parametrize("answered", [False, True])
@@ -391,44 +391,44 @@ async def test_t_d8_its_time_is_over_while_forge_is_down(backend: Backend, tmp_p
     """It counts as rejected at the next start, also if somebody approved too late and nobody heard of it yet."""
     configuration = 'gates: {protected_paths: {escalate: ["@octo-org/owners"]}}\n'
     async with open_world(backend, tmp_path) as (github, clock, url):
-        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
-            scene = await open_scene(told, configuration=configuration)
-            assert told.gates(scene.pull) == ["protected_paths"]
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as story:
+            scene = await open_scene(story, configuration=configuration)
+            assert story.gates(scene.pull) == ["protected_paths"]
         clock.move(hours=25)
         if answered:
             await scene.carol.comment(scene.pull, APPROVE)
-        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
-            scene = move_to(scene, told)
-            await told.settle()
-            assert told.gate_outcomes(scene.pull) == [
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as story:
+            scene = move_to(scene, story)
+            await story.settle()
+            assert story.gate_outcomes(scene.pull) == [
                 "protected_paths: Nobody answered in time, which counts as a rejection"
             ]
             run = await scene.run()
             assert (run.state, run.reason, scene.conclusion) == ("failed", "gate_timeout", "action_required")
-            [escalation] = [each for each in told.answers(scene.pull) if "@octo-org/owners" in each.body]
+            [escalation] = [each for each in story.answers(scene.pull) if "@octo-org/owners" in each.body]
             assert "counts as rejected" in escalation.body
             assert not await scene.events(EventType.gate_approved)
-            await assert_sound(told)
+            await assert_sound(story)
 
 
-async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(told: Story) -> None:
+async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(story: Story) -> None:
     """A clock that jumps never approves; where it was set back, a button and a named head are still clear."""
-    scene = await open_scene(told)
-    told.clock.move(hours=-1)
+    scene = await open_scene(story)
+    story.clock.move(hours=-1)
     answer = await scene.comment(scene.carol, APPROVE)
     assert "after you wrote this" in answer
     await assert_open(scene)
-    told.clock.move(hours=24)
+    story.clock.move(hours=24)
     await asyncio.sleep(1.5)  # more than one look at what is due
     await assert_open(scene)
 
-    told.clock.move(hours=2)
-    await told.settle()
+    story.clock.move(hours=2)
+    await story.settle()
     assert scene.gate("protected_paths").conclusion == "action_required"
-    assert told.gate_outcomes(scene.pull) == ["protected_paths: Nobody answered in time, which counts as a rejection"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Nobody answered in time, which counts as a rejection"]
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
-    told.clock.move(days=-1)
+    story.clock.move(days=-1)
     answer = await scene.comment(scene.carol, f"{APPROVE} {scene.head[:7]}")
     assert "is already decided" in answer
     assert (await scene.run()).reason == "gate_timeout"
@@ -445,39 +445,39 @@ async def test_t_d4_a_deploy_changes_the_steps_while_a_run_waits(backend: Backen
         return await run_durable_step(name, call)
 
     async with open_world(backend, tmp_path) as (github, clock, url):
-        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
-            scene = await open_scene(told)
-            assert told.gates(scene.pull) == ["protected_paths"]
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as story:
+            scene = await open_scene(story)
+            assert story.gates(scene.pull) == ["protected_paths"]
             waiting = await scene.run()
-        async with run_forge(github, clock, url, tmp_path, SWIFT, durable=run_changed) as told:
-            scene = move_to(scene, told)
+        async with run_forge(github, clock, url, tmp_path, SWIFT, durable=run_changed) as story:
+            scene = move_to(scene, story)
             assert "is approved" in await scene.comment(scene.carol, APPROVE)
             run = await scene.run()
             assert (run.id, run.state, scene.conclusion) == (waiting.id, "completed", "success")
             assert f"{run.id}: finish" in passed
-            assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
-            assert len(told.github.check_runs(scene.repository, scene.head, "Forge / review")) == 1
-            await assert_sound(told)
+            assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
+            assert len(story.github.check_runs(scene.repository, scene.head, "Forge / review")) == 1
+            await assert_sound(story)
 
 
 async def test_t_d4_one_that_was_answered_before_the_deploy(backend: Backend, tmp_path: Path) -> None:
     """Decided by a process that died right after it: the next one finds the answer and lets the run go on."""
     async with open_world(backend, tmp_path) as (github, clock, url):
-        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
-            scene = await open_scene(told)
-            assert told.gates(scene.pull) == ["protected_paths"]
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as story:
+            scene = await open_scene(story)
+            assert story.gates(scene.pull) == ["protected_paths"]
             [gate] = await scene.list_gates()
         database = Database(url)
         by = GateDecision(at=clock.now(), by_id=scene.carol.id, by_login="carol", via="command", cause="a delivery")
         assert (await gates.decide(database, gate.id, GateState.approved, by)).counted
         await database.close()
-        async with run_forge(github, clock, url, tmp_path, SWIFT) as told:
-            scene = move_to(scene, told)
-            await told.settle()
-            assert told.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
+        async with run_forge(github, clock, url, tmp_path, SWIFT) as story:
+            scene = move_to(scene, story)
+            await story.settle()
+            assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
             assert ((await scene.run()).state, scene.conclusion) == ("completed", "success")
             assert scene.gate("protected_paths").conclusion == "success"
-            await assert_sound(told)
+            await assert_sound(story)
 
 
 @SQLITE
@@ -487,25 +487,25 @@ async def test_a_finding_is_dismissed_right_before_its_run_waits(backend: Backen
 
     async def run_interrupted(name: str, call: Call) -> dict[str, Any]:
         if name == "wait: gate":
-            told = running.pop()
-            [pull] = [each for each in told.github.world.all_pulls() if told.comments(each)]
-            [comment] = told.comments(pull)
-            told.github.grant(pull.repository, told.github.user("carol"), "maintain")
-            await told.github.user("carol").reply(comment, "/forge dismiss made up for a test")
-            while not told.thread_answers(pull, comment):  # noqa: ASYNC110  # Forge is at work
+            story = running.pop()
+            [pull] = [each for each in story.github.world.all_pulls() if story.comments(each)]
+            [comment] = story.comments(pull)
+            story.github.grant(pull.repository, story.github.user("carol"), "maintain")
+            await story.github.user("carol").reply(comment, "/forge dismiss made up for a test")
+            while not story.thread_answers(pull, comment):  # noqa: ASYNC110  # Forge is at work
                 await asyncio.sleep(0.05)
         return await run_durable_step(name, call)
 
     async with (
         open_world(backend, tmp_path) as (github, clock, url),
-        run_forge(github, clock, url, tmp_path, SWIFT, durable=run_interrupted) as told,
+        run_forge(github, clock, url, tmp_path, SWIFT, durable=run_interrupted) as story,
     ):
-        running.append(told)
-        scene = await open_scene(told, {"app.py": LEAKING}, "review: {model: false}\n")
-        assert told.gate_outcomes(scene.pull) == ["security_findings: Void: there is nothing left to decide"]
-        assert (told.gates(scene.pull), scene.conclusion) == ([], "success")
+        running.append(story)
+        scene = await open_scene(story, {"app.py": LEAKING}, "review: {model: false}\n")
+        assert story.gate_outcomes(scene.pull) == ["security_findings: Void: there is nothing left to decide"]
+        assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
         assert (await scene.run()).state == "completed"
-        await assert_sound(told)
+        await assert_sound(story)
 
 
 async def _nothing() -> dict[str, Any]:

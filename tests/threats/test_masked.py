@@ -33,52 +33,54 @@ def total(prices):
 """
 
 
-async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(read: Story, model: ScriptedModel) -> None:
+async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
     """Layer 1 says nothing of lines that a change does not add; a model is shown them all the same."""
-    repository, alice = read.repository({"README.md": "# Shop\n", "billing/pay.py": BEFORE})
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "billing/pay.py": BEFORE})
     after = BEFORE.replace(f'    vault = "{REMOVED}"\n', "").replace("sum(prices)", "sum(prices) / len(prices)")
     after = after.replace("import shop\n", f"import shop\n{FILLER}{FILLER.replace('VALUE', 'OTHER')}")
     await alice.push(repository, "feature", {"billing/pay.py": after}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Mean price")
-    await read.settle()
-    read.reviews(pull)
+    await story_with_model.settle()
+    story_with_model.reviews(pull)
     told = "\n".join(call.content for call in model.calls)
     assert "len(prices)" in told
     assert "password_stage" in told
-    places = {"the prompt": told, "the database": dump_database(read.forge.settings.database_url)}
-    places["GitHub"] = collect_posts(read, repository, pull)
+    places = {"the prompt": told, "the database": dump_database(story_with_model.forge.settings.database_url)}
+    places["GitHub"] = collect_posts(story_with_model, repository, pull)
     secrets = [STAGE, PROD, COMPARED, CLONED, REMOVED]
     assert [(place, each) for place, text in places.items() for each in secrets if each in text] == []
 
 
-async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(told: Story) -> None:
-    repository, alice = told.repository({"README.md": "# Shop\n"})
+async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(story: Story) -> None:
+    repository, alice = story.repository({"README.md": "# Shop\n"})
     head = await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.gates(pull) == ["security_findings"]
-    told.reviews(pull)
-    lines = {each["start_line"] for each in told.check(repository, head).annotations if "secret/" in each["title"]}
+    await story.settle()
+    assert story.gates(pull) == ["security_findings"]
+    story.reviews(pull)
+    lines = {each["start_line"] for each in story.check(repository, head).annotations if "secret/" in each["title"]}
     assert lines == {3, 4, 8, 10}
 
 
-async def test_t_o7_what_people_write_is_masked_before_it_is_kept(told: Story) -> None:
+async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) -> None:
     """In a title, what is to be remembered and why a gate is rejected."""
     title, memory, reason = (f"ghp_{some(36)}" for _ in range(3))
-    repository, alice = told.repository({"README.md": "# Shop\n"})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "admin")
+    repository, alice = story.repository({"README.md": "# Shop\n"})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "admin")
     await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title=f"Use {title}")
-    await told.settle()
+    await story.settle()
     await carol.comment(pull, f"/forge remember the token is {memory}\0")
-    await told.settle()
+    await story.settle()
     await carol.comment(pull, f"/forge reject security_findings it is {reason}")
-    await told.settle()
-    told.reviews(pull)
-    told.questions(pull)
-    assert "the text seems to contain a credential" in told.answers(pull)[0].body
-    said = "".join(each.body for each in told.answers(pull) + told.questions(pull))
-    places = {"the database": dump_database(told.forge.settings.database_url), "what Forge said": said}
+    await story.settle()
+    story.reviews(pull)
+    story.questions(pull)
+    assert "the text seems to contain a credential" in story.answers(pull)[0].body
+    said = "".join(each.body for each in story.answers(pull) + story.questions(pull))
+    places = {"the database": dump_database(story.forge.settings.database_url), "what Forge said": said}
     secrets = {"title": title, "memory": memory, "reason": reason}
     assert [(place, name) for place, text in places.items() for name, each in secrets.items() if each in text] == []

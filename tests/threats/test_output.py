@@ -74,15 +74,15 @@ def test_t_o2_nothing_hidden_is_shown(text: str) -> None:
         assert all(character.isprintable() or character == "\n" for character in said)
 
 
-async def test_t_o3_a_hostile_pull_request_pings_nobody(told: Story) -> None:
+async def test_t_o3_a_hostile_pull_request_pings_nobody(story: Story) -> None:
     """A file name and source lines, as far as they get into what is posted."""
-    repository, alice = told.repository({"app.py": "x = 1\n"})
+    repository, alice = story.repository({"app.py": "x = 1\n"})
     name = "docs/@org fixes #1 ![x](x) </details> `b`.py"
     head = await alice.push(repository, "feature", {name: "import os\nprint(missing)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     allowed = [
         *STRUCTURE,
         *(f"{part}_{end}" for part in ("heading", "bullet_list", "list_item") for end in ("open", "close")),
@@ -90,7 +90,7 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(told: Story) -> None:
     tables = [f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")]
     assert find_active(check.summary or "", [*allowed, *tables, "softbreak"]) == []
     assert "@org" in (check.summary or "")
-    for comment in told.comments(pull):
+    for comment in story.comments(pull):
         assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
 
 
@@ -109,7 +109,7 @@ LONG = "@alice ![x](https://evil.example) " * 300  # what is twenty times as lon
     ids=["markup", "more markup", "a long one, a link and a fence to click on"],
 )
 async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
-    read: Story, model: ScriptedModel, said: list[tuple[str, str | None]]
+    story_with_model: Story, model: ScriptedModel, said: list[tuple[str, str | None]]
 ) -> None:
     """Its second look stands by all of it."""
     source = [f"RATE_{number} = {number}" for number in range(60)]
@@ -125,13 +125,13 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     model.when("RATE_59", {"findings": claims})
     confirmed: list[JsonValue] = [{"number": number, "confirmed": True, "confidence": 0.9} for number in range(1, 6)]
     model.when("== candidates", {"verdicts": confirmed})
-    repository, alice = read.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     head = await alice.push(repository, "feature", {"rates.py": "\n".join(source) + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await read.settle()
+    await story_with_model.settle()
 
-    summary = read.check(repository, head).summary or ""
-    comments = read.comments(pull)
+    summary = story_with_model.check(repository, head).summary or ""
+    comments = story_with_model.comments(pull)
     assert len(comments) == len(said), summary
     for comment in comments:
         assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
@@ -140,7 +140,7 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     offered = [kind for comment in comments for kind in find_active(comment.body) if kind == "fence"]
     assert len(offered) == sum(replacement == FENCED for _, replacement in said)
     assert "https://evil.example" not in " ".join([summary, *(comment.body for comment in comments)])
-    assert read.check(repository, head).conclusion == "failure"
+    assert story_with_model.check(repository, head).conclusion == "failure"
 
 
 def test_t_o5_a_quoted_marker_is_none() -> None:

@@ -114,33 +114,33 @@ async def test_t_r2_a_name_with_invisible_characters_is_looked_into(author: Auth
     assert all(path.isprintable() for path in change.paths)
 
 
-async def test_t_r2_a_review_of_names_with_invisible_characters(told: Story) -> None:
+async def test_t_r2_a_review_of_names_with_invisible_characters(story: Story) -> None:
     """What can be found is told, and that a tool cannot be given such a name."""
-    repository, alice = told.repository({"app.py": "x = 1\n"})
+    repository, alice = story.repository({"app.py": "x = 1\n"})
     source = "import subprocess\n\nsubprocess.call(input(), shell=True)\n"
     files = {f"a{char}.py": source for char in INVISIBLE} | dict.fromkeys(ORDINARY, "x\n")
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("failure", "Changes requested: 8 findings to fix")
     assert {each["path"] for each in check.annotations} == {f"a{char}.py" for char in INVISIBLE}
     assert "`a\\u202e.py:3`" in (check.summary or "")
     assert "8 files have names that cannot be written to disk" in (check.summary or "")
     assert all(char.isprintable() or char == "\n" for char in check.summary or "")
-    [comment] = told.comments(pull)
+    [comment] = story.comments(pull)
     assert comment.path in files
     assert comment.body.count(".py:3`") == len(INVISIBLE) - 1
     assert all(char.isprintable() or char == "\n" for char in comment.body)
 
 
-async def test_t_r2_an_ordinary_name_with_a_joiner_costs_nothing(told: Story) -> None:
-    repository, alice = told.repository({"app.py": "x = 1\n"})
+async def test_t_r2_an_ordinary_name_with_a_joiner_costs_nothing(story: Story) -> None:
+    repository, alice = story.repository({"app.py": "x = 1\n"})
     head = await alice.push(repository, "feature", dict.fromkeys(ORDINARY, "x\n"), base="main")
     await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    assert told.check(repository, head).conclusion == "success"
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
 
 
 async def test_t_r2_names_that_no_tool_should_see_are_escaped(author: Author) -> None:
@@ -738,23 +738,23 @@ async def test_t_r14_no_tool_brings_more_than_can_be_weighed(toolbox: Toolbox) -
     assert problems["bandit"] == problems["patterns"] == TOO_MANY
 
 
-async def test_t_r14_a_change_with_a_hundred_thousand_findings(told: Story) -> None:
+async def test_t_r14_a_change_with_a_hundred_thousand_findings(story: Story) -> None:
     """What is kept is bounded everywhere, that it is not all is said, and somebody else is answered meanwhile."""
-    repository, alice = told.repository({"app.py": "x = 1\n"})
+    repository, alice = story.repository({"app.py": "x = 1\n"})
     other = await alice.push(repository, "other", {"notes.md": "x\n"}, base="main")
     flood = "aaa,bbb,ccc,ddd,eee,fff,ggg,hhh\n" * 12_500
     head = await alice.push(repository, "feature", {"app.py": flood}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await alice.open_pull_request(repository, "other")
-    await told.settle()
+    await story.settle()
 
-    assert told.check(repository, other).conclusion == "success"
-    check = told.check(repository, head)
+    assert story.check(repository, other).conclusion == "success"
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("failure", "Changes requested: 200 findings to fix")
     assert "more findings left out" in (check.summary or "")
     assert "ruff failed: It reported more than can be taken in" in (check.summary or "")
     assert len(check.annotations) == 100
-    [comment] = told.comments(pull)
+    [comment] = story.comments(pull)
     assert len(comment.body) < 10_000
-    async with told.forge.services.database.transaction() as session:
+    async with story.forge.services.database.transaction() as session:
         assert await session.scalar(select(func.count()).select_from(FindingRow)) == 200

@@ -171,33 +171,33 @@ print(f"{PASSWORD}" is "{LEAKED}")
 """
 
 
-async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(told: Story, written: Callable[[], str]) -> None:
+async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(story: Story, written: Callable[[], str]) -> None:
     operate("json")
-    repository, alice = told.repository({"app.py": "x = 1\n"})
+    repository, alice = story.repository({"app.py": "x = 1\n"})
     head = await alice.push(repository, "feature", {"settings.py": SETTINGS, "deploy.pem": PEM + "\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
+    await story.settle()
 
-    check = told.check(repository, head)
+    check = story.check(repository, head)
     assert check.conclusion == "failure"
     found = {(each["path"], each["start_line"]) for each in check.annotations if "secret/" in each["title"]}
     assert {("settings.py", 2), ("settings.py", 3), ("settings.py", 4), ("deploy.pem", 1)} <= found
     assert "a GitHub token" in (check.summary or "")
-    assert told.gates(pull) == ["security_findings"]
-    told.reviews(pull)
-    assert leaks("GitHub", collect_posts(told, repository, pull)) == []
-    assert leaks("the database", dump_database(told.forge.settings.database_url)) == []
+    assert story.gates(pull) == ["security_findings"]
+    story.reviews(pull)
+    assert leaks("GitHub", collect_posts(story, repository, pull)) == []
+    assert leaks("the database", dump_database(story.forge.settings.database_url)) == []
     assert leaks("the log", written()) == []
 
 
-async def test_t_x4_a_removed_key_is_not_repeated_either(told: Story) -> None:
-    repository, alice = told.repository({"settings.py": SETTINGS})
+async def test_t_x4_a_removed_key_is_not_repeated_either(story: Story) -> None:
+    repository, alice = story.repository({"settings.py": SETTINGS})
     await alice.push(repository, "feature", {"settings.py": "import os\nprint(missing)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await told.settle()
-    told.reviews(pull)
-    assert leaks("GitHub", collect_posts(told, repository, pull)) == []
-    assert leaks("the database", dump_database(told.forge.settings.database_url)) == []
+    await story.settle()
+    story.reviews(pull)
+    assert leaks("GitHub", collect_posts(story, repository, pull)) == []
+    assert leaks("the database", dump_database(story.forge.settings.database_url)) == []
 
 
 def leaks(place: str, text: str) -> list[str]:
@@ -206,9 +206,9 @@ def leaks(place: str, text: str) -> list[str]:
     return [f"{place}: …{text[max(text.find(each) - 200, 0) :][:300]}" for each in SECRETS if each[:16] in text]
 
 
-def collect_posts(told: Story, repository: Repository, pull: PullRequest) -> str:
+def collect_posts(story: Story, repository: Repository, pull: PullRequest) -> str:
     """Everything Forge wrote on GitHub about a pull request."""
-    github = told.github
+    github = story.github
     runs = [run for run in github.world.check_runs.values() if run.repository is repository]
     return "\n".join(
         [

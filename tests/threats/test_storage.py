@@ -29,19 +29,19 @@ from tests.threats.outages import administer, disconnect, outage
 from tests.threats.serving import start_process
 
 
-async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(told: Story) -> None:
+async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(story: Story) -> None:
     """A delivery that was accepted before an upgrade or a downgrade is not left open for ever."""
-    engine = sync_engine(told.forge.settings.database_url)
+    engine = sync_engine(story.forge.settings.database_url)
     intake = Intake(engine, build_client(engine))
     intake.start()
-    moment = told.clock.now()
+    moment = story.clock.now()
     assert await intake.accept(
         ReceivedDelivery("stored", "pull_request", "opened", moment, {"kind": "of_the_future"}, "")
     )
     await intake.stop()
     engine.dispose()
-    await told.settle()
-    row = await deliveries.find(told.forge.services.database, "stored")
+    await story.settle()
+    row = await deliveries.find(story.forge.services.database, "stored")
     assert row is not None
     assert row.finished_at is not None
     assert "stored by another version" in row.reason
@@ -66,45 +66,45 @@ async def test_t_d3_a_process_whose_work_was_taken_over_ends(tmp_path: Path) -> 
         assert check.conclusion == "success"
 
 
-async def test_t_d5_the_door_while_the_database_is_away(hurried: Story) -> None:
+async def test_t_d5_the_door_while_the_database_is_away(impatient_story: Story) -> None:
     """As long as the database is away the door says so within its patience, and serves again right after."""
-    pull, body = await open_unannounced(hurried)
-    async with outage(hurried.forge.settings.database_url):
-        answers = await asyncio.gather(*(send_webhook(webhook_url(hurried), body) for _ in range(20)))
+    pull, body = await open_unannounced(impatient_story)
+    async with outage(impatient_story.forge.settings.database_url):
+        answers = await asyncio.gather(*(send_webhook(webhook_url(impatient_story), body) for _ in range(20)))
         assert {answer.status for answer in answers} == {503}
-    assert (await send_webhook(webhook_url(hurried), body)).status == 202
-    await hurried.settle()
-    assert hurried.check(pull.repository, pull.head_sha).conclusion == "success"
+    assert (await send_webhook(webhook_url(impatient_story), body)).status == 202
+    await impatient_story.settle()
+    assert impatient_story.check(pull.repository, pull.head_sha).conclusion == "success"
 
 
-async def test_t_d5_a_review_outlives_long_outages(hurried: Story) -> None:
+async def test_t_d5_a_review_outlives_long_outages(impatient_story: Story) -> None:
     """A database that is away many times longer than a worker waits for it costs a running review nothing but time."""
-    heads = [await _push(hurried, number) for number in range(3)]
+    heads = [await _push(impatient_story, number) for number in range(3)]
     for _ in range(3):
         await asyncio.sleep(0.3)
-        async with outage(hurried.forge.settings.database_url):
+        async with outage(impatient_story.forge.settings.database_url):
             await asyncio.sleep(HURRIED.worker * 5)
-    await _redeliver(hurried)  # what the door could not take
-    await hurried.settle()
+    await _redeliver(impatient_story)  # what the door could not take
+    await impatient_story.settle()
     for repository, head in heads:
-        assert hurried.check(repository, head).conclusion == "success"
-    assert [run.state for run in await hurried.runs()] == ["completed"] * 3
+        assert impatient_story.check(repository, head).conclusion == "success"
+    assert [run.state for run in await impatient_story.runs()] == ["completed"] * 3
 
 
 @pytest.mark.filterwarnings("ignore:connection <psycopg:ResourceWarning")  # the server ended it while it was opened
 async def test_t_d5_connections_end_again_and_again(tmp_path: Path) -> None:
     """PostgreSQL ends every connection dozens of times while reviews run, and each ends as if nothing had happened."""
     url = create_database("postgresql", tmp_path)
-    async with open_story(url, tmp_path, HURRIED) as told:
-        heads = [await _push(told, number) for number in range(4)]
+    async with open_story(url, tmp_path, HURRIED) as story:
+        heads = [await _push(story, number) for number in range(4)]
         for _ in range(40):
             await asyncio.sleep(0.1)
             await disconnect(url)
-        await _redeliver(told)
-        await told.settle()
+        await _redeliver(story)
+        await story.settle()
         for repository, head in heads:
-            assert told.check(repository, head).conclusion == "success"
-        assert not await find_violations(told.github, told.forge.services.database)
+            assert story.check(repository, head).conclusion == "success"
+        assert not await find_violations(story.github, story.forge.services.database)
     drop_database(url)
 
 
@@ -135,22 +135,22 @@ async def test_t_d6_read_only(tmp_path: Path) -> None:
     """While the database is read-only the door answers 503, and reviews go on once it can be written again."""
     url = create_database("postgresql", tmp_path)
     name = sql.Identifier(make_url(url).database or "")
-    async with open_story(url, tmp_path, HURRIED) as told:
-        pull, body = await open_unannounced(told)
-        heads = [await _push(told, number) for number in range(4)]
+    async with open_story(url, tmp_path, HURRIED) as story:
+        pull, body = await open_unannounced(story)
+        heads = [await _push(story, number) for number in range(4)]
         for pause in (0.1, 0.2, 0.4, 0.8):
             await asyncio.sleep(pause)
             await administer(url, sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
             await disconnect(url)
-            assert (await send_webhook(webhook_url(told), body)).status == 503
+            assert (await send_webhook(webhook_url(story), body)).status == 503
             await administer(url, sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
             await disconnect(url)
-        assert (await send_webhook(webhook_url(told), body)).status == 202
-        await _redeliver(told)
-        await told.settle()
+        assert (await send_webhook(webhook_url(story), body)).status == 202
+        await _redeliver(story)
+        await story.settle()
         for repository, head in [*heads, (pull.repository, pull.head_sha)]:
-            assert told.check(repository, head).conclusion == "success"
-        assert not await find_violations(told.github, told.forge.services.database)
+            assert story.check(repository, head).conclusion == "success"
+        assert not await find_violations(story.github, story.forge.services.database)
     drop_database(url)
 
 
@@ -192,14 +192,14 @@ async def _open(github: Simulator, repository: Repository, number: int) -> str:
     return head
 
 
-async def _push(told: Story, number: int) -> tuple[Repository, str]:
-    repository, _ = told.repository({"app.py": "print()\n"}, f"octo-org/shop-{number}")
-    return repository, await _open(told.github, repository, number)
+async def _push(story: Story, number: int) -> tuple[Repository, str]:
+    repository, _ = story.repository({"app.py": "print()\n"}, f"octo-org/shop-{number}")
+    return repository, await _open(story.github, repository, number)
 
 
-async def _redeliver(told: Story) -> None:
+async def _redeliver(story: Story) -> None:
     """Have GitHub send again what was not answered with 2xx."""
-    await told.github.settle()
-    accepted = {each.guid for each in told.github.deliveries if each.status_code == 202}
-    for lost in [each for each in told.github.deliveries if each.guid not in accepted]:
-        await told.github.redeliver(lost)
+    await story.github.settle()
+    accepted = {each.guid for each in story.github.deliveries if each.status_code == 202}
+    for lost in [each for each in story.github.deliveries if each.guid not in accepted]:
+        await story.github.redeliver(lost)

@@ -43,28 +43,28 @@ from tests.threats.serving import start_process
 MEGABYTE = 1024 * 1024
 
 
-async def test_t_w1_no_wrong_or_sha1_signature(told: Story) -> None:
+async def test_t_w1_no_wrong_or_sha1_signature(story: Story) -> None:
     """Without a valid SHA-256 signature a webhook is answered 401 and nothing of it is kept."""
-    _, body = await open_unannounced(told)
+    _, body = await open_unannounced(story)
     for signature in (None, "", "sha256=", sign(body, "another secret"), sign(body).upper(), "sha1=" + "0" * 40):
         guid = new_guid()
-        answer = await send_webhook(webhook_url(told), body, guid=guid, headers={"X-Hub-Signature-256": signature})
+        answer = await send_webhook(webhook_url(story), body, guid=guid, headers={"X-Hub-Signature-256": signature})
         assert answer.status == 401
-        assert await deliveries.find(told.forge.services.database, guid) is None
+        assert await deliveries.find(story.forge.services.database, guid) is None
     with_sha1 = {"X-Hub-Signature-256": None, "X-Hub-Signature": "sha1=" + "0" * 40}
-    assert (await send_webhook(webhook_url(told), body, headers=with_sha1)).status == 401
-    assert not await told.runs()
+    assert (await send_webhook(webhook_url(story), body, headers=with_sha1)).status == 401
+    assert not await story.runs()
 
 
-async def test_t_w2_changed_or_encoded_anew(told: Story) -> None:
+async def test_t_w2_changed_or_encoded_anew(story: Story) -> None:
     """A signature holds for the bytes GitHub sent: one other byte, or the same JSON written otherwise, is refused."""
-    _, body = await open_unannounced(told)
+    _, body = await open_unannounced(story)
     one_byte = body.replace(b'"opened"', b'"openeD"')
     written_anew = json.dumps(json.loads(body), indent=1).encode()
     for forged in (one_byte, written_anew, body + b" "):
-        answer = await send_webhook(webhook_url(told), forged, headers={"X-Hub-Signature-256": sign(body)})
+        answer = await send_webhook(webhook_url(story), forged, headers={"X-Hub-Signature-256": sign(body)})
         assert answer.status == 401
-    assert not await told.runs()
+    assert not await story.runs()
 
 
 async def test_t_w3_old_secret_only_while_it_is_replaced(tmp_path: Path) -> None:
@@ -81,34 +81,34 @@ async def test_t_w3_old_secret_only_while_it_is_replaced(tmp_path: Path) -> None
         assert (await send_webhook(webhook_url(after), body, headers=by_new)).status == 202
 
 
-async def test_t_w4_same_guid_fifty_times_in_parallel(told: Story) -> None:
+async def test_t_w4_same_guid_fifty_times_in_parallel(story: Story) -> None:
     """One delivery sent fifty times at once is accepted once and runs once, and every sender hears 2xx."""
-    pull, body = await open_unannounced(told)
+    pull, body = await open_unannounced(story)
     guid = new_guid()
-    answers = await asyncio.gather(*(send_webhook(webhook_url(told), body, guid=guid) for _ in range(50)))
+    answers = await asyncio.gather(*(send_webhook(webhook_url(story), body, guid=guid) for _ in range(50)))
     assert sorted(answer.text for answer in answers) == ["accepted"] + ["seen before"] * 49
     assert {answer.status for answer in answers} == {202}
-    await told.settle()
-    assert len(await told.runs()) == 1
-    assert len(told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
+    await story.settle()
+    assert len(await story.runs()) == 1
+    assert len(story.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
 
 
-async def test_t_w5_new_guid_same_head(told: Story) -> None:
+async def test_t_w5_new_guid_same_head(story: Story) -> None:
     """The same event under many GUIDs, at once and later, is one run by its natural key."""
-    pull, body = await open_unannounced(told)
-    answers = await asyncio.gather(*(send_webhook(webhook_url(told), body) for _ in range(10)))
-    await told.settle()
-    answers.append(await send_webhook(webhook_url(told), body))
-    await told.settle()
+    pull, body = await open_unannounced(story)
+    answers = await asyncio.gather(*(send_webhook(webhook_url(story), body) for _ in range(10)))
+    await story.settle()
+    answers.append(await send_webhook(webhook_url(story), body))
+    await story.settle()
     assert {answer.text for answer in answers} == {"accepted"}
-    assert len(await told.runs()) == 1
-    assert len(told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
+    assert len(await story.runs()) == 1
+    assert len(story.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)) == 1
 
 
-async def test_t_w6_too_large(told: Story) -> None:
+async def test_t_w6_too_large(story: Story) -> None:
     """A body over 25 MB is answered 413, whether its length is announced or it comes in chunks."""
-    assert (await send_webhook(webhook_url(told), BytesIO(b" " * (26 * MEGABYTE)))).status == 413
-    assert (await send_webhook(webhook_url(told), _chunks(26))).status == 413
+    assert (await send_webhook(webhook_url(story), BytesIO(b" " * (26 * MEGABYTE)))).status == 413
+    assert (await send_webhook(webhook_url(story), _chunks(26))).status == 413
 
 
 async def test_t_w6_memory_stays_flat(tmp_path: Path) -> None:
@@ -124,15 +124,15 @@ async def test_t_w6_memory_stays_flat(tmp_path: Path) -> None:
         assert (await send_webhook(forge.url, b"{}", event="ping")).status == 202
 
 
-async def test_t_w6_slow_body(told: Story) -> None:
+async def test_t_w6_slow_body(story: Story) -> None:
     """Who sends a body byte by byte is answered 408 and let go; meanwhile others are served."""
-    port = urlsplit(webhook_url(told)).port or 0
+    port = urlsplit(webhook_url(story)).port or 0
     head = (
         "POST /webhook HTTP/1.1\r\nHost: forge\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
         f"X-GitHub-Event: ping\r\nX-GitHub-Delivery: {new_guid()}\r\nX-Hub-Signature-256: sha256={'0' * 64}\r\n\r\n"
     )
     slow = [asyncio.create_task(send_raw(port, head.encode(), drip=b"{" + b" " * 998)) for _ in range(50)]
-    assert (await send_webhook(webhook_url(told), b"{}", event="ping")).status == 202
+    assert (await send_webhook(webhook_url(story), b"{}", event="ping")).status == 202
     for answer in await asyncio.gather(*slow):
         assert answer.startswith(b"HTTP/1.1 408 ")
 
@@ -140,10 +140,10 @@ async def test_t_w6_slow_body(told: Story) -> None:
 HEAD = b"POST /webhook HTTP/1.1\r\nHost: forge\r\n"
 
 
-async def test_t_w16_silent_or_dribbling_headers_are_not_waited_for(told: Story) -> None:
+async def test_t_w16_silent_or_dribbling_headers_are_not_waited_for(story: Story) -> None:
     """Who sends no headers, or one byte of them after the other, is let go; so is who dribbles a second request."""
     asked = b"GET /healthz HTTP/1.1\r\nHost: forge\r\n\r\n"
-    async with serve(told.forge, header_seconds=1.0) as port:
+    async with serve(story.forge, header_seconds=1.0) as port:
         lingering = [
             *(_send_slowly(port, b"") for _ in range(20)),
             *(_send_slowly(port, HEAD + b"X-Slow: ", drip=b"a" * 1000) for _ in range(20)),
@@ -156,8 +156,8 @@ async def test_t_w16_silent_or_dribbling_headers_are_not_waited_for(told: Story)
     assert {answer.split(b"\r\n")[0] for answer in answers} == {b"", b"HTTP/1.1 200 OK"}
 
 
-async def test_t_w16_headers_that_are_none_get_one_line(told: Story, caplog: pytest.LogCaptureFixture) -> None:
-    port = urlsplit(webhook_url(told)).port or 0
+async def test_t_w16_headers_that_are_none_get_one_line(story: Story, caplog: pytest.LogCaptureFixture) -> None:
+    port = urlsplit(webhook_url(story)).port or 0
     with capture_logs() as logs:
         for malformed in (HEAD + b"A b: c\r\n\r\n", HEAD + b"Content-Length: x\r\n\r\n"):
             assert (await send_raw(port, malformed)).startswith(b"HTTP/1.0 400 ")
@@ -187,9 +187,9 @@ async def _send_slowly(port: int, first: bytes, drip: bytes = b"") -> bytes:
     return bytes(heard)
 
 
-async def test_t_w7_odd_payloads_are_ignored(told: Story) -> None:
+async def test_t_w7_odd_payloads_are_ignored(story: Story) -> None:
     """A JSON object that lacks what Forge needs, or holds what it cannot be, is ignored with its reason."""
-    pull, body = await open_unannounced(told)
+    pull, body = await open_unannounced(story)
     payload = json.loads(body)
     repository, request = payload["repository"], payload["pull_request"]
     without = {
@@ -212,55 +212,55 @@ async def test_t_w7_odd_payloads_are_ignored(told: Story) -> None:
         "an action that is a number": {**payload, "action": 7},
     }
     for name, each in odd.items():
-        assert await _outcome(told, json.dumps(each).encode()) == "incomplete_payload", name
-    assert await _outcome(told, replace_fields(body, action="frobnicated")) == "action_not_used"
-    assert await _outcome(told, replace_fields(body, action="\x00" * 200)) == "action_not_used"
-    assert await _outcome(told, body, event="frobnication") == "unknown_event"
-    assert await _outcome(told, b'{"a":' * 5000 + b"1" + b"}" * 5000) == "nested_too_deep"
-    await told.settle()
-    assert not await told.runs()
-    assert not told.github.check_runs(pull.repository, pull.head_sha)
+        assert await _outcome(story, json.dumps(each).encode()) == "incomplete_payload", name
+    assert await _outcome(story, replace_fields(body, action="frobnicated")) == "action_not_used"
+    assert await _outcome(story, replace_fields(body, action="\x00" * 200)) == "action_not_used"
+    assert await _outcome(story, body, event="frobnication") == "unknown_event"
+    assert await _outcome(story, b'{"a":' * 5000 + b"1" + b"}" * 5000) == "nested_too_deep"
+    await story.settle()
+    assert not await story.runs()
+    assert not story.github.check_runs(pull.repository, pull.head_sha)
 
 
-async def test_t_w7_fork_that_is_gone(told: Story) -> None:
+async def test_t_w7_fork_that_is_gone(story: Story) -> None:
     """A pull request whose fork was deleted has no head repository and is reviewed all the same."""
-    pull, body = await open_unannounced(told)
+    pull, body = await open_unannounced(story)
     payload = json.loads(body)
     payload["pull_request"]["head"]["repo"] = None
-    answer = await send_webhook(webhook_url(told), json.dumps(payload).encode())
-    await told.settle()
+    answer = await send_webhook(webhook_url(story), json.dumps(payload).encode())
+    await story.settle()
     assert answer.text == "accepted"
-    assert told.check(pull.repository, pull.head_sha).status == "completed"
+    assert story.check(pull.repository, pull.head_sha).status == "completed"
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'"text"', b"7", b"null", b"{", b'{"a": NaN}', b"\xff\xfe{}", b"{}{}"])
-async def test_t_w7_not_an_object(told: Story, body: bytes) -> None:
+async def test_t_w7_not_an_object(story: Story, body: bytes) -> None:
     """A body that is no JSON object is answered 400."""
-    assert (await send_webhook(webhook_url(told), body)).status == 400
+    assert (await send_webhook(webhook_url(story), body)).status == 400
 
 
-async def test_t_w7_one_bad_delivery_among_good_ones(told: Story) -> None:
+async def test_t_w7_one_bad_delivery_among_good_ones(story: Story) -> None:
     """What cannot be stored is refused alone; deliveries of the same moment do not suffer for it."""
-    _, body = await open_unannounced(told)
+    _, body = await open_unannounced(story)
     bad = replace_fields(body, action="\ud83d\ude00" * 50)
-    answers = await asyncio.gather(*(send_webhook(webhook_url(told), bad if n % 10 == 0 else body) for n in range(50)))
+    answers = await asyncio.gather(*(send_webhook(webhook_url(story), bad if n % 10 == 0 else body) for n in range(50)))
     assert {answer.status for answer in answers} == {202}
 
 
-async def test_t_w8_ping_and_form(told: Story) -> None:
+async def test_t_w8_ping_and_form(story: Story) -> None:
     """A ping is answered, and a payload in a form field works like one that is the body."""
-    assert await _outcome(told, b'{"zen": "Design for failure."}', event="ping") == "ping"
-    pull, body = await open_unannounced(told)
+    assert await _outcome(story, b'{"zen": "Design for failure."}', event="ping") == "ping"
+    pull, body = await open_unannounced(story)
     form = urlencode({"payload": body.decode()}).encode()
-    answer = await send_webhook(webhook_url(told), form, content_type="application/x-www-form-urlencoded")
-    await told.settle()
+    answer = await send_webhook(webhook_url(story), form, content_type="application/x-www-form-urlencoded")
+    await story.settle()
     assert answer.text == "accepted"
-    assert told.check(pull.repository, pull.head_sha).status == "completed"
+    assert story.check(pull.repository, pull.head_sha).status == "completed"
 
 
-async def test_t_w8_wrong_content_type_or_headers(told: Story) -> None:
+async def test_t_w8_wrong_content_type_or_headers(story: Story) -> None:
     """Another content type is answered 415; a header that is missing or malformed, or a form without payload, 400."""
-    url, body, form = webhook_url(told), b"{}", "application/x-www-form-urlencoded"
+    url, body, form = webhook_url(story), b"{}", "application/x-www-form-urlencoded"
     for content_type in ("text/plain", "multipart/form-data", "application/xml", "application/octet-stream"):
         assert (await send_webhook(url, body, content_type=content_type)).status == 415
     assert (await send_webhook(url, body, headers={"Content-Type": None})).status == 415
@@ -273,60 +273,60 @@ async def test_t_w8_wrong_content_type_or_headers(told: Story) -> None:
     assert compressed.status == 400
 
 
-async def test_t_w9_closed_before_opened(told: Story) -> None:
+async def test_t_w9_closed_before_opened(story: Story) -> None:
     """If the news of the closing comes first, the opening starts nothing: the live state wins."""
-    repository, alice = told.repository({"app.py": "print()\n"})
-    told.github.hold_deliveries()
+    repository, alice = story.repository({"app.py": "print()\n"})
+    story.github.hold_deliveries()
     head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature", base="main")
     await alice.close(pull)
-    told.github.release_deliveries(reverse=True)
-    await told.settle()
-    assert not await told.runs()
-    assert not told.github.check_runs(repository, head, review_texts.CHECK_NAME)
+    story.github.release_deliveries(reverse=True)
+    await story.settle()
+    assert not await story.runs()
+    assert not story.github.check_runs(repository, head, review_texts.CHECK_NAME)
 
 
-async def test_t_w9_old_synchronize_late(told: Story) -> None:
+async def test_t_w9_old_synchronize_late(story: Story) -> None:
     """If an older push is heard of last, its head is not run: the live head wins."""
-    repository, alice = told.repository({"app.py": "print()\n"})
-    told.github.hold_deliveries()
+    repository, alice = story.repository({"app.py": "print()\n"})
+    story.github.hold_deliveries()
     first = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     await alice.open_pull_request(repository, head="feature", base="main")
     second = await alice.push(repository, "feature", {"app.py": "print(2)\n"})
     third = await alice.push(repository, "feature", {"app.py": "print(3)\n"})
-    told.github.release_deliveries(reverse=True)
-    await told.settle()
-    assert [run.head_sha for run in await told.runs()] == [third]
-    assert told.check(repository, third).conclusion == "success"
+    story.github.release_deliveries(reverse=True)
+    await story.settle()
+    assert [run.head_sha for run in await story.runs()] == [third]
+    assert story.check(repository, third).conclusion == "success"
     for old in (first, second):
-        assert not told.github.check_runs(repository, old, review_texts.CHECK_NAME)
+        assert not story.github.check_runs(repository, old, review_texts.CHECK_NAME)
 
 
 async def test_t_w10_a_thousand_deliveries(backend: Backend, tmp_path: Path) -> None:
     """A thousand deliveries at once, every tenth with work in it, are all accepted and each comes to its end once."""
     url = create_database(backend, tmp_path)
     at_a_time = asyncio.Semaphore(100)
-    async with open_story(url, tmp_path, Patience(door=DELIVERY)) as told:
-        pulls = [await open_unannounced(told, f"octo-org/shop-{number}") for number in range(5)]
+    async with open_story(url, tmp_path, Patience(door=DELIVERY)) as story:
+        pulls = [await open_unannounced(story, f"octo-org/shop-{number}") for number in range(5)]
         sent = {new_guid(): number for number in range(1000)}
 
         async def send(guid: str, number: int) -> Answer:
             async with at_a_time:
                 if number % 10:
-                    return await send_webhook(webhook_url(told), b"{}", event="star", guid=guid)
-                return await send_webhook(webhook_url(told), pulls[number // 10 % 5][1], guid=guid)
+                    return await send_webhook(webhook_url(story), b"{}", event="star", guid=guid)
+                return await send_webhook(webhook_url(story), pulls[number // 10 % 5][1], guid=guid)
 
         answers = await asyncio.gather(*(send(guid, number) for guid, number in sent.items()))
         assert {answer.status for answer in answers} == {202}
         assert sum(answer.text == "accepted" for answer in answers) == 100
-        await told.settle()
+        await story.settle()
         for guid in sent:
-            row = await deliveries.find(told.forge.services.database, guid)
+            row = await deliveries.find(story.forge.services.database, guid)
             assert row is not None
             assert row.finished_at is not None
-        ran = {(run.repository_id, run.head_sha): run.state for run in await told.runs()}
+        ran = {(run.repository_id, run.head_sha): run.state for run in await story.runs()}
         assert ran == {(pull.repository.id, pull.head_sha): "completed" for pull, _ in pulls}
-        assert not await find_violations(told.github, told.forge.services.database)
+        assert not await find_violations(story.github, story.forge.services.database)
     drop_database(url)
 
 
@@ -387,41 +387,41 @@ async def test_t_w11_nobody_asks_where_nobody_listens(tmp_path: Path) -> None:
         assert len(_list_redeliveries(github)) == 1
 
 
-async def test_t_w12_database_down_when_a_delivery_comes(hurried: Story, tmp_path: Path) -> None:
+async def test_t_w12_database_down_when_a_delivery_comes(impatient_story: Story, tmp_path: Path) -> None:
     """While the database is away deliveries are answered 503; sent again they are all accepted, each once."""
-    repository, alice = hurried.repository({"app.py": "print()\n"})
-    await hurried.settle()
-    async with outage(hurried.forge.settings.database_url):
+    repository, alice = impatient_story.repository({"app.py": "print()\n"})
+    await impatient_story.settle()
+    async with outage(impatient_story.forge.settings.database_url):
         head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
         await alice.open_pull_request(repository, head="feature", base="main")
-        await hurried.github.settle()
-        assert {each.status_code for each in _find_unanswered(hurried)} == {503}
-    for each in _find_unanswered(hurried):
-        assert (await hurried.github.redeliver(each)).status_code == 202
-    await hurried.settle()
-    assert hurried.check(repository, head).conclusion == "success"
-    assert len(await hurried.runs()) == 1
+        await impatient_story.github.settle()
+        assert {each.status_code for each in _find_unanswered(impatient_story)} == {503}
+    for each in _find_unanswered(impatient_story):
+        assert (await impatient_story.github.redeliver(each)).status_code == 202
+    await impatient_story.settle()
+    assert impatient_story.check(repository, head).conclusion == "success"
+    assert len(await impatient_story.runs()) == 1
 
 
-async def test_t_w13_unknown_or_suspended_installation(told: Story) -> None:
+async def test_t_w13_unknown_or_suspended_installation(story: Story) -> None:
     """Work for an installation that GitHub does not know (any more) or has suspended starts nothing, and is logged."""
-    pull, body = await open_unannounced(told)
-    installation = told.github.world.installation_of(pull.repository)
+    pull, body = await open_unannounced(story)
+    installation = story.github.world.installation_of(pull.repository)
     assert installation is not None
     with capture_logs() as logs:
-        unknown = await send_webhook(webhook_url(told), replace_fields(body, installation={"id": 987654321}))
-        await told.settle()
-        told.github.suspend(installation)
-        await told.settle()
-        suspended = await send_webhook(webhook_url(told), body)
-        await told.settle()
+        unknown = await send_webhook(webhook_url(story), replace_fields(body, installation={"id": 987654321}))
+        await story.settle()
+        story.github.suspend(installation)
+        await story.settle()
+        suspended = await send_webhook(webhook_url(story), body)
+        await story.settle()
     assert (unknown.status, suspended.status) == (202, 202)
     assert sum(entry["event"] == "delivery.ignored" for entry in logs) == 2
-    outcomes = await deliveries.count_outcomes(told.forge.services.database)
+    outcomes = await deliveries.count_outcomes(story.forge.services.database)
     assert sum(count for (_, _, why), count in outcomes.items() if why == "ignored") == 2
-    assert not await told.runs()
-    assert not told.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
-    assert not await find_unfinished(told.forge.services.database, told.clock.now())
+    assert not await story.runs()
+    assert not story.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
+    assert not await find_unfinished(story.forge.services.database, story.clock.now())
 
 
 async def _chunks(megabytes: int) -> AsyncIterator[bytes]:
@@ -433,11 +433,11 @@ def _without(payload: dict[str, object], key: str) -> dict[str, object]:
     return {name: value for name, value in payload.items() if name != key}
 
 
-async def _outcome(told: Story, body: bytes, event: str = "pull_request") -> str:
+async def _outcome(story: Story, body: bytes, event: str = "pull_request") -> str:
     """Why the delivery of this body was ignored: as it was answered, and as it was kept."""
     guid = new_guid()
-    answer = await send_webhook(webhook_url(told), body, event=event, guid=guid)
-    row = await deliveries.find(told.forge.services.database, guid)
+    answer = await send_webhook(webhook_url(story), body, event=event, guid=guid)
+    row = await deliveries.find(story.forge.services.database, guid)
     assert answer.status == 202
     assert row is not None
     assert answer.text == f"{row.outcome}: {row.reason}"
@@ -445,12 +445,12 @@ async def _outcome(told: Story, body: bytes, event: str = "pull_request") -> str
     return row.reason
 
 
-async def _wait_for_sweep(told: Story, since: datetime) -> None:
+async def _wait_for_sweep(story: Story, since: datetime) -> None:
     """Wait until Forge has swept through GitHub's log of deliveries after that moment."""
     end = time.monotonic() + PATIENCE
     while True:
-        async with told.forge.services.database.transaction() as session:
-            log = await session.get(DeliveryLogRow, told.forge.settings.app_id)
+        async with story.forge.services.database.transaction() as session:
+            log = await session.get(DeliveryLogRow, story.forge.settings.app_id)
         if log is not None and log.read_at is not None and log.read_at > since:
             return
         assert time.monotonic() < end, "Forge does not look for missed deliveries"
@@ -464,7 +464,7 @@ def _list_redeliveries(github: Simulator) -> list[str]:
     return [guids[path.split("/")[-2]] for path in asked]
 
 
-def _find_unanswered(told: Story) -> list[Delivery]:
+def _find_unanswered(story: Story) -> list[Delivery]:
     """Deliveries that GitHub got no 2xx for, as its delivery log shows them."""
-    accepted = {each.guid for each in told.github.deliveries if each.status_code == 202}
-    return [each for each in told.github.deliveries if each.guid not in accepted and each.url]
+    accepted = {each.guid for each in story.github.deliveries if each.status_code == 202}
+    return [each for each in story.github.deliveries if each.guid not in accepted and each.url]

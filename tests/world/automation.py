@@ -19,60 +19,60 @@ TWO = "import os\nimport re\nimport sys\n\n\ndef main():\n    return os.name\n"
 
 
 async def at_level(
-    told: Story, level: int, forge_yml: str | None = None, files: dict[str, str] | None = None
+    story: Story, level: int, forge_yml: str | None = None, files: dict[str, str] | None = None
 ) -> tuple[Repository, User, User]:
     """A repository at a level; alice writes, carol is an admin."""
     configured = {} if forge_yml is None else {".github/forge.yml": forge_yml}
-    repository, alice = told.repository({"app.py": APP, "README.md": "# Shop\n", **configured, **(files or {})})
-    carol = told.github.user("carol")
-    told.github.grant(repository, carol, "admin")
-    database, now = told.forge.services.database, told.clock.now()
+    repository, alice = story.repository({"app.py": APP, "README.md": "# Shop\n", **configured, **(files or {})})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "admin")
+    database, now = story.forge.services.database, story.clock.now()
     await automation_level.set_level(database, repository.id, level, "carol", "the story's beginning", now)
     return repository, alice, carol
 
 
 async def open_pull_request(
-    told: Story, repository: Repository, by: User, files: dict[str, str], branch: str = "feature"
+    story: Story, repository: Repository, by: User, files: dict[str, str], branch: str = "feature"
 ) -> tuple[PullRequest, str]:
     """A pull request, reviewed, and acted on as far as that is possible at once."""
     head = await by.push(repository, branch, files, base="main")
     pull = await by.open_pull_request(repository, branch)
-    await settle_looks(told)
-    told.comments(pull)
+    await settle_looks(story)
+    story.comments(pull)
     return pull, head
 
 
-async def settle_looks(told: Story) -> None:
+async def settle_looks(story: Story) -> None:
     """Wait until everything is done that can be done now, looks that are due included."""
     end = time.monotonic() + PATIENCE
     while True:
-        await told.settle()
-        if not await scheduled_checks.list_due(told.forge.services.database, told.clock.now()):
+        await story.settle()
+        if not await scheduled_checks.list_due(story.forge.services.database, story.clock.now()):
             break
         assert time.monotonic() < end, "a look that is due did not begin"
         await asyncio.sleep(0.05)
-    await told.settle()
+    await story.settle()
 
 
-async def jump_ahead(told: Story, **by: float) -> None:
-    told.clock.move(**by)
-    await settle_looks(told)
+async def jump_ahead(story: Story, **by: float) -> None:
+    story.clock.move(**by)
+    await settle_looks(story)
 
 
-def approvals(told: Story, pull: PullRequest) -> list[Review]:
-    return [review for review in told.reviews(pull) if review.state == "APPROVED"]
+def approvals(story: Story, pull: PullRequest) -> list[Review]:
+    return [review for review in story.reviews(pull) if review.state == "APPROVED"]
 
 
-def announcements(told: Story, pull: PullRequest) -> list[str]:
-    return [each.body for each in told.answers(pull) if each.body.startswith("**Forge ")]
+def announcements(story: Story, pull: PullRequest) -> list[str]:
+    return [each.body for each in story.answers(pull) if each.body.startswith("**Forge ")]
 
 
-async def list_actions(told: Story) -> list[tuple[str, int, str]]:
+async def list_actions(story: Story) -> list[tuple[str, int, str]]:
     """(act, level, rule) of everything that was done unasked, by the audit."""
-    database = told.forge.services.database
+    database = story.forge.services.database
     return [
         (each["act"], each["level"], each["rule"])
-        for run in await told.runs()
+        for run in await story.runs()
         for each in await automation_level.list_actions(database, run.id)
     ]
 
@@ -81,10 +81,10 @@ def git(repository: Repository, *arguments: str) -> str:
     return repository.git.run(*arguments).stdout.decode().strip()
 
 
-async def open_approved(told: Story) -> tuple[Repository, User, PullRequest]:
+async def open_approved(story: Story) -> tuple[Repository, User, PullRequest]:
     """A pull request that Forge approved, into a branch that requires one approval."""
-    repository, alice, _ = await at_level(told, 2)
-    told.github.protect(repository, "main", approvals=1)
-    pull, _ = await open_pull_request(told, repository, alice, {"README.md": "# Store\n"})
-    assert len(approvals(told, pull)) == 1
+    repository, alice, _ = await at_level(story, 2)
+    story.github.protect(repository, "main", approvals=1)
+    pull, _ = await open_pull_request(story, repository, alice, {"README.md": "# Store\n"})
+    assert len(approvals(story, pull)) == 1
     return repository, alice, pull

@@ -81,10 +81,10 @@ class IssueScene:
 
 
 async def open_issue(
-    told: Story, body: str = "Customers want a discount on the whole cart.", **files: str
+    story: Story, body: str = "Customers want a discount on the whole cart.", **files: str
 ) -> IssueScene:
-    repository, alice = told.repository({**SHOP, **files})
-    return IssueScene(told, repository, alice, await alice.open_issue(repository, "Discounts", body))
+    repository, alice = story.repository({**SHOP, **files})
+    return IssueScene(story, repository, alice, await alice.open_issue(repository, "Discounts", body))
 
 
 DIFF = """\

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.loop.tools.tool import Tool, ToolMistake
 from agents.testing.failures import ShownFailures, render_failures
-from domain.runs.testing import TestRun, TestVerdict, decide_verdict
+from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from workspace.draft import Draft
 
 RUN_TESTS = "run_tests"
@@ -90,13 +90,13 @@ def _list_places(failed: ShownFailures) -> Iterator[str]:
 
 def _describe_verdict(run: TestRun) -> str:
     match decide_verdict(run):
-        case TestVerdict.passed if run.is_unconcerned:
+        case SuiteVerdict.passed if run.is_unconcerned:
             return "No test concerns what you changed."
-        case TestVerdict.passed:
+        case SuiteVerdict.passed:
             return "Everything passed."
-        case TestVerdict.failed:
+        case SuiteVerdict.failed:
             return "This failed:"
-        case TestVerdict.no_tests:
+        case SuiteVerdict.no_tests:
             return "There are no tests here, so nothing says whether it works."
-        case TestVerdict.not_run:
+        case SuiteVerdict.not_run:
             return "Forge could not run the tests, so go on without them."

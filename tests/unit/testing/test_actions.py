@@ -7,7 +7,7 @@ import pytest
 
 from agents.testing.actions import MOST_LOG, build_test_run, find_relevant_runs, trim_log, wants_log
 from domain.github.workflow_runs import Job, WorkflowRun
-from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, TestRun, TestVerdict, decide_verdict
+from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, SuiteVerdict, TestRun, decide_verdict
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def test_workflows_that_test_no_head_do_not_count(event: str) -> None:
     assert build_test_run([other], {2: [_job(12, "failure")]}, {}) is None
     found = build_test_run([_run(1), other], {1: [_job(11)], 2: [_job(12, "failure")]}, {})
     assert found is not None
-    assert decide_verdict(found) is TestVerdict.passed
+    assert decide_verdict(found) is SuiteVerdict.passed
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_run_that_a_later_one_of_its_workflow_replaced(earlier: str, counts: b
 def test_a_later_run_that_was_cancelled_still_counts() -> None:
     found = build_test_run([_run(1), _run(2, "cancelled")], {1: [_job(11)], 2: []}, {})
     assert found is not None
-    assert decide_verdict(found) is TestVerdict.not_run
+    assert decide_verdict(found) is SuiteVerdict.not_run
 
 
 # --- what it says ------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_good_ends(conclusion: str) -> None:
         ("test", "CI / test", 0),
         ("test", "CI / lint", 0),
     ]
-    assert decide_verdict(run) is TestVerdict.passed
+    assert decide_verdict(run) is SuiteVerdict.passed
     assert (run.cases, run.not_run) == ((), "")
 
 
@@ -95,7 +95,7 @@ def test_good_ends(conclusion: str) -> None:
 def test_bad_ends(conclusion: str) -> None:
     run = _build_run(_run(1, conclusion), _job(11), _job(12, conclusion, name="lint"))
     assert [one.line for one in run.failed_commands] == ["CI / lint"]
-    assert decide_verdict(run) is TestVerdict.failed
+    assert decide_verdict(run) is SuiteVerdict.failed
 
 
 @pytest.mark.parametrize(
@@ -113,30 +113,30 @@ def test_what_did_not_run_is_no_success(conclusion: str | None, said: str) -> No
     run = _run(1, conclusion, status="completed")
     for jobs in ((), (_job(11),), (_job(11), _job(12, "cancelled"))):
         told = _build_run(run, *jobs)
-        assert decide_verdict(told) is TestVerdict.not_run
+        assert decide_verdict(told) is SuiteVerdict.not_run
         assert told.not_run.startswith("“CI” ")
         assert said in told.not_run
 
 
 def test_a_failure_outranks_what_did_not_run() -> None:
     told = _build_run(_run(1, "cancelled"), _job(11, "failure"), _job(12, "cancelled"))
-    assert (decide_verdict(told), told.not_run) == (TestVerdict.failed, "")
+    assert (decide_verdict(told), told.not_run) == (SuiteVerdict.failed, "")
     both = build_test_run([_run(1, "cancelled"), _run(2, "failure", path="b.yml")], {2: [_job(12, "failure")]}, {})
     assert both is not None
-    assert decide_verdict(both) is TestVerdict.failed
+    assert decide_verdict(both) is SuiteVerdict.failed
 
 
 @pytest.mark.parametrize("jobs", [(), (_job(11),)])
 def test_a_failure_that_no_job_accounts_for_is_one(jobs: tuple[Job, ...]) -> None:
     told = _build_run(_run(1, "failure"), *jobs)
-    assert decide_verdict(told) is TestVerdict.failed
+    assert decide_verdict(told) is SuiteVerdict.failed
     assert [(one.line, one.output) for one in told.failed_commands] == [("CI", f"See {_run(1).url}")]
 
 
 @pytest.mark.parametrize("jobs", [(), (_job(11, "skipped"), _job(12, "skipped"))])
 def test_where_no_job_ran_nothing_was_tested(jobs: tuple[Job, ...]) -> None:
     told = _build_run(_run(1, "skipped"), *jobs)
-    assert decide_verdict(told) is TestVerdict.not_run
+    assert decide_verdict(told) is SuiteVerdict.not_run
     assert "skipped" in told.not_run
 
 
@@ -147,7 +147,7 @@ def test_one_bad_job_among_many_workflows() -> None:
     bad = build_test_run(runs, {**jobs, 20: [*jobs[20], _job(1, "failure")]}, {})
     assert good is not None
     assert bad is not None
-    assert (decide_verdict(good), decide_verdict(bad)) == (TestVerdict.passed, TestVerdict.failed)
+    assert (decide_verdict(good), decide_verdict(bad)) == (SuiteVerdict.passed, SuiteVerdict.failed)
     assert len(bad.failed_commands) == 1
 
 
@@ -160,7 +160,7 @@ def test_how_long_a_job_took(seconds: float, kept: float) -> None:
 
 def test_names_and_reasons_without_end_are_cut() -> None:
     told = _build_run(_run(1, "cancelled", name="x" * 9_000), _job(name="y" * 9_000))
-    assert decide_verdict(told) is TestVerdict.not_run
+    assert decide_verdict(told) is SuiteVerdict.not_run
     assert _build_run(_run(1, "failure", name="x" * 9_000)).failed_commands
 
 

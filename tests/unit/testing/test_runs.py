@@ -9,8 +9,8 @@ from domain.runs.testing import (
     Coverage,
     FileCoverage,
     Framework,
+    SuiteVerdict,
     TestRun,
-    TestVerdict,
     decide_verdict,
     excuse_known,
     keep_worst,
@@ -26,40 +26,40 @@ SKIPPED = case("d", CaseOutcome.skipped)
 @pytest.mark.parametrize(
     ("given_run", "expected"),
     [
-        (run(command(0, GOOD)), TestVerdict.passed),
-        (run(command(0, GOOD, SKIPPED)), TestVerdict.passed),
-        (run(command(0, SKIPPED)), TestVerdict.not_run),
-        (run(command(0, SKIPPED), command(5)), TestVerdict.not_run),
-        (run(command(0, SKIPPED), command(0, framework=Framework.go)), TestVerdict.passed),
-        (run(command(0, writes_report=True, report_problem="It left no report.")), TestVerdict.not_run),
-        (run(command(1, writes_report=True, report_problem="It left no report.")), TestVerdict.failed),
-        (run(command(0, GOOD), command(0, writes_report=True, report_problem="None.")), TestVerdict.not_run),
-        (run(command(0, writes_report=True, framework=Framework.node)), TestVerdict.no_tests),
-        (run(command(0)), TestVerdict.passed),
-        (run(command(1, GOOD, BAD)), TestVerdict.failed),
-        (run(command(1, GOOD)), TestVerdict.failed),  # the report claims that all passed
-        (run(command(0, BAD)), TestVerdict.failed),
-        (run(command(0, BROKEN)), TestVerdict.failed),
-        (run(command(None, GOOD)), TestVerdict.failed),
-        (run(command(0, GOOD), command(1, framework=Framework.go)), TestVerdict.failed),
-        (run(command(0, GOOD), command(1, kind="lint")), TestVerdict.failed),
-        (run(command(0, GOOD), command(1, kind="coverage")), TestVerdict.passed),
-        (run(), TestVerdict.no_tests),
-        (run(command(5)), TestVerdict.no_tests),
-        (run(command(5, GOOD)), TestVerdict.failed),
-        (run(command(5, framework=Framework.other)), TestVerdict.failed),
-        (run(command(1, kind="setup"), command(0, GOOD)), TestVerdict.not_run),
-        (run(not_run="There is no sandbox."), TestVerdict.not_run),
+        (run(command(0, GOOD)), SuiteVerdict.passed),
+        (run(command(0, GOOD, SKIPPED)), SuiteVerdict.passed),
+        (run(command(0, SKIPPED)), SuiteVerdict.not_run),
+        (run(command(0, SKIPPED), command(5)), SuiteVerdict.not_run),
+        (run(command(0, SKIPPED), command(0, framework=Framework.go)), SuiteVerdict.passed),
+        (run(command(0, writes_report=True, report_problem="It left no report.")), SuiteVerdict.not_run),
+        (run(command(1, writes_report=True, report_problem="It left no report.")), SuiteVerdict.failed),
+        (run(command(0, GOOD), command(0, writes_report=True, report_problem="None.")), SuiteVerdict.not_run),
+        (run(command(0, writes_report=True, framework=Framework.node)), SuiteVerdict.no_tests),
+        (run(command(0)), SuiteVerdict.passed),
+        (run(command(1, GOOD, BAD)), SuiteVerdict.failed),
+        (run(command(1, GOOD)), SuiteVerdict.failed),  # the report claims that all passed
+        (run(command(0, BAD)), SuiteVerdict.failed),
+        (run(command(0, BROKEN)), SuiteVerdict.failed),
+        (run(command(None, GOOD)), SuiteVerdict.failed),
+        (run(command(0, GOOD), command(1, framework=Framework.go)), SuiteVerdict.failed),
+        (run(command(0, GOOD), command(1, kind="lint")), SuiteVerdict.failed),
+        (run(command(0, GOOD), command(1, kind="coverage")), SuiteVerdict.passed),
+        (run(), SuiteVerdict.no_tests),
+        (run(command(5)), SuiteVerdict.no_tests),
+        (run(command(5, GOOD)), SuiteVerdict.failed),
+        (run(command(5, framework=Framework.other)), SuiteVerdict.failed),
+        (run(command(1, kind="setup"), command(0, GOOD)), SuiteVerdict.not_run),
+        (run(not_run="There is no sandbox."), SuiteVerdict.not_run),
     ],
 )
-def test_an_exit_status_is_never_overridden(given_run: TestRun, expected: TestVerdict) -> None:
+def test_an_exit_status_is_never_overridden(given_run: TestRun, expected: SuiteVerdict) -> None:
     assert decide_verdict(given_run) is expected
 
 
 def test_what_passes_when_run_again_is_flaky() -> None:
     both = merge_retry(run(command(1, GOOD, BAD)), run(command(0, case("b"))))
     assert both.flaky == ("b",)
-    assert decide_verdict(both) is TestVerdict.passed
+    assert decide_verdict(both) is SuiteVerdict.passed
     assert [each.kind for each in both.commands] == ["test", "retry"]
     assert not both.failures
 
@@ -82,7 +82,7 @@ def test_what_passes_when_run_again_is_flaky() -> None:
     ],
 )
 def test_a_retry_excuses_nothing_else(first: TestRun, retried: TestRun) -> None:
-    assert decide_verdict(merge_retry(first, retried)) is TestVerdict.failed
+    assert decide_verdict(merge_retry(first, retried)) is SuiteVerdict.failed
 
 
 KNOWN = case("k", CaseOutcome.failed)
@@ -93,13 +93,13 @@ def test_what_fails_without_the_change_does_not_stand_against_it() -> None:
     assert known.known == ("k",)
     assert not known.failures
     assert not known.failed_commands
-    assert decide_verdict(known) is TestVerdict.passed
+    assert decide_verdict(known) is SuiteVerdict.passed
 
 
 def test_flaky_and_known_failures_excuse_a_command_together() -> None:
     both = excuse_known(merge_retry(run(command(1, BAD, KNOWN)), run(command(1, case("b"), KNOWN))), {"k"})
     assert (both.flaky, both.known) == (("b",), ("k",))
-    assert decide_verdict(both) is TestVerdict.passed
+    assert decide_verdict(both) is SuiteVerdict.passed
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_flaky_and_known_failures_excuse_a_command_together() -> None:
     ],
 )
 def test_what_fails_without_the_change_excuses_nothing_else(given_run: TestRun) -> None:
-    assert decide_verdict(excuse_known(given_run, {"k"})) is TestVerdict.failed
+    assert decide_verdict(excuse_known(given_run, {"k"})) is SuiteVerdict.failed
 
 
 def test_a_second_entry_does_not_hide_a_failure() -> None:

@@ -10,7 +10,7 @@ from agents.testing.analysis import list_failures
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.review.review import RiskLevel
-from domain.runs.testing import MAX_DETAILED, TestRun, TestVerdict, decide_verdict
+from domain.runs.testing import MAX_DETAILED, SuiteVerdict, TestRun, decide_verdict
 from tests.toolchain import toolchain
 from tests.unit.sandbox.machine import has_bubblewrap
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve
@@ -74,7 +74,7 @@ async def test_failed_tests_are_run_again_alone_in_a_fresh_checkout_that_is_set_
     assert run.commands[-1].line.endswith("tests/test_b.py::test_sometimes")
     assert [each.id for each in run.commands[-1].cases] == ["tests/test_b.py::test_sometimes"]
     assert run.flaky == ("tests/test_b.py::test_sometimes",)
-    assert decide_verdict(run) is TestVerdict.passed
+    assert decide_verdict(run) is SuiteVerdict.passed
 
 
 async def test_what_is_left_behind_lets_nothing_pass(tested: Tests) -> None:
@@ -93,7 +93,7 @@ async def test_what_fails_at_the_merge_base_is_known(tested: Tests, told: list[s
     assert run.known == ("tests/test_b.py::test_bad[2]",)
     assert {each.id for each in run.failures} == {"tests/test_b.py::test_new", "tests/test_c.py::test_new"}
     assert told.count("Running failed tests without this change") == 2  # once more without what is not there
-    assert decide_verdict(run) is TestVerdict.failed
+    assert decide_verdict(run) is SuiteVerdict.failed
 
 
 async def test_where_nothing_failed_nothing_is_run_again(tested: Tests, told: list[str]) -> None:
@@ -108,12 +108,12 @@ async def test_a_check_that_is_not_installed_counts_only_where_it_is_configured(
     )
     assert [(each.kind, each.exit_status) for each in run.commands] == [("lint", 127), ("test", 0)]
     assert "Left out, because its program is not there: `python3 -m mypy .`." in run.selection
-    assert decide_verdict(run) is TestVerdict.failed
+    assert decide_verdict(run) is SuiteVerdict.failed
 
 
 async def test_tests_whose_runner_is_not_there_were_not_run(tested: Tests) -> None:
     run = await tested(PASSES, {"a.py": ""}, test="nowhere-to-be-found --all")
-    assert decide_verdict(run) is TestVerdict.not_run
+    assert decide_verdict(run) is SuiteVerdict.not_run
     assert run.not_run.startswith("The program of `nowhere-to-be-found --all` is not there. Install it in `commands.se")
     assert "FORGE_SANDBOX_TOOLS" in run.not_run
 
@@ -121,7 +121,7 @@ async def test_tests_whose_runner_is_not_there_were_not_run(tested: Tests) -> No
 async def test_an_end_without_the_report_is_no_success(tested: Tests) -> None:
     run = await tested(PASSES, {"conftest.py": "import os\nos._exit(0)\n"})
     assert [(each.kind, each.exit_status) for each in run.commands] == [("test", 0)]
-    assert decide_verdict(run) is TestVerdict.not_run
+    assert decide_verdict(run) is SuiteVerdict.not_run
 
 
 async def test_only_the_first_failures_say_why(tested: Tests) -> None:
