@@ -55,6 +55,7 @@ async def test_t_o1_beginning_and_end_of_what_is_long(level: int) -> None:
     assert done.stderr.data == b"why\n"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("level", AT_EACH_LEVEL)
 async def test_t_o1_memory_stays_flat(level: int) -> None:
     """Four floods at once take the memory of what is kept of them."""

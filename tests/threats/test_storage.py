@@ -77,6 +77,7 @@ async def test_t_d5_the_door_while_the_database_is_away(impatient_story: Story) 
     assert impatient_story.check(pull.repository, pull.head_sha).conclusion == "success"
 
 
+@pytest.mark.deep
 async def test_t_d5_a_review_outlives_long_outages(impatient_story: Story) -> None:
     """A database that is away many times longer than a worker waits for it costs a running review nothing but time."""
     heads = [await _push(impatient_story, number) for number in range(3)]
@@ -91,6 +92,7 @@ async def test_t_d5_a_review_outlives_long_outages(impatient_story: Story) -> No
     assert [run.state for run in await impatient_story.runs()] == ["completed"] * 3
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore:connection <psycopg:ResourceWarning")  # the server ended it while it was opened
 async def test_t_d5_connections_end_again_and_again(tmp_path: Path) -> None:
     """PostgreSQL ends every connection dozens of times while reviews run, and each ends as if nothing had happened."""
@@ -154,6 +156,7 @@ async def test_t_d6_read_only(tmp_path: Path) -> None:
     drop_database(url)
 
 
+@pytest.mark.deep
 async def test_t_d9_sigterm_under_load(backend: Backend, tmp_path: Path) -> None:
     """Stopped in the middle of its work, Forge exits cleanly, goes on at its start, and repeats nothing.
 

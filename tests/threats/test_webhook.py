@@ -111,6 +111,7 @@ async def test_t_w6_too_large(story: Story) -> None:
     assert (await send_webhook(webhook_url(story), _chunks(26))).status == 413
 
 
+@pytest.mark.deep
 async def test_t_w6_memory_stays_flat(tmp_path: Path) -> None:
     """Forty bodies of 24 MB at once, not signed, take the memory of a few of them."""
     async with start_process("sqlite", tmp_path) as forge:
@@ -302,6 +303,7 @@ async def test_t_w9_old_synchronize_late(story: Story) -> None:
         assert not story.github.check_runs(repository, old, review_texts.CHECK_NAME)
 
 
+@pytest.mark.deep
 async def test_t_w10_a_thousand_deliveries(backend: Backend, tmp_path: Path) -> None:
     """A thousand deliveries at once, every tenth with work in it, are all accepted and each comes to its end once."""
     url = create_database(backend, tmp_path)
