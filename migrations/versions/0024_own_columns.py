@@ -46,7 +46,10 @@ _ENDED_BY = """
 _IS_ENDED = "{0}.state = 'cancelled' AND ({0}.detail LIKE 'superseded by %' OR {0}.detail LIKE 'ended by delivery %')"
 _RESUMED_BY = "substr({0}.detail, length('taken up again by ') + 1)"
 _IS_RESUMED = "{0}.state = 'waiting' AND {0}.detail LIKE 'taken up again by %'"
-_GUID = "substr({0}.admitted_by, 1, length({0}.admitted_by) - length('#' || {0}.number))"
+_GUID = (
+    "CASE WHEN {0}.admitted_by LIKE '%#' || {0}.number "
+    "THEN substr({0}.admitted_by, 1, length({0}.admitted_by) - length('#' || {0}.number)) END"
+)
 
 # {0} is the row of outbox.
 _TESTED = "substr({0}.step, length('tests ') + 1, length({0}.step) - length('tests ') - length(': queued'))"

@@ -70,7 +70,9 @@ class SharedForge:
         return not waits and not halts
 
     def empty(self) -> None:
-        """Remove every row that a story left."""
+        """Remove every row that a story left, and every folder."""
+        for kept in ("mirrors", "dependencies"):
+            shutil.rmtree(self.folder / "data" / kept, ignore_errors=True)
         with closing(self._connect()) as connection, connection:
             connection.execute("BEGIN IMMEDIATE")
             names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
