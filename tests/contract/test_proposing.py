@@ -190,7 +190,7 @@ async def test_killed_behind_a_taken_name_it_makes_no_third_branch(work: Work) -
 async def test_where_all_names_are_taken_it_says_so(work: Work) -> None:
     for name in (BRANCH, *(f"{BRANCH}-{number}" for number in range(2, MAX_NAMES + 1))):
         await work.stage.ann.push(work.stage.shelf, name, {"b.py": "x\n"}, base="main")
-    with pytest.raises(NotProposed, match="9 others") as caught:
+    with pytest.raises(NotProposed, match="9 numbered ones") as caught:
         await work.push(await work.commit("one\n"))
     assert "/forge run" in caught.value.advice
 
@@ -310,7 +310,7 @@ async def test_one_of_another_run_is_never_taken_for_it(work: Work) -> None:
 
 
 async def test_what_github_does_not_take_is_said_with_advice(work: Work) -> None:
-    with pytest.raises(NotProposed, match="did not take") as caught:  # there is no such branch
+    with pytest.raises(NotProposed, match="GitHub refused a pull request") as caught:  # there is no such branch
         await work.open()
     assert "by hand" in caught.value.advice
     await work.push(await work.commit("one\n"))
