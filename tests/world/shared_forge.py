@@ -1,5 +1,6 @@
 """Keeps one Forge running for story after story, because starting one is most of what a short story costs."""
 
+import asyncio
 import itertools
 import shutil
 import sqlite3
@@ -109,7 +110,7 @@ class ForgeLender:
             is_reusable = shared.is_clean
         finally:
             if is_reusable:
-                shared.empty()
+                await asyncio.to_thread(shared.empty)  # a sweep on this loop may be in the middle of a write
             else:
                 await self.stop()
 
