@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import itertools
+import socket
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -159,6 +162,7 @@ class Simulator:
         self.sign_in = SignIn(self.world)
         self._users: dict[str, User] = {}
         self._runner: web.AppRunner | None = None
+        self._listener: socket.socket | None = None
 
     async def __aenter__(self) -> Simulator:
         server = web.Application(client_max_size=0)
@@ -169,8 +173,8 @@ class Simulator:
         server.router.add_route("*", "/{rest:.*}", GitServer(self.api).handle)
         self._runner = web.AppRunner(server, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
-        await site.start()
+        self._listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
+        await web.SockSite(self._runner, self._listener).start()
         self.port = int(self._runner.addresses[0][1])
         self.world.url = f"http://127.0.0.1:{self.port}"
         await self.hooks.start()
@@ -181,6 +185,12 @@ class Simulator:
     ) -> None:
         await self.hooks.stop()
         await self.api.lagging.stop()
+        if self._listener is not None:
+            # asyncio does not close what it accepted and has not handed over (cpython issue 109564): accept nothing more
+            asyncio.get_running_loop().remove_reader(self._listener.fileno())
+            with suppress(OSError):  # not every system can shut down a listening socket
+                self._listener.shutdown(socket.SHUT_RDWR)
+            await asyncio.sleep(0.01)
         if self._runner is not None:
             await self._runner.cleanup()
         if self._scratch is not None:
