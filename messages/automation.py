@@ -110,7 +110,7 @@ def describe_revert(title: str) -> str:
 def cite_rule(text: str, rule: str) -> str:
     """Which level and rule allowed an act.
 
-    :param text: of the reason of ``safety.automatic_actions``, which names the level.
+    :param text: of the reason of ``safety.allowed_actions``, which names the level.
     """
     return f"{text} (rule `{rule}`)."
 

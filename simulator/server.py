@@ -186,7 +186,7 @@ class Simulator:
         await self.hooks.stop()
         await self.api.lagging.stop()
         if self._listener is not None:
-            # asyncio does not close what it accepted and has not handed over (cpython issue 109564): accept nothing more
+            # asyncio leaves open what it accepted and did not hand over yet (cpython issue 109564): accept nothing more
             asyncio.get_running_loop().remove_reader(self._listener.fileno())
             with suppress(OSError):  # not every system can shut down a listening socket
                 self._listener.shutdown(socket.SHUT_RDWR)

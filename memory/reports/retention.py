@@ -29,7 +29,7 @@ from memory.db.tables.repositories import ConfigurationRow, PurgeRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
-from safety.automatic_actions import Action
+from safety.allowed_actions import Action
 from safety.review_quota import WINDOW
 
 USUAL_DAYS = Audit().retention_days

@@ -25,7 +25,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow
 from memory.findings.findings import IS_DISMISSED
 from memory.ledger import ledger
-from safety.automation_ladder import RUNS_NEEDED, START, HumanDecision, LadderFacts, LadderVerdict, RunRecord
+from safety.automation_level import RUNS_NEEDED, START, HumanDecision, LadderFacts, LadderVerdict, RunRecord
 
 _DECISIONS = 200  # what came before weighs less than a billionth
 _MISSED = 100

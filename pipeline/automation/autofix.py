@@ -13,13 +13,14 @@ from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
 from pipeline.automation.preconditions import Preconditions, load_preconditions
-from pipeline.automation.writes import AutomaticWrites, NotDone
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
+from pipeline.publishing import pull_requests
+from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
-from safety.automatic_actions import Action, ActionDecision, allows
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
+from workspace.push_result import Pushed, PushOutcome, PushRejected
 
 log = structlog.get_logger(__name__)
 
@@ -68,14 +69,25 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
         known = await load_preconditions(services, run)
         if isinstance(known, str) or known.live.head_ref != made.branch:
             return False
-    try:
-        await AutomaticWrites(services, run).push(await fetch_mirror(services, run), made.commit, made.branch)
-    except NotDone as error:
-        log.warning("auto_fix.not_pushed", run=run.id, error=str(error))
+    result = await _push_once(services, run, await fetch_mirror(services, run), made)
+    if not isinstance(result, Pushed):
+        why = result.said if isinstance(result, PushRejected) else "The branch moved meanwhile."
+        log.warning("auto_fix.not_pushed", run=run.id, error=why)
         return False
     told = made.model_dump(mode="json", exclude={"branch"})
     await automation_level.record_action(services.database, run, Action.auto_fix.value, services.clock.now(), told)
     return True
+
+
+async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correction) -> PushOutcome:
+    async def is_pushed() -> bool:
+        live = await services.host.pull_request(run.repository, run.number)
+        await mirror.fetch(live.head_sha, live.base_sha, run.number)
+        return await mirror.follows(live.head_sha, made.commit)
+
+    return await pull_requests.push_once(
+        services, run, "auto_fix", mirror, made.commit, made.branch, run.head_sha, is_pushed=is_pushed
+    )
 
 
 async def _is_fixable(services: Services, known: Preconditions) -> bool:

@@ -17,8 +17,8 @@ from messages import automation as automation_texts
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.verdicts import update
-from safety.automatic_actions import NAMES, Action, ActionFacts, allows
-from safety.automation_ladder import evaluate
+from safety.allowed_actions import NAMES, Action, ActionFacts, allows
+from safety.automation_level import evaluate
 
 log = structlog.get_logger(__name__)
 

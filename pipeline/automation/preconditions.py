@@ -12,7 +12,7 @@ from memory.repositories import automation_level, permits
 from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.verdicts.settings import load_configuration
-from safety.automatic_actions import ActionFacts
+from safety.allowed_actions import ActionFacts
 from safety.gates import ALWAYS_PROTECTED
 from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
 

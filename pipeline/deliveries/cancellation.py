@@ -23,8 +23,8 @@ from pipeline.gates.ask import show_closed_gates
 from pipeline.maintenance.purge import list_lost_repositories, purge
 from pipeline.publishing import run_check
 from pipeline.runs.closing import close_later
-from pipeline.runs.owner import wake_owner
 from pipeline.runs.status import close_status
+from pipeline.runs.wake_up import wake_owner
 
 log = structlog.get_logger(__name__)
 

@@ -4,7 +4,7 @@ from domain.commands import ChecksEnded
 from memory.runs import runs
 from messages import deliveries as texts
 from pipeline.deliveries.context import DeliveryContext
-from pipeline.runs.owner import wake_owner
+from pipeline.runs.wake_up import wake_owner
 
 
 async def wake_owners(context: DeliveryContext, command: ChecksEnded) -> str:

@@ -15,7 +15,7 @@ from domain.text.redaction import redact_outgoing
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
-from pipeline.model_calls.recall import RecallTopic
+from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import run_while_current
 from safety.guards import TaskKind

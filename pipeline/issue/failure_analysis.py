@@ -14,7 +14,7 @@ from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
-from pipeline.model_calls.recall import RecallTopic
+from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
 from workspace.mirror import Mirror
 

@@ -11,7 +11,7 @@ from pipeline.issue.issue_input import IssueRunInput, load_snapshot
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
-from pipeline.model_calls.recall import RecallTopic
+from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
 from safety.guards import TaskKind
 

@@ -24,7 +24,7 @@ from pipeline.gates.ask import WaitingForGate
 from pipeline.model_calls.budget import build_budget, build_side_budget
 from pipeline.model_calls.budget_gate import BudgetGate
 from pipeline.model_calls.guards import WHOLE_PHASE, CallGuards, GuardedTask
-from pipeline.model_calls.recall import MemoryRecall, RecallTopic
+from pipeline.model_calls.memories import MemoryRecall, RecallTopic
 from pipeline.run_context import RunContext
 
 P = TypeVar("P", bound=ModelResult)

@@ -20,7 +20,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.publishing import reviews
 from pipeline.publishing.reviews import PostedReview
 from pipeline.verdicts.settings import RunSettings
-from safety.automatic_actions import Action, ActionFacts, allows
+from safety.allowed_actions import Action, ActionFacts, allows
 
 log = structlog.get_logger(__name__)
 

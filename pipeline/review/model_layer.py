@@ -10,7 +10,7 @@ from domain.gates import digest
 from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
-from pipeline.model_calls.recall import RecallTopic
+from pipeline.model_calls.memories import RecallTopic
 from pipeline.review.model_part import build_model_part, remove_place
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.run_context import RunContext

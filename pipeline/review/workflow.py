@@ -15,7 +15,7 @@ from pipeline.review.model_layer import ModelLayer
 from pipeline.review.status import ReviewStatus
 from pipeline.review.verdict import ReviewVerdict
 from pipeline.runs.lifecycle import RunWorkflow
-from pipeline.runs.owner import wake_owner
+from pipeline.runs.wake_up import wake_owner
 from pipeline.verdicts.gates import GatesOutcome
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind, RunSettings, load_settings
 from safety.eligibility import nothing_left

@@ -28,7 +28,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates
 from pipeline.maintenance.purge import purge_copies
-from pipeline.model_calls.recall import settle_memories
+from pipeline.model_calls.memories import settle_memories
 from pipeline.run_context import RunContext
 from pipeline.runs.closing import close_later
 from pipeline.runs.phases import enter_phase, leave_phase

@@ -6,7 +6,7 @@ from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.publishing import run_check, test_check
 from pipeline.publishing.issue_comment import IssueStatus
-from pipeline.runs.owner import find_owner
+from pipeline.runs.wake_up import find_owner
 
 
 async def open_status(services: Services, run: Run) -> None:

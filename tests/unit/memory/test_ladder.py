@@ -10,7 +10,7 @@ from memory.db.tables.findings import DismissalRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.runs import RunRow
 from memory.repositories import automation_level
-from safety.automation_ladder import RUNS_NEEDED, HumanDecision, LevelChange, RunRecord, evaluate
+from safety.automation_level import RUNS_NEEDED, HumanDecision, LevelChange, RunRecord, evaluate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")

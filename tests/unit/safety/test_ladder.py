@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from domain.config.configuration import Ladder
 from domain.review.review import RiskLevel
-from safety.automatic_actions import Action, ActionFacts, allows
-from safety.automation_ladder import (
+from safety.allowed_actions import Action, ActionFacts, allows
+from safety.automation_level import (
     LEVELS,
     RUNS_NEEDED,
     HumanDecision,

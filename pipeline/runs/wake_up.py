@@ -1,4 +1,4 @@
-"""Finds the issue run that opened a pull request, and wakes it when something happened there."""
+"""Wakes the issue run that opened a pull request, when something happened there."""
 
 from domain.runs.run import RepositoryRef, Run
 from memory.runs import outbox, runs, waits

@@ -1,14 +1,14 @@
-"""Decides whether Forge may act automatically at a level of the automation ladder."""
+"""Decides what Forge may do without being asked, at each level of automation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from domain.review.review import RiskLevel
 from domain.verdicts import Reason
-from safety.automation_ladder import HIGHEST
+from safety.automation_level import HIGHEST
 
 NAMES = ("manual", "suggests", "acts", "acts and tells", "acts alone at low risk")
 """The names of the levels 0 to 4."""
@@ -70,11 +70,15 @@ class ActionDecision(BaseModel):
     override_window: bool = False
     reason: Reason
 
+    def dump_reason(self) -> dict[str, JsonValue]:
+        """What records and announcements tell of it."""
+        return {"level": self.level, "rule": self.rule, "text": self.reason.text}
+
 
 def allows(level: int, act: Action, facts: ActionFacts = NOTHING_KNOWN) -> ActionDecision:
     """Decides whether a level allows an action on a change.
 
-    :param level: the current one, see :func:`safety.automation_ladder.evaluate`. 0 allows no
+    :param level: the current one, see :func:`safety.automation_level.evaluate`. 0 allows no
         automatic action.
     """
     rules = [rule(level, facts) for rule in _RULES[act]]

@@ -1,0 +1,152 @@
+"""Merges a reviewed head automatically: announces it, gives people time to object, and merges once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import structlog
+
+from domain.errors import Behind, CodeHostError, NotFound, RateLimited
+from domain.github.merging import Merged, MergeObstacle, NotMerged
+from domain.runs.run import Run
+from memory.repositories import automation_level
+from memory.runs import outbox
+from messages import automation as automation_texts
+from pipeline.automation import preconditions
+from pipeline.automation.outcome import CheckOutcome, retry_later
+from pipeline.automation.preconditions import Preconditions
+from pipeline.context import Services
+from pipeline.publishing import comments, pull_requests
+from pipeline.publishing.publisher import NO_ID
+from safety.allowed_actions import Action, ActionDecision
+from safety.required_checks import RequiredChecks
+
+log = structlog.get_logger(__name__)
+
+WINDOW = timedelta(minutes=automation_texts.WINDOW_MINUTES)
+_ANNOUNCEMENT = "auto_merge"  # the step of the announcement in the outbox
+
+
+@dataclass(frozen=True)
+class AutomaticMerge:
+    """The merge of one reviewed head. Every method may be repeated and then writes nothing again.
+
+    :param count: of the checks before; each check claims its own merge.
+    """
+
+    services: Services
+    run: Run
+    count: int
+
+    async def announce_or_merge(
+        self, allowed: ActionDecision, found: Preconditions, checks: RequiredChecks
+    ) -> CheckOutcome:
+        """Merge once people had time to object; at the highest level at once, if the branch requires checks."""
+        database, now = self.services.database, self.services.clock.now()
+        window = WINDOW if allowed.override_window or not checks.are_required else timedelta(0)
+        if await automation_level.find_announcement(database, self.run.id) is None:
+            until = now + window if window else None
+            reason = (allowed.reason.text, allowed.rule)
+            body = automation_texts.announce_merge(*reason, self.run.head_sha, until, self._marker)
+            await comments.ensure_comment(self.services, self.run, _ANNOUNCEMENT, self._marker, body)
+            now = self.services.clock.now()
+        until = await automation_level.record_announcement(database, self.run, now + window, now, allowed.dump_reason())
+        if self.services.clock.now() < until:
+            return CheckOutcome(again=until)
+        return await self._merge(allowed, found)
+
+    async def was_merged_before(self) -> bool:
+        """Whether this check merged it before its process died."""
+        claimed = await outbox.is_claimed(self.services.database, self.run.id, self._step, "merge")
+        return claimed and await self._is_merged()
+
+    async def finish(self) -> CheckOutcome:
+        """Record and announce a merge that :meth:`was_merged_before` found."""
+        result = await self._merge_once()
+        announced = await automation_level.find_announcement(self.services.database, self.run.id)
+        if isinstance(result, Merged) and announced is not None:
+            await self._record_and_announce(result.sha, {name: announced[name] for name in ("level", "rule", "text")})
+        return CheckOutcome()
+
+    async def withdraw_announcement(self, why: str) -> None:
+        """Show in the announcement, if there is one, that the merge is off."""
+        database = self.services.database
+        if await automation_level.find_announcement(database, self.run.id) is None:
+            return
+        actions = await automation_level.list_actions(database, self.run.id)
+        if any(each["act"] == Action.auto_merge.value for each in actions):
+            return
+        await automation_level.record_stop(database, self.run, why.rstrip("."), self.services.clock.now())
+        await self._update_announcement(automation_texts.report_no_merge(self.run.head_sha, why, self._marker))
+
+    @property
+    def _marker(self) -> str:
+        """The marker of the announcement: one per run, so each run announces again."""
+        return self.services.markers.make("merge", self.run.id)
+
+    @property
+    def _step(self) -> str:
+        """The step of the merge in the outbox: one for each check."""
+        return f"auto_merge {self.count}"
+
+    async def _merge(self, allowed: ActionDecision, found: Preconditions) -> CheckOutcome:
+        if await preconditions.find_blocking_reason(self.services, found) is not None:  # somebody was faster
+            return CheckOutcome(why="somebody requested changes.")
+        result = await self._merge_once()
+        if isinstance(result, Merged):
+            await self._record_and_announce(result.sha, allowed.dump_reason())
+            return CheckOutcome()
+        if result.obstacle is MergeObstacle.base_moved:
+            return retry_later(self.count, self.services.clock.now(), "the base branch keeps moving.")
+        return CheckOutcome(why=result.said)
+
+    async def _merge_once(self) -> Merged | NotMerged:
+        """Merge exactly this head."""
+
+        async def find() -> int | None:
+            return NO_ID if await self._is_merged() else None
+
+        find_obstacle = partial(preconditions.find_merge_obstacle, self.services, self.run)
+        result = await pull_requests.merge_once(
+            self.services, self.run, self._step, find=find, find_obstacle=find_obstacle
+        )
+        if result is not None:
+            return result
+        if not await self._is_merged():
+            raise Behind(f"GitHub does not show yet that #{self.run.number} was merged.", "Forge looks again.")
+        return await pull_requests.find_merge_commit(self.services, self.run)
+
+    async def _is_merged(self) -> bool:
+        """Whether the pull request is merged with this head."""
+        live = await self.services.host.pull_request(self.run.repository, self.run.number)
+        return live.is_merged and live.head_sha == self.run.head_sha
+
+    async def _record_and_announce(self, sha: str, told: Mapping[str, Any]) -> None:
+        head = self.run.head_sha
+        await automation_level.record_action(
+            self.services.database,
+            self.run,
+            Action.auto_merge.value,
+            self.services.clock.now(),
+            {**told, "head": head, "commit": sha},
+        )
+        await self._update_announcement(
+            automation_texts.report_merge(str(told["text"]), str(told["rule"]), head, sha, self._marker)
+        )
+
+    async def _update_announcement(self, body: str) -> None:
+        """Show the outcome in the announcement, whoever owns the pull request now."""
+        host, repository = self.services.host, self.run.repository
+        try:
+            comment = await outbox.find_remote_id(self.services.database, self.run.id, _ANNOUNCEMENT, "comment")
+            comment = comment or await host.find_comment(repository, self.run.number, self._marker)
+            if comment is not None:
+                await comments.edit_comment(self.services, repository, comment, body)
+        except RateLimited:
+            raise
+        except NotFound:
+            log.info("merge.announcement_gone", run=self.run.id)
+        except CodeHostError as error:
+            log.warning("merge.not_told", run=self.run.id, error=str(error))
