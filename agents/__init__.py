@@ -1,1 +1,1 @@
-"""The roles that look at code and write it: data in, data out, without any power of their own."""
+"""The agents that plan, write, test and review code: data in, data out. They never write to GitHub themselves."""

@@ -1,4 +1,4 @@
-"""The implementer: its task, framed as data, its tools, and its loop on a draft."""
+"""The implementer: its task (framed as data), its tools, and its loop on a draft."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -22,12 +22,12 @@ from workspace.patches.errors import PatchRefused
 Redact = Callable[[str], str]
 
 _MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
-_TO_FIX = 24_000  # characters of all that is to be fixed
+_TO_FIX = 24_000  # characters of all problems together
 _AREAS = 60
 
 
 class DoneTask(BaseModel):
-    """A task of the plan that is done.
+    """A finished task of the plan.
 
     :param summary: what the agent says it changed.
     """
@@ -42,10 +42,10 @@ class ImplementationTask(BaseModel):
     """One task of a plan, and its context.
 
     :param task: the id of the task; None to fix ``to_fix``, whichever task it came from.
-    :param done: the tasks that are done.
-    :param protected: globs that the repository protects, beyond those that always are.
-    :param granted: protected paths that a person let agents change.
-    :param to_fix: what is wrong with an earlier attempt; then only that is fixed.
+    :param done: the finished tasks.
+    :param protected: globs that the repository protects, in addition to those that are always protected.
+    :param granted: protected paths that a person lets agents change.
+    :param to_fix: problems of an earlier attempt; if there are any, only they are fixed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,9 +71,10 @@ class ImplementationTask(BaseModel):
 def build_agent(draft: Draft, never_send: Sequence[str], redact: Redact, test: Test | None) -> Agent[Worked]:
     """The implementer on a draft, which it can read, change and test.
 
-    :param never_send: globs of files that must not leave; if there are any, the output of tests does not leave either.
-    :param redact: takes credentials out of a text.
-    :param test: tests a commit; None where the repository's own workflows do that.
+    :param never_send: globs of files that a model must not see; if there are any, it does not see what tests print
+        either.
+    :param redact: removes credentials from a text.
+    :param test: tests a commit; None if the repository's own workflows do that.
     """
     tools = [
         *make_file_tools(draft.snapshot, never_send=never_send, redact=redact),
@@ -85,7 +86,7 @@ def build_agent(draft: Draft, never_send: Sequence[str], redact: Redact, test: T
 
 
 def build_assignment(key: str, task: ImplementationTask, redact: Redact) -> Assignment:
-    """What the implementer is asked.
+    """The implementer's assignment.
 
     :param key: names the piece of work in the journal.
     """
@@ -93,14 +94,14 @@ def build_assignment(key: str, task: ImplementationTask, redact: Redact) -> Assi
 
 
 def load_instructions() -> str:
-    """The stable part, the same for every task."""
+    """The instructions, the same for every task."""
     return load_prompt("implement")
 
 
 def build_content(task: ImplementationTask, redact: Redact) -> str:
-    """The varying part, all of it data.
+    """The content that varies, all of it framed as data.
 
-    :param redact: takes credentials out of a text.
+    :param redact: removes credentials from a text.
     """
     data = [
         *_render_plan(task.plan),
@@ -113,15 +114,15 @@ def build_content(task: ImplementationTask, redact: Redact) -> str:
 
 
 def list_diffs(past: Sequence[CompletedTurn]) -> list[bytes]:
-    """The diffs that were applied, in order: applied to the base, they make the draft."""
+    """The applied diffs in order; together they turn the base into the draft."""
     pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
     return [parse_diff(use.arguments) for use, result in pairs if use.tool == APPLY_PATCH and not result.is_error]
 
 
 class OnDraft:
-    """Takes the steps of a loop whose tools change a draft, so that the draft always matches the loop's past.
+    """Runs the steps of a loop whose tools change a draft, and keeps the draft in line with the loop's past.
 
-    A journaled step is applied again, and a step that got lost half-way is undone.
+    It applies a journaled step again, and undoes a step that was interrupted.
     """
 
     def __init__(self, steps: Steps, draft: Draft) -> None:
@@ -129,9 +130,9 @@ class OnDraft:
         self._draft = draft
 
     async def load_earlier(self) -> Sequence[CompletedTurn]:
-        """The earlier turns; none if a diff of theirs may not be applied any more.
+        """The earlier turns; none if one of their diffs may no longer be applied.
 
-        Then the agent starts again, with tools that say what is wrong.
+        The agent then starts again, and its tools say what is wrong.
         """
         earlier = await self._steps.load_earlier()
         try:
@@ -145,9 +146,9 @@ class OnDraft:
         return await self._steps.reason(past)
 
     async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
-        """The turn with the answers of its tools.
+        """The turn with the results of its tools.
 
-        :raises PatchRefused: an earlier diff may not be applied any more.
+        :raises PatchRefused: an earlier diff may no longer be applied.
         """
 
         async def on_draft() -> Sequence[Result]:
@@ -209,7 +210,7 @@ def _render_areas(task: ImplementationTask) -> Iterator[str]:
 
 
 def _render_to_fix(items: Sequence[RequiredFix], redact: Redact) -> Iterator[str]:
-    """As many as there is room for, in their order."""
+    """As many problems as fit, in order."""
     if not items:
         return
     yield "== to fix"
@@ -230,7 +231,7 @@ def _render_place(item: RequiredFix, redact: Redact) -> str:
 
 
 def _quote(text: str) -> list[str]:
-    """A text with a mark before each line, so that none can pass for a heading or a note of ours."""
+    """Marks each line, so that none looks like a heading or a note of Forge."""
     return [f"> {line}" for line in strip_invisible(text).split("\n")]
 
 

@@ -21,7 +21,7 @@ _TITLE, _BODY, _COMMENT = 300, 12_000, 2_000  # characters of each that are show
 _COMMENTS = 24_000  # characters of all comments together
 _ENTRIES = 200
 _PLAN = 24_000
-_LONGEST = 65_536  # characters GitHub lets people write at once
+_LONGEST = 65_536  # characters that GitHub allows in one comment
 _WRITERS = frozenset({"write", "maintain", "admin"})
 
 _HIDES_THE_REST = re.compile(r"^ {0,3}<!--", re.MULTILINE)
@@ -39,9 +39,9 @@ _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 
 
 class AuthoredText(BaseModel):
-    """What a person wrote.
+    """A text that a person wrote.
 
-    :param role: their live permission: admin, maintain, write, triage, read or none.
+    :param role: the person's current permission: admin, maintain, write, triage, read or none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,11 +54,11 @@ class AuthoredText(BaseModel):
 class PlanningTask(BaseModel):
     """What the planner knows about an issue.
 
-    :param issue: its body, by whoever opened it.
-    :param comments: of people, the oldest first, without those of Forge.
+    :param issue: its body and author.
+    :param comments: comments by people, oldest first, without those of Forge.
     :param entries: paths at the top level of the repository; folders end with “/”.
     :param earlier: the plan that this one replaces.
-    :param replies: what people wrote after it.
+    :param replies: comments by people after that plan.
     :param contracts: names of all contracts.
     """
 
@@ -76,28 +76,28 @@ class PlanningTask(BaseModel):
 
 
 def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -> Agent[Planned]:
-    """The planner on the code of a snapshot, which it can read.
+    """The planner, which can read the code of a snapshot.
 
-    :param never_send: globs of files that must not leave.
-    :param redact: takes credentials out of a text.
+    :param never_send: globs of files that a model must not see.
+    :param redact: removes credentials from a text.
     """
     return Agent(Planned, make_file_tools(snapshot, never_send=never_send, redact=redact), find_mistakes)
 
 
 def build_assignment(task: PlanningTask, redact: Redact) -> Assignment:
-    """What the planner is asked. Its key never changes: it is in journals."""
+    """The planner's assignment. Its key must never change, because journals hold it."""
     return Assignment(key="plan", instructions=load_instructions(), content=build_content(task, redact))
 
 
 def load_instructions() -> str:
-    """The stable part, the same for every issue."""
+    """The instructions, the same for every issue."""
     return load_prompt("plan")
 
 
 def build_content(task: PlanningTask, redact: Redact) -> str:
-    """The varying part, all of it data.
+    """The content that varies, all of it framed as data.
 
-    :param redact: takes credentials out of a text.
+    :param redact: removes credentials from a text.
     """
     data = [
         *_render_issue(task, redact),
@@ -111,9 +111,9 @@ def build_content(task: PlanningTask, redact: Redact) -> str:
 
 
 def strip_hidden_markup(text: str) -> str:
-    """A person's Markdown without its invisible parts: comments, texts of images, attributes, titles of links.
+    """Removes what GitHub does not show of a person's Markdown: comments, image texts, attributes and link titles.
 
-    Code is treated alike, so that nothing hides behind a fence that GitHub reads differently.
+    Code is treated the same, so that nothing can hide behind a fence that GitHub reads differently.
     """
     bare = _strip_comments(strip_invisible(text[:_LONGEST]))
     bare = _DECLARED.sub(" ", bare)
@@ -123,7 +123,7 @@ def strip_hidden_markup(text: str) -> str:
 
 
 def _strip_comments(text: str) -> str:
-    """The text without HTML comments; one without an end hides all the rest only if it begins a line."""
+    """Removes HTML comments; one without an end hides the rest only if it begins a line."""
     parts: list[str] = []
     at = 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 2)) >= 0:
@@ -157,7 +157,7 @@ def _render_earlier(plan: Plan, redact: Redact) -> Iterator[str]:
 
 
 def _render_comments(title: str, said: Sequence[AuthoredText], redact: Redact) -> Iterator[str]:
-    """As many as there is room for, in the order they were written."""
+    """As many comments as fit, in the order they were written."""
     if not said:
         return
     shown = dict(_fit_comments(said, redact))
@@ -169,7 +169,7 @@ def _render_comments(title: str, said: Sequence[AuthoredText], redact: Redact) -
 
 
 def _fit_comments(said: Sequence[AuthoredText], redact: Redact) -> Iterator[tuple[int, str]]:
-    """Those of people who may write first, so that nobody else can crowd them out; among them the newest."""
+    """Chooses comments of people with write permission first, then the newest, so that others cannot crowd them out."""
     room = _COMMENTS
     ranked = sorted(range(len(said)), key=lambda index: (said[index].role in _WRITERS, index), reverse=True)
     for index in ranked:
@@ -181,7 +181,7 @@ def _fit_comments(said: Sequence[AuthoredText], redact: Redact) -> Iterator[tupl
 
 
 def _quote(text: str, most: int, redact: Redact) -> str:
-    """What somebody wrote, with a mark before each line, so that none can pass for a heading or a note of ours."""
+    """Marks each line of a person's text, so that none looks like a heading or a note of Forge."""
     bare = redact(strip_hidden_markup(text))
     if not bare:
         return ""
@@ -198,5 +198,5 @@ def _render_author(said: AuthoredText) -> str:
 
 
 def _flatten(name: str) -> str:
-    """A name of a stranger's making, on one line."""
+    """An untrusted name on one line."""
     return " ".join(strip_invisible(name).split())[:300]

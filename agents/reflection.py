@@ -1,4 +1,4 @@
-"""Asks a model what could be learned from a run, by what the ledger says of it: no code, and no stranger's words."""
+"""Asks a model what can be learned from a run. It sees the run's events, but no code and no words of strangers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, S
 from safety.reflection_triggers import Moment
 
 KEY = "reflection"
-MAX_LEARNINGS = 3  # learnings that are looked at
+MAX_LEARNINGS = 3  # the rest of an answer is ignored
 _MOST_FACTS = 40
-_MOST_TO_FIX = 4  # of one bounce
-_WORDS, _NAME = 300, 120  # characters of what somebody said, and of what something is called
+_MOST_TO_FIX = 4  # problems shown of one bounce
+_WORDS, _NAME = 300, 120  # characters of a quotation and of a name
 _MAX_OUTPUT = 900
 
 
 class Fact(BaseModel):
-    """What is told of one event."""
+    """One event as the model sees it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,9 +35,9 @@ class Fact(BaseModel):
 
 
 class ReflectionQuestion(Question):
-    """A question for learnings.
+    """A question about learnings.
 
-    :param facts: what it tells, in the order of the numbers it is shown under, from 1.
+    :param facts: the facts it shows, numbered from 1 in this order.
     """
 
     facts: tuple[Fact, ...]
@@ -49,12 +49,12 @@ class ReflectionQuestion(Question):
 
 
 def _cut(limit: int) -> BeforeValidator:
-    """What is a little too long is judged, not asked for again."""
+    """Shortens an overlong text, so that the screening judges it and the model is not asked again."""
     return BeforeValidator(lambda value: value[: 2 * limit] if isinstance(value, str) else value)
 
 
 class ReportedLearning(BaseModel):
-    """One thing the model says."""
+    """One learning as the model reports it."""
 
     kind: MemoryKind
     content: Annotated[str, _cut(LONGEST_SAID)]
@@ -64,15 +64,15 @@ class ReportedLearning(BaseModel):
 
 
 class Reflection(BaseModel):
-    """What the model hands in."""
+    """The model's report."""
 
     learnings: list[ReportedLearning]
 
 
 def build_question(run: Run, moment: Moment, facts: Sequence[Fact], redact: Redact) -> ReflectionQuestion:
-    """The question what could be learned. The same for the same events.
+    """Asks what can be learned; the same events give the same question.
 
-    :param redact: takes credentials out of a text.
+    :param redact: removes credentials from a text.
     """
     told = tuple(Fact(event=fact.event, text=redact(fact.text)) for fact in facts[-_MOST_FACTS:])
     lines = [f"A run on {'an issue' if run.is_of_issue else 'a pull request'}. {_WHY[moment]}"]
@@ -87,12 +87,12 @@ def build_question(run: Run, moment: Moment, facts: Sequence[Fact], redact: Reda
 
 
 def build_key(moment: Moment) -> str:
-    """The step under which a reflection is accounted for."""
+    """The step that a reflection's cost is booked under."""
     return f"{KEY}: {moment.value}"
 
 
 def read_learnings(answer: ModelAnswer, asked: ReflectionQuestion) -> Sequence[Learning]:
-    """What the model says was learned; what names no event of the run has none."""
+    """The learnings in an answer; ``event`` is empty if a learning names no event of the run."""
     try:
         said = Reflection.model_validate(answer.value or {"learnings": []}).learnings
     except ValidationError:
@@ -119,11 +119,11 @@ _WHY: Mapping[Moment, str] = {
 }
 
 
-# --- what is told ------------------------------------------------------------------------------------------
+# --- facts -------------------------------------------------------------------------------------------------
 
 
 def list_facts(events: Sequence[Event], bounces: Sequence[SendBack] = ()) -> tuple[Fact, ...]:
-    """What is told of a run: its turns in order, and what happened often in one line each.
+    """The facts of a run in order; frequent events are summed up in one line each.
 
     :param events: in order.
     :param bounces: what was sent back, in order.
@@ -183,7 +183,7 @@ def _describe_send_back(event: Event, bounce: SendBack | None) -> str:
 
 
 def _count_findings(events: Sequence[Event]) -> Iterator[Fact]:
-    """One line per rule, with some of the places."""
+    """One fact per rule, with some of its places."""
     found: defaultdict[str, list[Event]] = defaultdict(list)
     for event in events:
         if event.type is EventType.finding_detected:
@@ -194,7 +194,7 @@ def _count_findings(events: Sequence[Event]) -> Iterator[Fact]:
 
 
 def _count_tool_failures(events: Sequence[Event]) -> Iterator[Fact]:
-    """One line per tool whose calls failed."""
+    """One fact per tool whose calls failed."""
     used = [event for event in events if event.type is EventType.tool_executed]
     calls = Counter((event.source, event.phase) for event in used)
     failed = [event for event in used if event.payload.get("problem")]
@@ -211,7 +211,7 @@ def _append_words(words: object) -> str:
 
 
 def _quote(words: object) -> str:
-    """Somebody's words, on a line of their own that can pass for nothing else."""
+    """A person's words on a quoted line of their own, so that they look like nothing else."""
     return f"\n> {_shorten(words)}" if words else ""
 
 

@@ -1,6 +1,6 @@
-"""Asks a model what a person's reply to a finding means, and then, if it is a question, for the answer.
+"""Asks a model what a reply to a finding means and, if it is a question, for the answer.
 
-What a reply means is asked without the code: whoever wrote that must not have a say in what somebody else said.
+The model judges a reply without seeing the code, so that the code's author cannot influence how the reply is read.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
 
 KEY = "hear "
-"""How the keys of these questions begin."""
+"""The prefix of these questions' keys."""
 
 SURE = 0.8
-"""From here on a disagreement is taken for a dismissal; a person is asked where it is less clear."""
+"""The least confidence at which a disagreement counts as a dismissal; below it, Forge asks a person."""
 
 _WORDS, _ANSWER = 1_500, 1_200  # characters
 _AROUND = 12  # lines of code around the finding
@@ -36,9 +36,9 @@ class Meaning(StrEnum):
 
 
 class ReplyReading(BaseModel):
-    """What the model hands in.
+    """The model's report on a reply.
 
-    :param has_reason: whether a disagreement says why.
+    :param has_reason: whether a disagreement gives a reason.
     """
 
     meaning: Meaning
@@ -62,10 +62,10 @@ class QuestionAnswer(BaseModel):
 
 
 def build_meaning_question(key: str, finding: Finding, words: str, redact: Redact) -> Question:
-    """The question what a reply means.
+    """Asks what a reply means.
 
-    :param key: names it in its phase.
-    :param words: of the reply, Markdown of a person who need not be trusted.
+    :param key: names the question in its phase.
+    :param words: the reply, as untrusted Markdown.
     """
     content = frame_data(
         redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *_render_finding(finding)]))
@@ -74,9 +74,9 @@ def build_meaning_question(key: str, finding: Finding, words: str, redact: Redac
 
 
 def build_answer_question(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
-    """What a person asks about a finding.
+    """Asks for the answer to a person's question about a finding.
 
-    :param lines: of the finding's file; none where it must not be sent.
+    :param lines: the lines of the finding's file; empty if they must not be sent.
     """
     parts = [
         "== question",

@@ -18,11 +18,12 @@ from workspace.temporary import sweep
 
 @dataclass(frozen=True)
 class Toolbox:
-    """Warm workers, the sandbox, and how long one tool may take, in seconds.
+    """The warm workers and the sandbox.
 
-    :param reads: folders beyond the system's that commands of a repository may read and execute from.
-    :param proxy: the one address that a repository's set-up may reach if its configuration asks for the network.
-    :param filling: what set-ups are given and leave; None where nothing is kept.
+    :param seconds: how long one tool may take.
+    :param reads: folders outside the system's that a repository's commands may read and execute from.
+    :param proxy: the only address that a repository's set-up may reach, if its configuration asks for the network.
+    :param cache_warmer: fills the dependency cache; None if nothing is cached.
     """
 
     pool: WorkerPool
@@ -46,16 +47,16 @@ class Toolbox:
         cache: DependencyCache | None = None,
         pool: WorkerPool | None = None,
     ) -> AsyncGenerator["Toolbox"]:
-        """Probe the sandbox and warm the workers; both end with the context.
+        """Start the workers and probe the sandbox; leaving the context ends both.
 
-        The workers confine themselves by Landlock whatever other tools run in: they are warm because they have
-        imported everything before, which bubblewrap would not let them do from outside the system's folders.
+        The workers always confine themselves with Landlock. They import everything before that, which bubblewrap would
+        not allow from outside the system's folders.
 
         :param user: the account that untrusted work runs under when Forge is root.
         :param sandbox: the setting FORGE_SANDBOX.
-        :param cache: where what set-ups download is kept; nowhere by default.
-        :param pool: workers that are warm already; whoever warmed them ends them.
-        :raises ConfigurationError: the level that is wanted does not work here.
+        :param cache: keeps what set-ups download; by default nothing is kept.
+        :param pool: workers that run already; the caller ends them.
+        :raises ConfigurationError: the wanted level does not work here.
         :raises ToolError: the workers cannot start.
         """
         await asyncio.to_thread(sweep)
@@ -72,20 +73,20 @@ class Toolbox:
                         await filling.close()
         finally:
             probed.cancel()
-            await asyncio.gather(probed, return_exceptions=True)  # it has folders to remove
+            await asyncio.gather(probed, return_exceptions=True)  # the probe removes its folders
 
     def for_program(self, tool: str, *, origin: CodeOrigin, executes: bool = False) -> Containment:
-        """Where a program may run that is started for this change."""
+        """The sandbox level for a program that is started for this change."""
         strongest = self.sandbox.strongest().level
         reasons = [level.reason for level in self.sandbox.levels if level.level >= CODE and not level.works]
         return choose_containment(tool, strongest, "; ".join(dict.fromkeys(reasons)), origin=origin, executes=executes)
 
     def for_worker(self, tool: str, *, origin: CodeOrigin) -> Containment:
-        """Where a parser may run that lives in the warm workers."""
+        """The sandbox level for a parser in the warm workers."""
         return choose_containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
 
     @property
     def containment(self) -> str:
-        """Which sandbox the tools run in, for the summary of a review."""
+        """The sandbox of the tools, for the summary of a review."""
         level = self.sandbox.strongest()
         return f"Tools ran in sandbox level {level.level} ({level.name}), parsers at level {self.pool.level}."

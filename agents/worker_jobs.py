@@ -1,7 +1,7 @@
-"""What the warm workers do: the parsers that are written in Python, each as a function from JSON to JSON.
+"""The jobs of the warm workers: parsers written in Python, each as a function from JSON to JSON.
 
-``prepare`` runs each once on harmless input, so that everything that is imported late is there before the worker
-gives up its right to read the installation.
+``prepare`` runs each job once on harmless input, so that all late imports happen before the worker gives up its right
+to read the installation.
 """
 
 # bandit comes without types.
@@ -27,8 +27,8 @@ from pydantic import JsonValue
 from agents.review.checks import patterns, secrets
 from agents.testing import parsers as testing
 
-# Rules nobody should be told about unasked: bare imports, asserts, `random`, every subprocess call, and the three that
-# guess at passwords (our own secret detection is better at it and never quotes them).
+# Rules with mostly useless findings: bare imports, asserts, `random`, every subprocess call, and the three that guess
+# passwords (our own secret detection is better at that and never quotes them).
 BANDIT_UNASKED = frozenset(
     {"B101", "B105", "B106", "B107", "B112", "B311", "B404", "B603", "B606", "B607", "B609"}
     | {"B401", "B402", "B403", "B405", "B406", "B407", "B408", "B409", "B410", "B411", "B412", "B413", "B415"}
@@ -36,7 +36,7 @@ BANDIT_UNASKED = frozenset(
 
 
 class _Bandit:
-    """One bandit, used again for every file."""
+    """One bandit, reused for every file."""
 
     def __init__(self) -> None:
         self._manager = BanditManager(BanditConfig(), "file", quiet=True, profile={"exclude": BANDIT_UNASKED})
@@ -48,7 +48,7 @@ class _Bandit:
         """
         manager = self._manager
         manager.results, manager.skipped, manager.scores = [], [], []
-        manager.ignore_nosec = not heeding or b"nosec" not in content  # spares bandit the tokenizer
+        manager.ignore_nosec = not heeding or b"nosec" not in content  # bandit then skips the tokenizer
         manager._parse_file("./file.py", io.BytesIO(content), ["./file.py"])  # pyright: ignore[reportPrivateUsage]
         if manager.skipped:
             return None
@@ -74,7 +74,7 @@ def _load_bandit() -> _Bandit:
 
 
 def scan_with_bandit(request: Any) -> JsonValue:
-    """Scan one file at head and, only if there is something to compare, at the merge base."""
+    """Scan one file at head and, if that finds anything, at the merge base."""
     scanner, heeding = _load_bandit(), bool(request["heeding"])
     head = scanner.scan(base64.b64decode(request["head"]), heeding)
     base: list[JsonValue] | None = []
@@ -84,7 +84,7 @@ def scan_with_bandit(request: Any) -> JsonValue:
 
 
 def scan_secrets(request: Any) -> JsonValue:
-    """Scan the added lines of some files; answers never hold what was found, only where and of what kind."""
+    """Scan the added lines of some files. An answer says where a credential is and of what kind, never what it is."""
     return [
         {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
         for file in request
@@ -97,7 +97,7 @@ def _to_pairs(lines: Any) -> list[tuple[int, str]]:
 
 
 def scan_patterns(request: Any) -> JsonValue:
-    """Match the table of our own patterns on one file at head and at the merge base."""
+    """Match our own table of patterns on one file at head and at the merge base."""
     kind = request["kind"]
     return {
         side: [{"rule": hit.rule, "line": hit.line} for hit in patterns.scan(kind, request[side])]
@@ -144,5 +144,5 @@ def prepare() -> None:
     )
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
     testing.prepare()
-    for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may name its encoding
+    for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may declare one of these
         codecs.lookup(codec)

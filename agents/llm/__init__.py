@@ -1,1 +1,1 @@
-"""Calls of language models: which one, at what price, how it is asked."""
+"""Calls language models: which one, at what price, and how."""

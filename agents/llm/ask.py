@@ -1,4 +1,4 @@
-"""Asks a model: one question, one structured answer, paid for and bounded in time, tries and money."""
+"""Asks a model one question for one structured answer, with limits on time, attempts and money."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -17,9 +17,9 @@ class Question(BaseModel):
     """One question to a model.
 
     :param key: names the step; unique in its phase.
-    :param instructions: the stable part, the same for every question of its kind, which providers may cache.
+    :param instructions: the stable part, the same for every question of its kind; providers may cache it.
     :param content: the varying part.
-    :param max_output_tokens: what an answer may have at most.
+    :param max_output_tokens: the limit of an answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -31,10 +31,10 @@ class Question(BaseModel):
 
 
 class ModelResult(BaseModel):
-    """What was asked of a model, or why it could not be asked.
+    """The result of asking a model.
 
-    :param problem: why there is nothing of use.
-    :param refusal: what kept the model from being asked.
+    :param problem: why there is nothing usable.
+    :param refusal: the limit that kept the model from being asked.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,7 +46,7 @@ class ModelResult(BaseModel):
 
     @property
     def cost(self) -> int:
-        """Micro-USD."""
+        """In micro-USD."""
         return sum(call.cost for call in self.calls)
 
     @property
@@ -59,7 +59,7 @@ class ModelResult(BaseModel):
 
 
 class ModelAnswer(ModelResult):
-    """What became of a question: a value of the schema, or the reason there is none. JSON-able, for the journal."""
+    """The answer to a question: a value of the schema, or why there is none. Can be stored as JSON."""
 
     value: dict[str, JsonValue] | None = None
 
@@ -80,10 +80,10 @@ async def ask(
 ) -> ModelAnswer:
     """Ask a model for a value of the schema.
 
-    Every call is reserved first and settled after. An answer that cannot be used is asked for once more.
+    Each call is reserved before and settled after. If an answer cannot be used, the model is asked once more.
 
-    :param keep: is handed an answer that can be used before it is paid for.
-    :returns: always an answer; whatever the model, its provider or the budget does wrong is its problem.
+    :param keep: receives a usable answer before it is paid for.
+    :returns: always an answer; ``problem`` holds any failure of the model, its provider or the budget.
     """
     asking = _OpenQuestion(question, schema, model, budget, retry, keep)
     async with model.model:  # closes its connections
@@ -113,7 +113,7 @@ class _OpenQuestion:
         self.repairable = False
 
     async def ask_once(self, complaint: str | None) -> ModelAnswer:
-        """One answer. ``repairable`` says whether it makes sense to ask again."""
+        """One answer. ``repairable`` then says whether it makes sense to ask again."""
         self.repairable = False
         response = await self._caller.fetch_response(self._build_request(complaint))
         if isinstance(response, Refusal):

@@ -1,4 +1,4 @@
-"""Calls a model: every call is reserved first and settled after, and repeated while its provider fails."""
+"""Calls a model. Each call is reserved before and settled after, and repeated while its provider fails."""
 
 import asyncio
 import time
@@ -28,14 +28,14 @@ from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
 from domain.ports import ModelBudget
 
 FAILURES = (AgentRunError, UserError, ValueError)
-"""What a call of a model may raise; an answer that is none is a ``ValueError``."""
+"""What a model call may raise; an unreadable answer is a ``ValueError``."""
 
-_OVERHEAD = 1500  # tokens providers add for tools and the frame of a conversation, generously
+_OVERHEAD = 1500  # a generous allowance for tokens that providers add for tools and the conversation
 _TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, ModelRequestTimeout)
 
 
 class ModelCall(BaseModel):
-    """One call of a model, as it was accounted for. ``cost`` in micro-USD."""
+    """One settled model call; ``cost`` is in micro-USD."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,9 +50,9 @@ class ModelCall(BaseModel):
 class RetryPolicy:
     """How long and how often a model is asked.
 
-    :param attempts: calls for one answer, the first included, as long as the provider fails.
+    :param attempts: the most calls for one answer while the provider fails, the first included.
     :param pauses: seconds between them; the provider may ask for more, up to ``longest_pause``.
-    :param seconds: for one call.
+    :param seconds: the time limit of one call.
     """
 
     attempts: int = 4
@@ -71,8 +71,8 @@ class CallRequest:
 
     :param messages: the conversation so far.
     :param parameters: the tools the model gets.
-    :param max_output_tokens: what an answer may have at most.
-    :param cached: whether the conversation will be sent again, with more behind it.
+    :param max_output_tokens: the limit of an answer.
+    :param cached: whether a longer version of the conversation follows.
     """
 
     messages: list[ModelMessage]
@@ -82,10 +82,10 @@ class CallRequest:
 
 
 class ModelClient:
-    """Calls one model for one step of a run; ``calls`` is what it did so far.
+    """Calls one model for one step of a run; ``calls`` lists the calls so far.
 
     :param step: the step the calls belong to.
-    :param keep: is handed each response before it is settled, so that one that was paid for is never lost.
+    :param keep: receives each response before it is settled, so that no paid response is lost.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ModelClient:
         self.calls: list[ModelCall] = []
 
     async def fetch_response(self, sent: CallRequest) -> ModelResponse | Refusal | str:
-        """The provider's response, after as many attempts as the policy allows, or why there is none."""
+        """The provider's response, or why there is none after all attempts."""
         for attempt in range(self._retry.attempts):
             reservation = await self._budget.reserve(self._step, self._model.name, self._compute_max_cost(sent))
             if isinstance(reservation, Refusal):
@@ -116,7 +116,7 @@ class ModelClient:
         raise AssertionError("the last attempt has no pause")
 
     async def _call(self, reservation: Reservation, sent: CallRequest) -> ModelResponse | Exception:
-        """One call; what a provider does wrong is the answer, everything else goes through unsettled."""
+        """One call. Returns an error of the provider; any other error passes through and leaves the call unsettled."""
         started = time.monotonic()
         try:
             response = await model_request(
@@ -152,7 +152,7 @@ class ModelClient:
         self.calls.append(ModelCall(model=self._model.name, outcome=outcome, usage=usage, cost=cost, seconds=seconds))
 
     def _measure_usage(self, response: ModelResponse) -> tuple[Usage, int | None]:
-        """The tokens a provider counted and their price; None if it did not say, so that it costs the reservation."""
+        """The tokens that the provider counted, and their price; None (the whole reservation) if it counted none."""
         used = response.usage
         if used.unmeasured_requests or used.input_tokens <= 0:
             return Usage(), None
@@ -185,7 +185,7 @@ def is_free(error: Exception) -> bool:
 
 
 def explain_refusal(model: LanguageModel, error: Exception) -> str | None:
-    """Why the provider will not let this model be asked, however often, and what to do; None if it is not that."""
+    """Why the provider will never accept this model, and what to do; None for any other error."""
     status = error.status_code if isinstance(error, ModelHTTPError) else 0
     match status:
         case 404:
@@ -214,6 +214,6 @@ def _explain_failure(name: str, error: Exception, attempts: int) -> str:
 
 
 def summarize_error(error: Exception) -> str:
-    """The error for the books, without what the provider wrote."""
+    """The error for the records, without the provider's text."""
     status = f" {error.status_code}" if isinstance(error, ModelHTTPError) else ""
     return type(error).__name__ + status

@@ -1,4 +1,4 @@
-"""What a model is told beside its task: the words of people who may decide here, and what Forge learned earlier."""
+"""Adds trusted context to a model's task: conditions of people who may decide here, and earlier lessons."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -17,14 +17,13 @@ _CONDITION = 500  # characters that are shown
 
 
 class PromptContext(BaseModel):
-    """What stands above the data of a question.
+    """Trusted context above the data of a question.
 
-    Those who said it may write here, and Forge admits of its own only what it learned from trusted work, so it is no
-    data and stands outside the frame. Nor is it a part of what is asked: what was answered without it is not asked
-    again.
+    It is not data and stands outside the frame: people with write permission stated the conditions, and the lessons
+    come from trusted work only. It is no part of the question either, so an answer without it is not asked for again.
 
-    :param conditions: of people who let the run go on.
-    :param lessons: what is remembered, the most fitting first.
+    :param conditions: of people who let the run continue.
+    :param lessons: memories, the most fitting first.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,9 +32,9 @@ class PromptContext(BaseModel):
     lessons: tuple[Memory, ...] = ()
 
     def prepend_to(self, asked: T, redact: Redact) -> T:
-        """What is asked, with this above it; it goes by the same name.
+        """The question or assignment with this context above its content; its key stays the same.
 
-        :param redact: takes credentials out of a text.
+        :param redact: removes credentials from a text.
         """
         said: list[str] = []
         if self.conditions:

@@ -1,4 +1,4 @@
-"""Makes vectors of texts with the model the operator chose for that; each call is reserved first and settled after."""
+"""Turns texts into vectors with the operator's embedding model. Each call is reserved before and settled after."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-LONGEST = 8_000  # characters of a text that count
-_SECONDS = 10.0  # a run waits for it
+LONGEST = 8_000  # characters used of a text
+_SECONDS = 10.0  # short, because a run waits for it
 
 
 async def embed(
     texts: Sequence[str], kind: Literal["query", "document"], embedding: Embedding, budget: ModelBudget, step: str
 ) -> Sequence[Sequence[float]] | None:
-    """A vector for each text; None where the model may not be asked, or does not answer: then words have to do.
+    """A vector for each text; None if the model may not be asked or does not answer.
 
-    :param step: the step the call belongs to, for the books.
+    The caller then compares words instead.
+
+    :param step: the step the call belongs to, for the records.
     """
     shown = [text[:LONGEST] or " " for text in texts]
     amount = compute_max_cost(embedding.price, sum(map(count_upper_bound, shown)), 0)
@@ -52,7 +54,7 @@ async def embed(
         )
         return None
     usage = Usage(input_tokens=result.usage.input_tokens)
-    cost = embedding.price.cost(usage) if usage.input_tokens else None  # unmeasured, it costs what was reserved
+    cost = embedding.price.cost(usage) if usage.input_tokens else None  # otherwise it costs the reservation
     seconds = time.monotonic() - started
     await budget.settle(reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds))
     return (
@@ -63,5 +65,5 @@ async def embed(
 
 
 def _has_direction(vector: Sequence[float]) -> bool:
-    """Whether a vector has a direction, without which nothing is near it."""
+    """Whether a vector has a direction; without one, nothing is near it."""
     return 0 < math.hypot(*vector) < math.inf

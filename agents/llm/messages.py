@@ -1,4 +1,4 @@
-"""The shape of a call: what a provider is sent, and what an answer must look like."""
+"""The shape of a model call: what the provider receives, and what an answer must look like."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -20,17 +20,17 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 REPORT = "report"
-"""The tool that returns the answer; who is asked a single question gets no other."""
+"""The tool that returns the answer; for a single question it is the only tool."""
 
 
 class NotAnAnswer(Exception):
-    """An answer of the model that holds no value of the schema."""
+    """The model's answer holds no value of the schema."""
 
 
 def read_arguments(response: ModelResponse, max_output_tokens: int) -> Any:
-    """What the model handed to the tool.
+    """The arguments of the model's report.
 
-    :raises NotAnAnswer: if it did not use the tool, or not as it should.
+    :raises NotAnAnswer: the model did not call the tool, or called it wrongly.
     """
     if response.finish_reason == "content_filter":
         raise NotAnAnswer("the model refused.")
@@ -58,25 +58,31 @@ def build_request(instructions: str, content: str, complaint: str | None) -> Mod
 
 
 def describe_mistakes(error: ValidationError) -> str:
-    """The first mistakes in an answer, in words that name places but quote nothing of it."""
+    """The first mistakes in an answer: their places, but no quotations."""
     listed = [f"{'.'.join(map(str, mistake['loc'])) or 'it'}: {mistake['msg']}" for mistake in error.errors()[:3]]
     return "; ".join(listed)[:400] + "."
 
 
 def build_settings(max_output_tokens: int, seconds: float, *, cached: bool = False) -> ModelSettings:
-    """:param cached: whether the provider should keep the conversation, because it comes again with more behind it."""
+    """The settings of a call.
+
+    :param cached: whether the provider should cache the conversation, because a longer one follows.
+    """
     return ModelSettings(
         max_tokens=max_output_tokens,
         request_timeout=seconds,
         timeout=seconds,
-        max_retries=0,  # repeating is ours: each repetition is reserved
-        thinking=False,  # or as little as the model can: thoughts count as output, which is measured for the answer
+        max_retries=0,  # Forge repeats calls itself, because it reserves each one
+        thinking=False,  # or as little as possible: thoughts count as output, whose limit is meant for the answer
         cache={"messages": cached},
     )
 
 
 def build_parameters(schema: type[BaseModel], tools: Sequence[ToolDefinition] = ()) -> ModelRequestParameters:
-    """:param tools: what the model may use before it hands in a value of the schema."""
+    """The tools of a call.
+
+    :param tools: what the model may use before it reports a value of the schema.
+    """
     tool = ToolDefinition(
         name=REPORT,
         description="Hand in the answer.",
@@ -93,7 +99,7 @@ def define_tool(name: str, description: str, arguments: type[BaseModel]) -> Tool
 
 
 def join_texts(messages: Sequence[ModelMessage], sent: ModelRequestParameters) -> str:
-    """Everything the provider counts, as one text."""
+    """Everything that the provider counts as input, as one text."""
     tools = (f"{each.name} {each.description} {each.parameters_json_schema}" for each in _tools(sent))
     parts = (_text(part) for message in messages for part in message.parts)
     instructions = next((each.instructions for each in messages if isinstance(each, ModelRequest)), None)
@@ -119,16 +125,16 @@ _WORDS = _TITLES | {"description", "default"}
 
 
 def _schema(model: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
-    """A JSON schema of the caller's own; it is made once, since it is sent with every turn of an agent."""
+    """The JSON schema, copied for the caller; it is computed only once, because every turn of an agent sends it."""
     return deepcopy(_slim(model, without))
 
 
 @cache
 def _slim(model: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
-    """A JSON schema with its definitions in their places, and without what costs tokens and says nothing here.
+    """The JSON schema with its definitions inlined, without keywords that cost tokens and say nothing here.
 
     :param model: one that does not contain itself.
-    :param without: the words of the schema language that are left out.
+    :param without: the keywords to leave out.
     """
     schema = model.model_json_schema()
     definitions = cast(dict[str, JsonValue], schema.get("$defs", {}))
@@ -139,7 +145,7 @@ def _slim(model: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
 def _inline_references(
     node: JsonValue, definitions: dict[str, JsonValue], without: frozenset[str], named: bool = False
 ) -> JsonValue:
-    """``named``: the keys are names of properties, not words of the schema language."""
+    """``named``: the keys are names of properties, not keywords."""
     if isinstance(node, list):
         return [_inline_references(item, definitions, without) for item in node]
     if not isinstance(node, dict):

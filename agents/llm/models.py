@@ -29,7 +29,7 @@ class LanguageModel:
     """A model that can be asked.
 
     :param notice: what people should know about its price.
-    :param setting: the setting of the operator that names it.
+    :param setting: the operator's setting that names it.
     """
 
     name: str
@@ -45,7 +45,7 @@ SETTINGS = {ModelTier.strong: "FORGE_STRONG_MODEL", ModelTier.fast: "FORGE_FAST_
 
 @dataclass(frozen=True)
 class Embedding:
-    """A model that makes vectors of texts."""
+    """A model that turns texts into vectors."""
 
     name: str
     model: EmbeddingModel
@@ -70,8 +70,8 @@ class Models:
     :param names: e.g. ``anthropic:claude-haiku-5-5``, ``openai:gpt-5-mini``, ``openai-chat:NAME`` with
         ``OPENAI_BASE_URL`` for compatible servers, ``ollama:NAME``.
     :param prices: the operator's own, by name.
-    :param environment: where the providers' keys are, under the names their SDKs read.
-    :param embeds: the name of the model that makes vectors, or that model; None for none, as it is optional.
+    :param environment: holds the providers' keys, under the names that their SDKs read.
+    :param embeds: the embedding model or its name; None if there is none.
     """
 
     names: Mapping[ModelTier, str]
@@ -99,13 +99,13 @@ class Models:
 
     @cached_property
     def embedding(self) -> Embedding | Unusable | None:
-        """The model that makes vectors of texts, or why it cannot be asked."""
+        """The embedding model, or why it cannot be asked."""
         if isinstance(self.embeds, str):
             return build_embedding_model(self.embeds, self.prices, self.environment)
         return self.embeds
 
     def list_unusable(self) -> Sequence[Unusable]:
-        """Those of the models that cannot be asked, each once."""
+        """The models that cannot be asked, each once."""
         found = (*map(self.choose, ModelTier), self.embedding)
         return list(dict.fromkeys(each for each in found if isinstance(each, Unusable)))
 
@@ -116,7 +116,7 @@ _WRONG = "Correct its name and what its provider needs."
 def build_embedding_model(
     name: str, prices: Mapping[str, FixedPrice], environment: Mapping[str, str] = os.environ
 ) -> Embedding | Unusable:
-    """The model of this name that makes vectors, or why it cannot be asked. Nothing is sent."""
+    """The embedding model of this name, or why it cannot be asked. Sends nothing."""
     from pydantic_ai.embeddings import infer_embedding_model
     from pydantic_ai.exceptions import UserError
 
@@ -141,8 +141,8 @@ def build_embedding_model(
 def build_language_model(
     name: str, prices: Mapping[str, FixedPrice], environment: Mapping[str, str] = os.environ
 ) -> LanguageModel | Unusable:
-    """The model of this name, or why it cannot be asked. Nothing is sent."""
-    from pydantic_ai.exceptions import UserError  # half a second that commands without a model need not wait
+    """The model of this name, or why it cannot be asked. Sends nothing."""
+    from pydantic_ai.exceptions import UserError  # takes half a second that other commands need not wait
     from pydantic_ai.models import infer_model
 
     from agents.llm.prices import find_price
@@ -180,7 +180,7 @@ _KEYS = {
 
 
 def find_key_variable(name: str) -> str | None:
-    """The name of the variable that holds the key for a model; None where Forge does not know it."""
+    """The name of the variable that holds a model's key; None if Forge does not know it."""
     key = _KEYS.get(name.partition(":")[0])
     return None if key is None else key[0]
 
@@ -201,7 +201,7 @@ def _provider(kind: str, environment: Mapping[str, str]) -> Provider[Any]:
 
 
 _SDKS = {"bedrock": "boto3", "google": "google-genai", "groq": "groq", "mistral": "mistralai"}
-"""Of the providers that an extra of Forge brings."""
+"""The SDKs that an extra of Forge installs."""
 
 
 def _explain_not_installed(name: str, error: ImportError) -> str:

@@ -1,4 +1,4 @@
-"""What a call of a model costs: by the public price list, by the operator's own prices, or at worst."""
+"""The cost of a model call: from the public price list, from the operator's prices, or the most it can be."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ class ListPrice:
 
 @dataclass(frozen=True)
 class FallbackPrice:
-    """For a model no list knows: the highest price Anthropic asks for any of its models."""
+    """For a model without a known price: the highest price of Anthropic's models."""
 
     def cost(self, usage: Usage) -> int:
         return max(ListPrice(model, "anthropic").cost(usage) for model in _anthropic_models())
 
 
 def find_price(name: str, own: Mapping[str, FixedPrice]) -> tuple[Price, str | None]:
-    """The price of a model, and a notice where it is not a listed one.
+    """The price of a model, and a notice if it is not a listed one.
 
     :param name: e.g. ``anthropic:claude-haiku-5-5``.
-    :param own: the operator's prices by name (``FORGE_MODEL_PRICES``), meant for what the list does not know.
+    :param own: the operator's prices by name (``FORGE_MODEL_PRICES``), meant for models that are not listed.
     """
     provider, _, model = name.partition(":")
     if name in own:
@@ -50,7 +50,7 @@ def find_price(name: str, own: Mapping[str, FixedPrice]) -> tuple[Price, str | N
 
 
 def compute_max_cost(price: Price, input_tokens: int, output_tokens: int) -> int:
-    """The most a call can cost, in micro-USD: nothing read from the cache, all of it written there."""
+    """The most a call can cost, in micro-USD: no input is read from the cache, and all of it is written there."""
     plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     return max(price.cost(plain), price.cost(plain.model_copy(update={"cache_write_tokens": input_tokens})))
 

@@ -1,4 +1,4 @@
-"""Asks a model for one word, to see whether it answers with the key and the name it is given."""
+"""Asks a model for one word, to check its name and its key."""
 
 import time
 
@@ -22,7 +22,7 @@ _MEANING = {
 async def try_model(model: LanguageModel) -> tuple[bool, str]:
     """Whether the model answered, and in how many seconds or why not.
 
-    Costs a few tokens, which no budget counts.
+    It costs a few tokens that no budget counts.
     """
     started = time.monotonic()
     try:

@@ -1,4 +1,4 @@
-"""A model that plays a script: for tests and for the demo, through the same access as a real one."""
+"""A scripted model for tests and the demo, called through the same interface as a real one."""
 
 import asyncio
 import json
@@ -59,16 +59,16 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Says:
-    """The model answers with text instead of a report; empty: with nothing at all."""
+    """The model answers with text instead of a report; an empty text means no answer at all."""
 
     text: str = ""
 
 
 @dataclass(frozen=True)
 class Reports:
-    """The model uses a tool, not necessarily the right one with the right arguments.
+    """The model calls a tool, perhaps the wrong one or with wrong arguments.
 
-    :param usage: what the provider counts; None: it does not say.
+    :param usage: the provider's count; None if it gives none.
     """
 
     arguments: str
@@ -79,7 +79,7 @@ class Reports:
 
 @dataclass(frozen=True)
 class Uses:
-    """The model uses tools, all at once.
+    """The model calls several tools at once.
 
     :param tools: name and arguments of each.
     """
@@ -90,7 +90,7 @@ class Uses:
 
 @dataclass(frozen=True)
 class Raises:
-    """Something goes wrong that no provider did, as when the process dies."""
+    """An error that is not the provider's, such as the death of the process."""
 
     error: BaseException
 
@@ -109,7 +109,7 @@ class RecordedCall:
 
 
 class ScriptedModel:
-    """Answers by what it is shown. What no rule matches is answered with empty lists: nothing to report.
+    """Answers according to what it is shown. Without a matching rule it reports empty lists.
 
     :param price: what its tokens cost.
     """
@@ -120,16 +120,16 @@ class ScriptedModel:
         self._price = price
 
     def when(self, shown: str, *replies: Reply) -> "ScriptedModel":
-        """Where this text is shown, reply one after the other; the last reply stands from then on.
+        """Where this text is shown, give these replies in turn; the last one repeats.
 
-        A later rule goes before an earlier one.
+        A later rule takes precedence over an earlier one.
         """
         self._rules.insert(0, (shown, list(replies)))
         return self
 
     @property
     def language_model(self) -> LanguageModel:
-        """The model as `agents.llm.ask.ask` and `agents.loop.turns.take` take it."""
+        """The model for `agents.llm.ask.ask` and `agents.loop.turns.take_turn`."""
         return LanguageModel(NAME, FunctionModel(self._answer, model_name=NAME), self._price)
 
     async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

@@ -1,4 +1,4 @@
-"""Counts tokens without a tokenizer: every provider has its own, and none of them works offline."""
+"""Estimates tokens without a tokenizer, because every provider has its own and none works offline."""
 
 import re
 
@@ -6,18 +6,18 @@ _PIECES = re.compile(r"[A-Za-z]+|\d+|\n[ \t]*|[ \t]+|[^\sA-Za-z0-9\x80-\U0010fff
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text is: words of six letters, numbers of three digits, pairs of signs.
+    """The approximate number of tokens of a text: one for six letters, three digits or two signs.
 
-    Close enough to plan with and to compare texts; never used for money.
+    Good enough to plan with and to compare texts; never used for money.
     """
     return sum(_estimate_piece(piece) for piece in _PIECES.findall(text))
 
 
 def count_upper_bound(text: str) -> int:
-    """At least as many tokens as any usual tokenizer makes of a text, so that no charge is above its reservation.
+    """The most tokens that any usual tokenizer makes of a text, so that no charge exceeds its reservation.
 
-    Those of all providers begin with the bytes of the text and only join them: base64, rare letters and other scripts
-    come close to one token per byte.
+    All tokenizers begin with the bytes of the text and only join them. Base64, rare letters and other scripts come
+    close to one token per byte.
     """
     return len(text.encode("utf-8", "replace"))
 

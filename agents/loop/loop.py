@@ -1,4 +1,4 @@
-"""The loop of every agent: the model reasons, its tools act, until it hands in its work or cannot go on."""
+"""The loop of every agent: the model reasons and its tools act, until it reports its work or cannot continue."""
 
 import asyncio
 import json
@@ -18,14 +18,14 @@ from domain.money import Refusal
 A = TypeVar("A", bound=BaseModel)
 
 MAX_SILENT_TURNS = 3
-"""Turns in a row without the use of a tool, after which the agent is stuck."""
+"""After so many turns in a row without a tool call, the agent is stuck."""
 
 
 @dataclass(frozen=True)
 class Done(Generic[A]):
-    """The agent handed in its work.
+    """The agent reported its work.
 
-    :param past: how it came to it.
+    :param past: the turns that led to it.
     """
 
     value: A
@@ -34,7 +34,7 @@ class Done(Generic[A]):
 
 @dataclass(frozen=True)
 class Stuck:
-    """The agent does not get on; a person is needed.
+    """The agent makes no progress; a person is needed.
 
     :param why: one sentence.
     """
@@ -44,10 +44,10 @@ class Stuck:
 
 @dataclass(frozen=True)
 class Stopped:
-    """The model could not be asked any more.
+    """The model can no longer be asked.
 
     :param why: what happened and what to do.
-    :param refusal: the limit that was reached, if that was it.
+    :param refusal: the limit that was reached, if that was the reason.
     """
 
     why: str
@@ -58,10 +58,10 @@ Use = Callable[[], Awaitable[Sequence[Result]]]
 
 
 class Steps(Protocol):
-    """Takes the steps of a loop for a run: asks its limits first, journals each, and finds it again after a crash."""
+    """Runs the steps of a loop: checks the run's limits, journals each step, and finds it again after a crash."""
 
     async def load_earlier(self) -> Sequence[CompletedTurn]:
-        """The first turns, if they were taken before; no tool is used again for them, and the loop goes on behind."""
+        """The turns of an earlier attempt. The loop continues after them and does not call their tools again."""
         ...
 
     async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
@@ -71,17 +71,17 @@ class Steps(Protocol):
     async def act(
         self, past: Sequence[CompletedTurn], turn: Turn, use: Callable[[], Awaitable[Sequence[Result]]]
     ) -> CompletedTurn:
-        """The turn with what its tools answered, which ``use`` finds out."""
+        """The turn with the results of its tools, which ``use`` calls."""
         ...
 
 
 @dataclass(frozen=True)
 class Agent(Generic[A]):
-    """What makes an agent, beside its task.
+    """An agent, apart from its assignment.
 
-    :param schema: of the work it hands in.
+    :param schema: of the work it reports.
     :param tools: what it may use before that.
-    :param mistakes: what is wrong with a work that has the right shape, in words the model can act on; None: nothing.
+    :param mistakes: what is wrong with work of the right shape, in words the model can act on; None if nothing is.
     """
 
     schema: type[A]
@@ -116,7 +116,7 @@ def _is_silent(past: Sequence[CompletedTurn]) -> bool:
 
 
 async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]:
-    """The answers of all tools, in order; they are used at the same time."""
+    """The results of all tools in order; they run at the same time."""
     return await asyncio.gather(*(_time_use(agent, use) for use in uses))
 
 
@@ -141,7 +141,7 @@ async def _use(agent: Agent[A], use: ToolUse) -> Result:
 
 
 def _find_report(agent: Agent[A], exchange: CompletedTurn) -> A | None:
-    """The work of the first report that is right."""
+    """The work of the first valid report."""
     values = (_read_report(agent, use) for use in exchange.turn.uses if use.tool == REPORT)
     return next((value for value in values if not isinstance(value, str)), None)
 

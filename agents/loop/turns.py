@@ -1,4 +1,4 @@
-"""One turn of an agent: what the model says and which tools it wants to use, seeing what went before."""
+"""One turn of an agent: the model sees the earlier turns, and answers with text and tool calls."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -29,13 +29,13 @@ _NUDGE = f"Use a tool, or hand in your work with `{messages.REPORT}`."
 
 
 class Assignment(BaseModel):
-    """What an agent is given.
+    """What an agent is asked to do.
 
     :param key: names its steps; unique in its phase.
-    :param instructions: the stable part, the same for every assignment of its kind, which providers may cache.
+    :param instructions: the stable part, the same for every assignment of its kind; providers may cache it.
     :param content: the varying part.
-    :param max_output_tokens: what one turn may have at most.
-    :param window: tokens a conversation may have, about.
+    :param max_output_tokens: the limit of one turn.
+    :param window: the approximate number of tokens a conversation may have.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,7 +48,7 @@ class Assignment(BaseModel):
 
 
 class ToolUse(BaseModel):
-    """One use of a tool that the model asks for; ``arguments`` as the JSON it wrote."""
+    """One tool call of the model; ``arguments`` is the JSON it wrote."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -58,10 +58,10 @@ class ToolUse(BaseModel):
 
 
 class Result(BaseModel):
-    """What a tool answered. What the model does not see is no part of the name of its next turn.
+    """The result of a tool call. Fields that the model does not see are not part of its next turn's digest.
 
-    :param reason: of an error: see :class:`agents.loop.tools.tool.ToolMistake`.
-    :param seconds: that it took.
+    :param reason: the kind of an error; see :class:`agents.loop.tools.tool.ToolMistake`.
+    :param seconds: how long the call took.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -73,14 +73,14 @@ class Result(BaseModel):
 
 
 class Turn(ModelResult):
-    """What the model did in one turn. JSON-able, for the journal."""
+    """What the model did in one turn. Can be stored as JSON."""
 
     text: str = ""
     uses: tuple[ToolUse, ...] = ()
 
 
 class CompletedTurn(BaseModel):
-    """A turn and what came of it, one result for each use."""
+    """A turn with one result for each tool call."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -100,10 +100,10 @@ async def take_turn(
 ) -> Turn:
     """The model's next turn.
 
-    :param past: the turns before it, in order.
-    :param schema: of what it hands in at the end.
-    :param keep: is handed the turn before it is paid for.
-    :returns: always a turn; whatever the model, its provider or the budget does wrong is its problem.
+    :param past: the earlier turns, in order.
+    :param schema: of the work that it reports at the end.
+    :param keep: receives the turn before it is paid for.
+    :returns: always a turn; ``problem`` holds any failure of the model, its provider or the budget.
     """
     key = f"{assignment.key} {len(past) + 1}"
 
@@ -127,9 +127,9 @@ async def take_turn(
 def digest_turn(
     assignment: Assignment, past: Sequence[CompletedTurn], schema: type[BaseModel], model: LanguageModel
 ) -> str:
-    """A name of the assignment and of everything the model sees in this turn, by which its answer is found again.
+    """A digest of the assignment and of all the model sees in this turn, by which its answer is found again.
 
-    Another assignment is another one, also where its words are the same: what came of the first changed the files.
+    It includes the assignment's key: the same words in a later assignment meet files that the first one changed.
     """
     seen = [(_summarize(each.turn), each.results) for each in past]
     return digest(model.name, assignment.key, assignment.instructions, assignment.content, schema.__name__, seen)
@@ -149,7 +149,7 @@ def _turn(key: str, response: ModelResponse | Refusal | str, calls: tuple[ModelC
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     uses = [part for part in response.parts if isinstance(part, ToolCallPart)]
     if response.finish_reason == "length":
-        uses = []  # the last one is cut off, and nobody knows where
+        uses = []  # the last call is cut off at an unknown place
     return Turn(key=key, text=text, uses=tuple(map(_use, uses)), calls=calls)
 
 
@@ -187,11 +187,11 @@ def _part(use: ToolUse, result: Result) -> ModelRequestPart:
 
 
 def fit_past(past: Sequence[CompletedTurn], room: int) -> list[CompletedTurn]:
-    """The turns without the oldest results of tools, where all of them are too much.
+    """The turns; if they are too long, without the oldest tool results.
 
-    They go by halves of the room, not one with each turn: what stays the same in front is what providers cache.
+    It frees half of the room at once, so that the beginning, which providers cache, stays the same for many turns.
 
-    :param room: tokens, about.
+    :param room: the approximate number of tokens.
     """
     sizes = [_size(each) for each in past]
     dropped, held = 0, 0
@@ -203,7 +203,7 @@ def fit_past(past: Sequence[CompletedTurn], room: int) -> list[CompletedTurn]:
 
 
 def _drop_half(sizes: Sequence[int], held: int, dropped: int, at: int, room: int) -> tuple[int, int]:
-    """Drop from the front until half of the room is free; what is held then, and how many are dropped."""
+    """Drop results from the front until half of the room is free. Returns (tokens held, turns dropped)."""
     while held > room // 2 and dropped < at:
         held -= sizes[dropped]
         dropped += 1

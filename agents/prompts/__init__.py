@@ -1,4 +1,4 @@
-"""The instructions models get, one file each: short, exact, and the same for every question of their kind."""
+"""The instructions for models, one file each, the same for every question of a kind."""
 
 from functools import cache
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""What an agent may do, besides answering: each tool says what it takes and answers with text."""
+"""The tools of an agent: each declares its arguments and answers with text."""

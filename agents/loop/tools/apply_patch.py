@@ -1,4 +1,4 @@
-"""Lets an agent change files by unified diffs, each judged before it is applied: as a whole, or not at all."""
+"""Lets an agent change files with unified diffs. Each is checked first, and applied as a whole or not at all."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,9 +35,9 @@ class ApplyPatch(BaseModel):
 
 
 def make_apply_patch(draft: Draft, *, redact: Redact) -> Tool:
-    """``apply_patch`` on a draft. What is called at the same time is applied in the order of the calls.
+    """``apply_patch`` on a draft. Simultaneous calls are applied in their order.
 
-    :param redact: takes secrets out of everything that is answered.
+    :param redact: removes secrets from every answer.
     """
 
     async def apply(arguments: ApplyPatch) -> str:
@@ -56,7 +56,7 @@ def make_apply_patch(draft: Draft, *, redact: Redact) -> Tool:
 
 
 def parse_diff(arguments: str) -> bytes:
-    """The diff in a call that was applied.
+    """The diff of an applied call.
 
     :param arguments: the JSON the model wrote.
     """
@@ -69,13 +69,13 @@ def _file(file: ChangedFile) -> str:
 
 
 def _violations(found: Iterable[Violation]) -> Iterator[str]:
-    """Each with its file, constraint, message and suggestion; the gravest first."""
+    """Each with its file, constraint, message and suggestion; the most severe first."""
     ranked = sorted(found, key=lambda each: -each.severity.rank)
     return _list_first([f"- {_place(each)}{each.message} {each.suggestion}" for each in ranked], "violations")
 
 
 def _reasons(found: Iterable[Violation]) -> Iterator[str]:
-    """What is wrong with which file: where in it, and what the lines are, differs from diff to diff."""
+    """The file and constraint of each violation. Lines and contents are left out, because they differ between diffs."""
     ranked = sorted(found, key=lambda each: -each.severity.rank)
     return _list_first([_place(each).removesuffix(": ") for each in ranked], "violations")
 

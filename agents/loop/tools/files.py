@@ -1,4 +1,4 @@
-"""Lets an agent read the files of a commit: none that must not be sent, no secret, nothing hidden in them."""
+"""Lets an agent read the files of a commit, without withheld files, secrets or hidden characters."""
 
 import asyncio
 import re
@@ -16,16 +16,16 @@ from workspace.patches import path_rules
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
 LONGEST_LINE = 500  # characters; generated code has longer ones
-_ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; what is said about them comes on top
+_ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; notes come on top
 _MOST_PATHS = 500
 _MOST_FILES = 50  # named by a search without their lines
 _SUGGESTIONS = 5
-_MOST_STEPS = 30_000_000  # characters of paths times those of a glob with many wildcards: a few seconds
+_MOST_STEPS = 30_000_000  # characters of paths × characters of a glob with many wildcards: a few seconds
 _WITHHELD = "the repository keeps its content from models (review.never_send)"
 
 Redact = Callable[[str], str]
 Current = Callable[[], Awaitable[Snapshot]]
-"""Gives the files as they are when a tool is used."""
+"""Returns the files as they are when a tool is called."""
 
 
 class _Arguments(BaseModel):
@@ -58,9 +58,9 @@ class Grep(_Arguments):
 def make_file_tools(snapshot: Snapshot | Current, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
     """``read_file``, ``glob`` and ``grep`` over one commit. The same call gives the same text again.
 
-    :param snapshot: the commit; or what gives it at each call, for an agent that changes files meanwhile.
-    :param never_send: glob patterns of files that are not shown, nor found.
-    :param redact: takes secrets out of everything that is answered.
+    :param snapshot: the commit, or a function that returns it at each call, for an agent that changes files.
+    :param never_send: glob patterns of files that are neither shown nor found.
+    :param redact: removes secrets from every answer.
     """
 
     async def files() -> _Files:
@@ -77,7 +77,7 @@ def make_file_tools(snapshot: Snapshot | Current, *, never_send: Sequence[str], 
 def _redact_answers(
     files: "Callable[[], Awaitable[_Files]]", call: "Callable[[_Files, Any], Awaitable[str]]", redact: Redact
 ) -> Callable[[Any], Awaitable[str]]:
-    """The call with all it says redacted, mistakes too: they name paths and patterns."""
+    """The call with redacted answers; mistakes are redacted too, because they name paths and patterns."""
 
     async def answer_redacted(arguments: BaseModel) -> str:
         try:
@@ -90,7 +90,7 @@ def _redact_answers(
 
 @dataclass(frozen=True)
 class _MatchedFiles:
-    """Files a pattern matches, and how many of them are not shown."""
+    """The files that a pattern matches, and how many of them are withheld."""
 
     files: tuple[SnapshotFile, ...]
     withheld: int
@@ -104,7 +104,7 @@ class _MatchedFiles:
 
 @dataclass(frozen=True)
 class _Files:
-    """What the three tools do."""
+    """The three tools."""
 
     snapshot: Snapshot
     never_send: Sequence[str]
@@ -141,7 +141,7 @@ class _Files:
         return "\n".join([*_fit_lines(lines), *_list_notes(found, len(paths), special), *chosen.notes])
 
     def _require_file(self, path: str) -> str:
-        """The path, if it names a file that may be looked at."""
+        """The path, if it names a file that may be read; otherwise raises ``ToolMistake``."""
         path = path.removeprefix("./")
         if globs.matches(path, self.never_send):
             raise ToolMistake(f"{path} is not shown: {_WITHHELD}. Do without it.")
@@ -152,7 +152,7 @@ class _Files:
         raise ToolMistake(f"There is no file {path}. {self._suggest_path(path)}")
 
     def _suggest_path(self, path: str) -> str:
-        """What somebody who asked for a path that is not there may have meant."""
+        """A suggestion for a path that does not exist."""
         folder = f"{path.rstrip('/')}/"
         if any(other.startswith(folder) for other in self.snapshot.files):
             return f"It is a folder: list it with glob {folder}**."
@@ -177,7 +177,7 @@ class _Files:
 
 
 def _prefilter(paths: Iterable[str], pattern: str) -> Iterator[str]:
-    """Paths that begin and end as the pattern does: cheaper to see than whether the rest matches."""
+    """Paths that begin and end like the pattern; this is cheaper than a full match."""
     parts = re.split(r"[*?[{\]}]", pattern)
     return (path for path in paths if path.startswith(parts[0]) and path.endswith(parts[-1].removeprefix("/")))
 
@@ -199,7 +199,7 @@ def _explain_no_match(pattern: str) -> str:
 
 
 def _lines(content: bytes, redact: Redact) -> list[str]:
-    """The lines of a file. Secrets are taken out of the whole: of a line by itself one could not tell."""
+    """The lines of a file. Secrets are removed from the whole text, because single lines may not reveal them."""
     lines = content.decode("utf-8", "replace").removesuffix("\n").split("\n") if content else []
     plain = (strip_invisible(line).replace("\n", " ") for line in lines)
     return redact("\n".join(plain)).split("\n") if lines else []
@@ -211,7 +211,7 @@ def _cut(line: str) -> str:
 
 
 def _fit_lines(lines: Sequence[str]) -> list[str]:
-    """As many lines as an answer has room for, and a note if that is not all."""
+    """As many lines as fit in an answer, and a note if some are missing."""
     fitting: list[str] = []
     room = _ROOM
     for line in lines:
@@ -223,7 +223,7 @@ def _fit_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _render_page(path: str, lines: Sequence[str], first: int, most: int) -> str:
-    """Some lines under their numbers, and how to go on."""
+    """Some numbered lines, and how to continue."""
     shown: list[str] = []
     room = _ROOM
     for number, line in enumerate(lines[first - 1 : first - 1 + most], first):
@@ -250,7 +250,7 @@ def _render_matches(found: SearchResult, redact: Redact) -> Iterator[str]:
 
 
 def _list_notes(found: SearchResult, looked_at: int, special: int) -> Iterator[str]:
-    """What there is to know beside the lines."""
+    """Notes on what the lines do not show."""
     if not found.counts:
         yield f"No line matches in {_count_files(looked_at)}."
     if unnamed := [path for path in found.counts if path not in found.lines]:

@@ -1,7 +1,7 @@
-"""Turns the regular expressions that models write into those of ``grep -E``, or says what it has none for.
+"""Translates regular expressions of models to those of ``grep -E``, or says what ``grep -E`` does not know.
 
-grep would take ``\\d`` for a d and ``[\\w.]`` for a backslash, a w and a dot: it would find nothing, and nobody would
-know why. A backreference is refused because it is what makes matching take exponential time.
+grep would read ``\\d`` as a d, and ``[\\w.]`` as a backslash, a w and a dot: it would silently find nothing.
+Backreferences are refused because they make matching take exponential time.
 """
 
 import re
@@ -24,13 +24,13 @@ _MEMBER = re.compile(r"\[:\w+:\]|\\.|\[(?=[.:=])|.", re.DOTALL)
 _OUTSIDE = {"d": "[0-9]", "D": "[^0-9]", "t": "\t", "r": "\r", "'": "'", "`": "`"}
 _AS_THEY_ARE = frozenset("wWsSbB")
 _INSIDE = {"d": "0-9", "w": "[:alnum:]_", "s": "[:space:]", "t": "\t", "r": "\r"}
-_PLACED = frozenset({"]", "[", r"\]", r"\[", r"\^", r"\-"})  # members that mean something else in the wrong place
+_PLACED = frozenset({"]", "[", r"\]", r"\[", r"\^", r"\-"})  # members whose meaning depends on their place
 
 
 def to_extended(pattern: str) -> str:
-    """The same expression as ``grep -E`` writes it. A ``$`` also stands before the carriage return of a CRLF.
+    """The expression in the syntax of ``grep -E``. ``$`` also matches before the carriage return of a CRLF.
 
-    :raises Mistaken: it holds what cannot be said that way.
+    :raises ToolMistake: it holds something that ``grep -E`` cannot express.
     """
     return "".join(map(_translate, _TOKEN.finditer(pattern)))
 
@@ -62,7 +62,7 @@ def _group(opening: str) -> str:
 
 
 def _bracket(negated: str, members: str) -> str:
-    """A bracket expression in which a backslash is no longer an escape: what it protected stands where it is safe."""
+    """A POSIX bracket expression. A backslash is no escape in it, so special members move to where they are plain."""
     parts = _MEMBER.findall(members)
     placed = {part[-1] for part in parts if part in _PLACED}
     first, opening, caret, dash = (sign if sign in placed else "" for sign in "][^-")

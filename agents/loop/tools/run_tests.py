@@ -1,4 +1,4 @@
-"""Lets an agent have its draft built, looked at and tested by the repository's own commands, in the sandbox."""
+"""Lets an agent build, check and test its draft with the repository's own commands, in the sandbox."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,13 +19,13 @@ _SAME = "Nothing changed since you last asked, so it is the same:"
 _OFTEN = "The tests ran often enough for one task. Hand in what you have; they are run once more afterwards."
 _MOST_KNOWN = 20  # tests that are named
 MAX_RUNS = 6
-"""Runs that one task may have before it waits for people: nothing else bounds them within a turn."""
+"""The most runs of one task before it waits for people; nothing else limits them within a turn."""
 SECONDS = 300.0
-"""What one may take, with its set-up and what is repeated."""
+"""The time limit of one run, including set-up and repeated tests."""
 
 Redact = Callable[[str], str]
 Test = Callable[[str], Awaitable[TestRun]]
-"""Tests a commit; never an error."""
+"""Tests a commit; raises no errors."""
 
 
 class RunTests(BaseModel):
@@ -37,11 +37,12 @@ class RunTests(BaseModel):
 def make_run_tests(
     draft: Draft, test: Test, *, redact: Redact, says_words: bool = True, seconds: float = SECONDS
 ) -> Tool:
-    """``run_tests`` on a draft, with every diff applied that was called before it.
+    """``run_tests`` on a draft with all diffs that were applied before the call.
 
-    :param redact: takes secrets out of everything that is answered.
-    :param says_words: whether what tests print may leave. An agent writes tests, and so could have them print any file.
-    :param seconds: for all commands of one call together.
+    :param redact: removes secrets from every answer.
+    :param says_words: whether the model may see what tests print. An agent writes tests, and could make them print any
+        file.
+    :param seconds: the time limit of all commands of one call together.
     """
     answers: dict[str, str] = {}
     one_at_a_time = asyncio.Lock()
@@ -68,7 +69,7 @@ async def _test_commit(test: Test, commit: str, seconds: float) -> TestRun:
 
 
 def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[str]:
-    """What it came to, why these tests, what failed, and what did before."""
+    """The verdict, the reason for the choice of tests, the failures, and those that exist without the change."""
     yield _describe_verdict(run)
     if run.selection:
         yield redact(run.selection)
@@ -82,7 +83,7 @@ def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[st
 
 
 def _list_places(failed: ShownFailures) -> Iterator[str]:
-    """Where something failed, in none of its own words."""
+    """Where something failed, without any of its output."""
     yield from (f"#{number} {case.where or 'a command'}" for number, case in enumerate(failed.shown, 1))
     if failed.shown:
         yield "[what they print is not shown, because files of this repository must not leave]"

@@ -1,4 +1,4 @@
-"""Answers one call of a tool: what the model did wrong becomes a text it can act on."""
+"""Runs one tool call; a mistake of the model becomes a text it can act on."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 LONGEST_ANSWER = 30_000
-"""Characters of an answer; a tool that can say how to go on keeps below it by itself."""
+"""The most characters of an answer; a tool that offers a way to continue stays below it itself."""
 
 _CUT = "\n[Cut here, {more:,} characters are missing. Ask for less at a time: fewer lines, a narrower glob or pattern.]"
 _MOST_PROBLEMS = 5
 
 
 class ToolMistake(Exception):
-    """What a call asks for cannot be had; the message tells the model what to do instead.
+    """The call cannot be done; the message tells the model what to do instead.
 
-    :param reason: the same for every call that is refused for the same; empty: the message is.
+    :param reason: the same for all calls refused for the same reason; if empty, the message is the reason.
     """
 
     def __init__(self, message: str, reason: str = "") -> None:
@@ -28,10 +28,10 @@ class ToolMistake(Exception):
 class Tool:
     """Something an agent can call.
 
-    :param name: by which the model calls it.
+    :param name: the name that the model uses.
     :param description: for the model: what it does, and what it does not.
-    :param arguments: what it takes.
-    :param call: does it, given ``arguments``; raises ``ToolMistake`` for what the model can do better.
+    :param arguments: the schema of its arguments.
+    :param call: runs it; raises ``ToolMistake`` for a mistake that the model can correct.
     """
 
     name: str
@@ -42,9 +42,9 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What the model gets to read, and whether that is an answer or says why there is none.
+    """The text for the model, and whether it is an error.
 
-    :param reason: of an error, where the text is not the same for the same mistake; see :class:`ToolMistake`.
+    :param reason: the kind of an error, if equal mistakes may have different texts; see :class:`ToolMistake`.
     """
 
     text: str
@@ -53,10 +53,10 @@ class ToolOutcome:
 
 
 async def call_tool(tools: Sequence[Tool], name: str, arguments: Mapping[str, object]) -> ToolOutcome:
-    """The outcome of a call, whatever the model made of it.
+    """The outcome of a call; the model's mistakes are outcomes, too.
 
     :param arguments: as the model wrote them.
-    :raises Exception: what is not the model's mistake, such as a repository that cannot be reached.
+    :raises Exception: a failure that is not the model's mistake, such as an unreachable repository.
     """
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
