@@ -22,7 +22,7 @@ from workspace.objects import Code, Objects
 from workspace.transient_commits import list_transient
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
-"""Files of the merge base that say how a project wants its code checked."""
+"""Files of the merge base that configure how the code is checked."""
 
 
 class CheckedChange(BaseModel):
@@ -56,7 +56,7 @@ class CheckedChange(BaseModel):
         return any(each.may_run for each in self.touched)
 
     def wants_a_model(self, configuration: Configuration) -> bool:
-        """Whether a model reads it if one is set up: every change of source, whatever its risk."""
+        """Whether a model should read it if one is set up: every change of source, whatever its risk."""
         asked = configuration.review.may_ask_model
         return asked and (self.has_source or self.needs_a_model(configuration))
 
@@ -173,7 +173,7 @@ async def add_transient_commits(
 
 
 def _origin(author: PullRequestAuthor, trusted: bool) -> CodeOrigin:
-    """Only who may write to the repository can push a branch to it."""
+    """Only a person with write permission can push a branch to the repository itself."""
     if trusted:
         return CodeOrigin.own
     return CodeOrigin.stranger if author.from_fork else CodeOrigin.member

@@ -1,4 +1,4 @@
-"""Layers 1 and 2 of a review: static analysis and security, deterministic, only about what the change introduced.
+"""Layers 1 and 2 of a review: deterministic static analysis and security checks of what the change introduced.
 
-Nothing is imported here: a warm worker takes what it needs of this package and no more.
+Nothing is imported here, so that a warm worker loads only the modules it needs.
 """

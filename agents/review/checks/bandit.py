@@ -15,7 +15,7 @@ from domain.review.findings import Category, Layer, RawFinding, Severity
 
 _LARGEST = 1_000_000
 
-# (bandit's severity, its confidence) → ours. What is missing is dropped: low confidence mostly means a guess.
+# (bandit's severity, its confidence) → ours. Other pairs are dropped: low confidence mostly means a guess.
 _SEVERITY = {
     ("HIGH", "HIGH"): Severity.error,
     ("HIGH", "MEDIUM"): Severity.warning,
@@ -23,13 +23,13 @@ _SEVERITY = {
     ("MEDIUM", "MEDIUM"): Severity.warning,
 }
 _CONFIDENCE = {"HIGH": 0.9, "MEDIUM": 0.7, "LOW": 0.5}
-# Where bandit's own rating is too loud for what is mostly harmless, or too low for what is mostly right.
+# Rules that bandit rates too high although they are mostly harmless, or too low although they are mostly right.
 _RATED: Mapping[str, Severity | None] = {
     "B104": Severity.info,
     "B108": Severity.info,
     "B110": Severity.info,
     "B113": Severity.warning,
-    "B310": None,  # every urlopen, whatever was checked before it: who has seen ten of them reads none
+    "B310": None,  # reports every urlopen, whatever was checked before: too many false alarms
     "B313": Severity.info,
     "B314": Severity.info,
     "B315": Severity.info,
@@ -45,7 +45,7 @@ _RATED: Mapping[str, Severity | None] = {
 
 
 async def check(files: Sequence[CheckedFile], shift: WorkerBudget, *, heeding: bool) -> ToolReport:
-    """Scan both versions of Python files. A file that cannot be scanned does not keep the others from it.
+    """Scan both versions of Python files. If one cannot be scanned, the others still are.
 
     :param heeding: whether comments that silence bandit count.
     """
@@ -124,7 +124,7 @@ def _findings(path: str, issues: list[dict[str, Any]], lines: int) -> list[RawFi
 
 
 def _severity(rule: str, severity: str, confidence: str, path: str) -> Severity | None:
-    """Our severity; None for what is not worth anybody's time. Tests may do what programs should not."""
+    """Our severity; None if the finding is not worth reporting. Tests may do what programs should not."""
     rated = _RATED.get(rule, _SEVERITY.get((severity, confidence)))
     if is_test_or_document(path):
         return Severity.warning if rated is Severity.error else None

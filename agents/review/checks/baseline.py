@@ -1,4 +1,4 @@
-"""Decides which findings a change introduced: those at head that were not there at the merge base."""
+"""Decides which findings a change introduced: those at head that were not at the merge base."""
 
 import re
 from collections import Counter
@@ -21,15 +21,16 @@ def find_introduced(
 ) -> tuple[Some, ...]:
     """The findings of one file that the change introduced, in the order of ``head``.
 
-    A finding was there before if the merge base has one of the same rule and message (numbers aside) on the line
-    that became its line, or else, for code that moved, on a line that reads the same but for white space, or else on
-    one that differs in numbers and comments only, e.g. a newer version of what is used. A credential is new then.
-    Every finding of the merge base explains at most one at head.
+    A finding is old if the merge base has one of the same rule and message (numbers aside) on a matching line. These
+    lines match, in this order: the line that became its line; for code that moved, a line that is equal but for white
+    space; a line that differs only in numbers and comments, e.g. a newer version of a dependency (not for credentials).
+    Each finding of the merge base explains at most one at head.
 
     :param change: the file's hunks, which map lines of the merge base to lines at head.
     :param head: findings at head.
     :param base: findings of the same tools at the merge base, under any path.
-    :param head_lines: the file's lines at head; :param base_lines: at the merge base.
+    :param head_lines: the file's lines at head.
+    :param base_lines: the file's lines at the merge base.
     """
     by_line = _drop_explained(
         list(head),
@@ -51,7 +52,7 @@ def find_introduced(
 
 
 def keep_on_added_lines(change: FileChange, head: Sequence[Some]) -> tuple[Some, ...]:
-    """The findings that touch a line the change adds: all that can be said if the merge base could not be analysed."""
+    """The findings that touch an added line; the best guess if the merge base could not be analysed."""
     return tuple(
         finding
         for finding in head
@@ -70,7 +71,7 @@ def _drop_explained(
     head_place: Callable[[RawFinding], Hashable],
     base_place: Callable[[RawFinding], Hashable],
 ) -> tuple[list[Some], list[RawFinding]]:
-    """What is left on both sides after pairs with equal rule, message and place are taken out."""
+    """Both sides without the pairs of equal rule, message and place."""
     available = Counter(_key(finding, base_place) for finding in base)
     explained: Counter[Hashable] = Counter()
     head_left: list[Some] = []
@@ -95,7 +96,7 @@ def _key(finding: RawFinding, place: Callable[[RawFinding], Hashable]) -> Hashab
 
 
 def _gist(lines: Sequence[str], finding: RawFinding) -> str | None:
-    """The line without its numbers and its comment; nothing for a credential, which is made of such differences."""
+    """The line without its numbers and comment; None for a credential, because such a difference makes a new one."""
     text = _text(lines, finding.line)
     if text is None or finding.rule.startswith("secret/"):
         return None

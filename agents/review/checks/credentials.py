@@ -31,7 +31,7 @@ NAMES = {shape.rule: _with_article(shape.kind) for shape in reversed(SHAPES) if 
     "basic-auth": "a password inside a URL",
     "keyword": "a hard-coded credential",
 }
-"""Kind of credential → what people call it."""
+"""Kind of credential → its common name."""
 
 MAX_TRANSIENT = 200
 _PIECE = 200_000
@@ -58,7 +58,7 @@ def _findings(hits: Sequence[dict[str, Any]]) -> tuple[RawFinding, ...]:
 async def check_transient_commits(
     files: Sequence[TransientFile], shift: WorkerBudget
 ) -> tuple[tuple[Finding, ...], str | None]:
-    """Credentials that a commit added and a later one took away, and what could not be looked at."""
+    """Credentials that a commit added and a later one removed, and what could not be searched."""
     answers, problem = await run_each(files, _request_transient, lambda file: file.path, "secrets", shift)
     return await asyncio.to_thread(_report_transient, answers, problem)
 
@@ -72,7 +72,7 @@ def _report_transient(
         findings += add_fingerprints(found, {file.path: file.lines})
     if len(findings) <= MAX_TRANSIENT:
         return tuple(findings), problem
-    too_many = f"{len(findings):,} credentials came and went; only {MAX_TRANSIENT} of them are named."
+    too_many = f"{len(findings):,} credentials were added and removed again; {MAX_TRANSIENT} of them are listed."
     return tuple(findings[:MAX_TRANSIENT]), " ".join([*filter(None, [problem]), too_many])
 
 
@@ -83,7 +83,7 @@ def _request_transient(file: TransientFile) -> JsonValue:
 
 
 def _group_files(files: Sequence[CheckedFile]) -> list[list[CheckedFile]]:
-    """Files in groups, so that small ones share a request and a large one that fails takes no others with it."""
+    """Groups files: small ones share a request, and a large one that fails does not affect others."""
     groups: list[list[CheckedFile]] = []
     size = 0
     for file in files:
@@ -111,7 +111,7 @@ def _request(piece: Sequence[CheckedFile]) -> JsonValue:
 
 
 def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonValue]:
-    """Lines that were there already and under which a private key may have been exchanged."""
+    """Unchanged headers of private keys; the key below may have been replaced."""
     return [[line, text] for line, text in enumerate(lines, 1) if "PRIVATE KEY-----" in text and line not in added]
 
 

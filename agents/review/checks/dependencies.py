@@ -1,4 +1,4 @@
-"""Layer 2 for dependencies: what GitHub's comparison says about those a change adds."""
+"""Layer 2 for dependencies: known vulnerabilities of those a change adds, from GitHub's comparison."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def _finding(change: Change, dependency: DependencyChange, vulnerability: Vulner
         end_line=line,
         message=shorten(
             f"{dependency.name} {dependency.version} has a known vulnerability ({vulnerability.severity}): "
-            f"{vulnerability.summary.rstrip('.')}. Take a version in which it is fixed, see {vulnerability.advisory}."
+            f"{vulnerability.summary.rstrip('.')}. Use a version that fixes it, see {vulnerability.advisory}."
         ),
         layer=Layer.security,
         help_url=vulnerability.url,

@@ -1,4 +1,4 @@
-"""Gives findings their identity, and keeps one where several tools say the same about the same line."""
+"""Gives findings their fingerprints, and keeps one of several that say the same about a line."""
 
 import re
 from collections import Counter
@@ -19,8 +19,8 @@ from domain.review.findings import (
 def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
     """The findings at head with their fingerprints.
 
-    :param findings: all at head, also those that were there before: equal ones are numbered from the top of the file,
-        and which of them a change introduced must not alter the numbers.
+    :param findings: all at head, including old ones: equal findings are numbered from the top of the file, and the
+        numbers must not depend on which of them the change introduced.
     :param lines: path → lines at head.
     """
     seen: Counter[str] = Counter()
@@ -46,7 +46,7 @@ def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequenc
 
 
 def drop_repetitions(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings, where several about the same thing on the same line are one: the gravest and surest of them."""
+    """Keeps one of several findings about the same thing on the same line: the most severe and most certain."""
     best: dict[tuple[str, int | None, str], Finding] = {}
     for finding in findings:
         key = (finding.path, finding.line, _topic(finding))
@@ -69,5 +69,5 @@ def _topic(finding: Finding) -> str:
 
 
 def _weight(finding: Finding) -> tuple[bool, int, float, int]:
-    """Of a credential, the finding that is followed into the history."""
+    """Ranks repetitions. A ``secret/`` finding wins, because Forge follows it into the history."""
     return finding.is_credential, finding.severity.rank, finding.confidence, finding.layer

@@ -1,4 +1,4 @@
-"""Turns the edits of a tool, which are ranges of characters, into one replacement of whole lines."""
+"""Turns the edits of a tool (ranges of characters) into one replacement of whole lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +22,12 @@ class Edit:
 
 
 def merge_edits(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix | None:
-    """One replacement of whole lines that has the effect of all edits; None if there is no such replacement.
+    """One replacement of whole lines with the effect of all edits; None if there is no such replacement.
 
     :param text: the file at head.
-    :param edits: they must touch only one contiguous block of lines, together with the finding's own.
-    :param first: first line of the finding; :param last: its last line.
+    :param edits: together with the finding's own lines, they must touch one contiguous block.
+    :param first: first line of the finding.
+    :param last: last line of the finding.
     """
     laid_out = _split_lines(text)
     if not edits or laid_out.has_lone_returns:
@@ -55,7 +56,7 @@ def merge_edits(text: str, edits: Sequence[Edit], first: int, last: int) -> Fix 
 class _TextLines:
     """A text by its lines.
 
-    :param offsets: where each line begins, and one behind the last.
+    :param offsets: where each line begins, and where one after the last would.
     """
 
     lines: Sequence[str]
@@ -65,7 +66,7 @@ class _TextLines:
 
 @lru_cache(maxsize=8)
 def _split_lines(text: str) -> _TextLines:
-    """The lines of a text, found once for all fixes of a file: there may be thousands."""
+    """The lines of a text, split once for all fixes of a file: there may be thousands."""
     lines = text.split("\n")
     return _TextLines(lines, [0, *accumulate(len(line) + 1 for line in lines)], "\r" in text.replace("\r\n", ""))
 

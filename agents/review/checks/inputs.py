@@ -1,4 +1,4 @@
-"""What the checks look at: the changed text files with both versions, and their copies on disk for programs."""
+"""The input of the checks: the changed text files with both versions, and their copies on disk for programs."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,8 +11,8 @@ from domain.review.findings import RawFinding
 
 _LONGEST_PATH, _LONGEST_NAME = 1000, 250
 MOST_TAKEN_IN = 4_000
-"""Findings of one version that a tool may report; what is beyond is said, and asks for a person."""
-TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} things; what is beyond was not weighed."
+"""The most findings of one version from one tool; if there are more, Forge says so and asks a person."""
+TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} problems; the rest was not weighed."
 HEAD, BASE = "head", "base"
 _ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
 _PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
@@ -50,7 +50,7 @@ class CheckedFile:
 
     @property
     def is_as_python_reads_it(self) -> bool:
-        """Whether its first two lines name no encoding in which Python would read another program (PEP 263)."""
+        """Whether its first two lines declare no encoding in which Python would read another program (PEP 263)."""
         named = [
             each.decode().lower().replace("_", "-")
             for each in _ENCODING.findall(b"\n".join(self.head.split(b"\n", 2)[:2]))
@@ -60,14 +60,15 @@ class CheckedFile:
 
 @dataclass(frozen=True)
 class ToolReport:
-    """What one tool said about both versions.
+    """The report of one tool on both versions.
 
-    :param head: findings at head; :param base: findings at the merge base, under the path at head.
-    :param unread: paths whose merge base it could not analyse, so that old and new cannot be told apart.
+    :param head: findings at head.
+    :param base: findings at the merge base, under the path at head.
+    :param unread: paths whose merge base it could not analyse, so that old findings cannot be recognised.
     :param unparsed: paths whose head it could not parse.
-    :param files: how many files it looked at.
-    :param read: paths whose head it read as what they are, a linter of their language. A search for credentials or for
-        a few patterns reads nothing in that sense.
+    :param files: how many files it checked.
+    :param read: paths whose head it read as a linter of their language; a search for credentials or patterns does not
+        count.
     :param problem: what it could not do.
     :param note: what people should know although it is no problem.
     """
@@ -93,7 +94,7 @@ def list_checked_files(change: Change, versions: Mapping[str, FileVersions]) -> 
 
 
 def can_be_written(path: str) -> bool:
-    """Whether a path of a repository can be a file below a folder of ours, and only there."""
+    """Whether a path of a repository can be written below a folder of ours, and never outside it."""
     parts = PurePosixPath(path).parts
     return (
         0 < len(path) <= _LONGEST_PATH
@@ -107,7 +108,7 @@ def can_be_written(path: str) -> bool:
 def write_versions(folder: Path, files: Iterable[CheckedFile]) -> None:
     """Write both versions of files below ``folder/head`` and ``folder/base``, under their path at head.
 
-    A file whose path cannot be written is left out; where a file and a folder clash, the first one stays.
+    A file whose path cannot be written is left out; if a file and a folder clash, the first one stays.
     """
     for side in (HEAD, BASE):
         (folder / side).mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Bounds how many findings one review weighs: the gravest of each file and tool, and how many are left out."""
+"""Limits how many findings a review weighs: keeps the most severe of each file and tool, and counts the rest."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ PER_REVIEW = 500
 def limit_findings(
     findings: Sequence[Finding], *, per_file: int = PER_FILE, per_tool: int = PER_TOOL, per_review: int = PER_REVIEW
 ) -> tuple[tuple[Finding, ...], Mapping[Layer, int]]:
-    """The findings that are kept, and how many that could ask for something are not, by layer.
+    """The kept findings, and the number of dropped ones by layer.
 
-    No file and no tool can push out what another one found, unless it is graver. Remarks of severity info count
-    nowhere, so leaving them out loses nothing that would be weighed.
+    A file or tool can push out another one's findings only with more severe ones. Dropped findings of severity ``info``
+    are not counted, because they never affect the decision.
 
-    :param findings: the gravest first.
+    :param findings: the most severe first.
     """
     kept: list[Finding] = []
     cut: Counter[Layer] = Counter()

@@ -1,4 +1,4 @@
-"""Layer 1 for everything else: the linters a repository configures, in a sandbox that contains code of others."""
+"""Layer 1 for other languages: the linters that a repository configures, in a sandbox for untrusted code."""
 
 import asyncio
 import shlex
@@ -14,8 +14,8 @@ from domain.globs import matches, matches_by_name
 from domain.paths import may_configure_linter
 from workspace.sandbox.sandbox import Sandbox, SandboxCommand
 
-_NOT_FOUND = 127  # what a shell answers, and with it the sandbox
-_MOST_PRINTED = 8 << 20  # bytes; that takes a twentieth of a second to parse, in which nothing else runs
+_NOT_FOUND = 127  # the exit status of a shell, and so of the sandbox, if there is no such program
+_MOST_PRINTED = 8 << 20  # bytes; parsing them takes 50 ms, during which nothing else runs
 
 
 def match_files(linter: Linter, files: Sequence[CheckedFile]) -> list[CheckedFile]:
@@ -28,9 +28,9 @@ async def check(
 ) -> ToolReport:
     """Run a linter on both versions of its files.
 
-    :param level: sandbox level; the linter may execute what it looks at.
-    :param heeding: whether a result counts as suppressed that a comment in the code suppresses.
-    :raises ToolError: the linter could not do its work.
+    :param level: sandbox level; the linter may execute the code it checks.
+    :param heeding: whether comments in the code may suppress results.
+    :raises ToolError: the linter failed.
     """
     if not files:
         return ToolReport()
@@ -47,18 +47,19 @@ async def check(
 
 
 def _explain_no_reader(linter: Linter, files: Sequence[CheckedFile], head: sarif.SarifReport) -> str | None:
-    """Why its silence about a file means nothing."""
+    """Why the linter does not count as a reader, so that its silence about a file means nothing; None if it counts."""
     if not head.is_all:
-        return f"{linter.name} counts as no reader here: it says that it could not do all of its work."
+        return f"{linter.name} does not count as a reader here: it says that it could not do all of its work."
     if steering := _find_steering(linter, files):
         return (
-            f"{linter.name} counts as no reader here: the change brings {steering[0]}, which may be its configuration."
+            f"{linter.name} does not count as a reader here: "
+            f"the change brings {steering[0]}, which may be its configuration."
         )
     return None
 
 
 def _find_steering(linter: Linter, files: Sequence[CheckedFile]) -> list[str]:
-    """What it is given and may obey: settings in the places where linters look, and what its command names."""
+    """The files that may configure the linter: those where linters look for settings, and those its command names."""
     return [
         file.path for file in files if may_configure_linter(file.path) or PurePosixPath(file.path).name in linter.run
     ]

@@ -1,4 +1,4 @@
-"""Says once what several findings of one rule say about the lines that one suggestion replaces."""
+"""Merges findings of one rule whose fixes replace the same lines."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ _NAME = re.compile(r"(`[^`]*`)")
 
 
 def merge_findings(findings: Sequence[Finding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
-    """The findings, where those that share rule, path and the lines of their fix are one.
+    """The findings, with those merged that share rule, path and the lines of their fix.
 
-    Findings whose fixes change the same place in different ways stay apart.
+    Findings stay apart if their fixes change the same place in different ways.
 
     :param lines: path → lines at head.
     """
@@ -38,7 +38,7 @@ def _key(finding: Finding, fix: Fix) -> tuple[str, str, int, int]:
 
 
 def _merge_group(group: Sequence[Finding], lines: Sequence[str]) -> Finding | None:
-    """One finding for all; None if their fixes exclude each other."""
+    """One finding for all; None if their fixes conflict."""
     first = group[0]
     fixes = [finding.fix for finding in group if finding.fix is not None]
     start, end = fixes[0].start_line, fixes[0].end_line
@@ -78,7 +78,7 @@ def _apply_all(block: str, replacements: Sequence[str]) -> str | None:
 
 
 def _find_difference(old: str, new: str) -> tuple[int, int, str]:
-    """The one range of ``old`` that differs, and what stands there in ``new``."""
+    """The one range of ``old`` that differs, and its text in ``new``."""
     shorter = min(len(old), len(new))
     start = next((at for at in range(shorter) if old[at] != new[at]), shorter)
     tail = next((at for at in range(shorter - start) if old[-1 - at] != new[-1 - at]), shorter - start)
@@ -86,7 +86,7 @@ def _find_difference(old: str, new: str) -> tuple[int, int, str]:
 
 
 def _merge_messages(messages: Sequence[str]) -> str:
-    """All names in one sentence, where the messages differ in one name only."""
+    """One message with all names if the messages differ in one name only; otherwise all messages."""
     different = list(dict.fromkeys(messages))
     split = [_NAME.split(message) for message in different]
     columns = list(zip(*split, strict=False))

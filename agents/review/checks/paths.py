@@ -1,4 +1,4 @@
-"""What a path says about a file: some are judged more mildly, some are not written by people."""
+"""Classifies files by path: some are judged more mildly, and some are not written by people."""
 
 import re
 
@@ -23,7 +23,7 @@ def is_test_or_document(path: str) -> bool:
 
 
 def is_configuration(path: str) -> bool:
-    """Whether values stand in this file without quotes."""
+    """Whether a file holds values without quotes."""
     return _CONFIGURATION.search(path) is not None
 
 

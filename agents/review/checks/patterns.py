@@ -44,9 +44,10 @@ class CodePattern:
 
     :param rule: full rule id.
     :param kinds: the files it is looked for in; shell patterns also apply to ``RUN`` in a Dockerfile.
-    :param message: what, why it matters, and what to do.
+    :param message: what is wrong, why it matters, and what to do.
     :param find: from the logical lines of a file to matches as (logical line, offset).
-    :param bad: texts it finds; :param good: texts it leaves alone.
+    :param bad: texts it must find.
+    :param good: texts it must leave alone.
     """
 
     rule: str
@@ -127,7 +128,7 @@ def _image_without_version(lines: Sequence[LogicalLine]) -> Iterator[tuple[Logic
 
 
 def _root_at_the_end(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
-    """Only an explicit switch back to root: without ``USER`` the image below decides, which we cannot see."""
+    """Only an explicit switch back to root: without ``USER`` the base image decides, which we cannot see."""
     last: tuple[LogicalLine, str] | None = None
     for logical in lines:
         if re.match(r"\s*FROM\s", logical.text, re.IGNORECASE):
@@ -182,8 +183,8 @@ TABLE: tuple[CodePattern, ...] = (
         "shell/insecure-tls",
         _ALL,
         Severity.warning,
-        "This switches off the check of the server's certificate, so anybody on the way can replace what is "
-        "downloaded. Remove the option; if the server has its own authority, pass its certificate with --cacert.",
+        "This switches off the check of the server's certificate, so anybody on the network can replace the "
+        "download. Remove the option; if the server has its own authority, pass its certificate with --cacert.",
         "https://curl.se/docs/sslcerts.html",
         _regex(
             r"\bcurl\b[^|;&\n]*\s(?:-[a-zA-Z]*k[a-zA-Z]*|--insecure)(?=\s|$)[^|;&\n]*"
@@ -242,7 +243,7 @@ TABLE: tuple[CodePattern, ...] = (
         "shell/rm-empty-variable",
         _ALL,
         Severity.warning,
-        "If this variable is unset or empty, the command removes from the root folder. "
+        "If this variable is unset or empty, the command deletes files in the root folder. "
         'Write "${NAME:?}" so that the shell stops instead, or use set -u.',
         _SHELLCHECK + "SC2115",
         _empty_variable_removed,
@@ -333,7 +334,7 @@ TABLE: tuple[CodePattern, ...] = (
         "docker/root-user",
         ("docker",),
         Severity.warning,
-        "The image switches back to root and stays there, so a break-in into the program is root in its container. "
+        "The image switches back to root and stays there, so whoever takes over the program is root in its container. "
         "End with USER and an unprivileged account.",
         _DOCKER + "#user",
         _root_at_the_end,
@@ -371,7 +372,7 @@ BY_RULE = {pattern.rule: pattern for pattern in TABLE}
 
 
 def detect_kind(path: str, head: bytes) -> Kind | None:
-    """What a file is for this table, by its name or its first line."""
+    """The kind of a file, by its name or its first line; None if the table has no patterns for it."""
     name = path.rsplit("/", 1)[-1].lower()
     if re.fullmatch(r"(dockerfile|containerfile)(\..+)?|.+\.(dockerfile|containerfile)", name):
         return "docker"
@@ -398,7 +399,7 @@ def _join_continuations(text: str) -> Iterator[LogicalLine]:
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.rstrip("\r")
         if len(line) > _LONGEST_LINE or (line.lstrip().startswith("#") and not line.startswith("#!")):
-            line = ""  # in a continuation, comment lines do not end it
+            line = ""  # a comment line does not end a continuation
             if parts:
                 starts.append(len(parts))
                 continue

@@ -22,7 +22,7 @@ from safety.containment import CodeOrigin
 class CheckReport:
     """The result of layers 1 and 2.
 
-    :param findings: gravest first.
+    :param findings: the most severe first.
     :param silencing: how many added lines silence a tool.
     :param read_by: path at head → the linters of its language that read it.
     """
@@ -37,7 +37,7 @@ class CheckReport:
 class ToolExecution:
     """The report of one tool.
 
-    :param missing: why the tool may not look at this code.
+    :param missing: why the tool may not read this code.
     """
 
     tool: str
@@ -99,7 +99,7 @@ def _map_readers(outcomes: Sequence[ToolExecution]) -> dict[str, tuple[str, ...]
 
 
 def _keep_introduced(files: Sequence[CheckedFile], outcomes: Sequence[ToolExecution]) -> tuple[Finding, ...]:
-    """The findings that the change introduced, without repetitions, gravest first."""
+    """The findings that the change introduced, without repetitions, the most severe first."""
     by_path = {file.path: file for file in files}
     lines = {file.path: file.head_lines for file in files}
     kept: list[Finding] = []

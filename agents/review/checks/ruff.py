@@ -28,7 +28,7 @@ _ERRORS = (
 )
 _NOT_ERRORS = (
     *("F502", "F504", "F522", "F523", "F632", "PLE1310", "PLE1507", "PLE0237", "PLE0643"),
-    *("F507", "F822", "PLE0605"),  # right in principle, wrong about code that works by side effects
+    *("F507", "F822", "PLE0605"),  # right in principle, but wrong about code that relies on side effects
 )
 _CORRECTNESS = (
     *("invalid-syntax", "F", "B", "PLE", "PLW", "ASYNC", "RUF0", "LOG", "G101", "T100", "PIE79", "INT", "YTT"),
@@ -42,7 +42,7 @@ _BY_CATEGORY = {
 }
 
 
-_MOST_PRINTED = 8 << 20  # bytes; the change has too many problems to list then, and only the first of them are read
+_MOST_PRINTED = 8 << 20  # bytes; of a longer output only the first findings are read
 _NOTHING = frozenset[str]()
 
 
@@ -60,7 +60,7 @@ async def check(
     """Lint both versions of the files that are written below ``folder``, at a sandbox level.
 
     :param heeding: whether comments that silence ruff count.
-    :raises ToolError: ruff could not do its work.
+    :raises ToolError: ruff failed.
     """
     usable = [file for file in files if can_be_written(file.path)]
     groups: dict[RuffSettings, list[CheckedFile]] = {}
@@ -120,8 +120,8 @@ class _Run:
         if head.is_all:
             broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
             read, problem = frozenset(path for path, file in self._files.items() if _can_read(file)) - broken, None
-        else:  # which files it came to is not said
-            read, problem = _NOTHING, "It reported more than can be taken in: only the first findings were read."
+        else:  # ruff does not say which files it reached
+            read, problem = _NOTHING, "It reported too much, so only the first findings were read."
         return ToolReport(findings, base.findings, unread, read=read, problem=problem, note=self._settings.note)
 
     async def _lint_both(self) -> "tuple[_SideFindings, _SideFindings]":
@@ -139,7 +139,7 @@ class _Run:
         return await asyncio.to_thread(self._read_findings, side, done)
 
     def _read_findings(self, side: str, done: Completed) -> "_SideFindings":
-        """What ruff printed line by line, so that nothing else stands still while much of it is read."""
+        """The findings that ruff printed, parsed line by line so that other threads can run meanwhile."""
         is_all = done.stdout.is_complete
         lines = io.BytesIO(done.stdout.data if is_all else done.stdout.head[: done.stdout.head.rfind(b"\n") + 1])
         found = (self._finding(side, entry) for line in lines for entry in _parse_entries(b"[%b]" % line))
@@ -152,7 +152,7 @@ class _Run:
         if not self._settings.configured or not candidates:
             return ()
         now = [path for path, code in await self._check_format(HEAD, candidates) if code == "unformatted"]
-        # A file that could not be read before proves nothing either.
+        # A file that could not be read before the change proves nothing either.
         before = {path for path, _ in await self._check_format(BASE, now)} if now else set[str]()
         return tuple(
             RawFinding(
@@ -170,7 +170,7 @@ class _Run:
         )
 
     async def _check_format(self, side: str, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """(path, code) of what the formatter has to say."""
+        """(path, code) of each file that the formatter reports."""
         done = await self._ruff(side, paths, "format", "--check", "--output-format=json")
         if not done.stdout.is_complete:
             raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
@@ -187,7 +187,7 @@ class _Run:
             SandboxCommand(wanted, root, seconds=self._seconds, output=_MOST_PRINTED), self._level
         )
         if not done.stdout.is_complete:
-            return done  # stopped while it printed
+            return done  # it was stopped while printing
         if done.status is None:
             raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
         if done.status == 2 and command == "check":
@@ -202,7 +202,7 @@ class _Run:
         return (Path(self._settings.folder) / shown).as_posix()
 
     def _root(self, side: str) -> Path:
-        """The folder ruff works in: where the configuration is, so that its patterns mean what they say."""
+        """The folder ruff runs in: that of the configuration, so that its patterns match as intended."""
         return self._folder / side / self._settings.folder
 
     def _finding(self, side: str, entry: dict[str, Any]) -> RawFinding | None:
@@ -237,7 +237,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _SideFindings:
-    """The findings of one side, and whether these are all."""
+    """The findings of one side, and whether they are complete."""
 
     findings: tuple[RawFinding, ...]
     is_all: bool
@@ -251,7 +251,7 @@ def _parse_entries(printed: bytes) -> list[dict[str, Any]]:
 
 
 def _can_read(file: CheckedFile) -> bool:
-    """Whether ruff reads what Python does: a file that is not UTF-8 it passes over, whatever that says of itself."""
+    """Whether ruff reads the file as Python does. It skips files that are not UTF-8, whatever encoding they declare."""
     try:
         file.head.decode()
     except UnicodeDecodeError:
@@ -264,7 +264,7 @@ def _note_encodings(files: Sequence[CheckedFile]) -> str | None:
     if not odd:
         return None
     named = ", ".join(odd[:3]) + (f" and {len(odd) - 3} more" if odd[3:] else "")
-    return f"Not read by ruff, being in another encoding than UTF-8, or saying so: {named}."
+    return f"ruff did not read these files, because they are not in UTF-8 or declare another encoding: {named}."
 
 
 class _SettingsRefused(Exception):
@@ -308,7 +308,7 @@ def _is_in_family(code: str, prefixes: Sequence[str]) -> bool:
 
 
 def _keep_first_syntax_error(findings: Sequence[RawFinding]) -> list[RawFinding]:
-    """The first syntax error of each file: those behind it mostly follow from it."""
+    """Keeps the first syntax error of each file, because later ones mostly follow from it."""
     first: dict[str, RawFinding] = {}
     for finding in findings:
         known = first.get(finding.path)

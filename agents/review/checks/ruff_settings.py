@@ -1,7 +1,7 @@
-"""What of a repository's ruff configuration at the merge base is honoured, as arguments for an isolated ruff.
+"""Turns a repository's ruff configuration at the merge base into arguments for an isolated ruff.
 
-Only values that are plain data are taken. Nothing that names another file is: ``extend``, ``src``, ``cache-dir`` and
-the like are not read at all.
+Only plain data is taken. Settings that name other files, such as ``extend``, ``src`` and ``cache-dir``, are never
+followed.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 # Rules that are on for everybody. Each finds code that fails when it runs, or that does not do what it says; none is
-# about taste. A repository takes one out with `ignore`.
+# about taste. A repository can remove one with `ignore`.
 DEFAULT_RULES: tuple[str, ...] = (
     "F401",  # an import nothing uses: left over, or its use was lost
     "F402",  # a loop variable hides an import
@@ -35,7 +35,7 @@ DEFAULT_RULES: tuple[str, ...] = (
     "PLW0245",  # super without brackets
     "PLW0711",  # except A or B catches only A
     "PLW1501",  # an open mode that does not exist raises
-    "PLW1508",  # a default of an environment variable that is no text
+    "PLW1508",  # a default of an environment variable that is not a text
     "PLW2101",  # a lock that is released at once
     "B002",  # ++x does nothing
     "B003",  # assigning os.environ does not change the environment
@@ -80,8 +80,8 @@ DEFAULT_RULES: tuple[str, ...] = (
     "YTT",  # comparisons of sys.version that fail since 3.10
 )
 
-# They need the whole tree, its files' modes, or who calls a function (a bare raise in one that handlers call is right),
-# and we look at the changed files only.
+# These need the whole tree, the modes of its files, or the callers of a function (a bare raise is right in one that
+# handlers call), but we see only the changed files.
 NEEDS_THE_TREE = ("INP", "EXE", "TC001", "TC002", "TC003", "RUF200", "TID252", "D104", "E902", "PLE0704")
 IMPORT_ORDER = "I001"
 _RUFF_CLASSIC = ("E4", "E7", "E9", "F")
@@ -127,11 +127,12 @@ class RuffSettings:
 
 
 def find_settings(path: str, project: Mapping[str, bytes], first_party: Sequence[str] = ()) -> RuffSettings:
-    """The settings that hold for a file: those of the nearest folder with a configuration, as ruff itself has it.
+    """The settings for a file: those of the nearest folder with a configuration, as in ruff itself.
 
     :param path: path of the file at head.
     :param project: configuration files at the merge base, by path.
-    :param first_party: names of the repository's own top-level packages; without them no order of imports is judged.
+    :param first_party: names of the repository's own top-level packages; without them the order of imports is not
+        checked.
     """
     note: str | None = None
     for folder in PurePosixPath(path).parents:
@@ -147,7 +148,7 @@ def find_settings(path: str, project: Mapping[str, bytes], first_party: Sequence
 
 
 def reset_settings(settings: RuffSettings, problem: str) -> RuffSettings:
-    """The default settings, when ruff did not accept the repository's."""
+    """The default settings, for when ruff refused the repository's."""
     return RuffSettings(settings.folder, _build_defaults(_NEWEST), note=problem)
 
 
@@ -185,12 +186,12 @@ def _read_section(where: str, content: bytes) -> tuple[dict[str, Any] | None, st
 def _build_settings(
     folder: str, where: str, section: dict[str, Any], oldest: str | None, first_party: tuple[str, ...]
 ) -> RuffSettings:
-    # Options of the linter may also stand at the top, as they did in older versions.
+    # As in older versions of ruff, options of the linter may also stand at the top level.
     lint = {key: value for key, value in section.items() if key not in ("lint", "format")} | _table(section, "lint")
     selected, extended = _list_texts(lint.get("select")), _list_texts(lint.get("extend-select"))
     chosen = (selected if "select" in lint else _RUFF_CLASSIC) + extended
     ignored = _list_texts(lint.get("ignore")) + _list_texts(lint.get("extend-ignore"))
-    # Where a family is ignored, our more specific code would win over it.
+    # Our rules are more specific than a family and would override its being ignored.
     ours = [] if "ALL" in ignored else [rule for rule in DEFAULT_RULES if not rule.startswith(ignored)]
     unavailable = [*NEEDS_THE_TREE, *(() if first_party else (IMPORT_ORDER,))]
     target = section.get("target-version")
@@ -198,7 +199,7 @@ def _build_settings(
     isort["known-first-party"] = [*_list_texts(isort.get("known-first-party"), r".+"), *first_party]
     plugins = {plugin: _keep_plain(_table(lint, plugin)) for plugin in _PLUGINS if plugin in lint}
     options = _keep_plain(lint, _LINT) | plugins | {"isort": isort}
-    # One value: what is selected and what is ignored must not become settings of different precedence.
+    # In one value, so that the selected and the ignored rules have the same precedence.
     options |= {"select": [*chosen, *ours], "ignore": [*ignored, *unavailable]}
     top = _keep_plain(section, _TOP) | {"target-version": target if _is_python_version(target) else oldest or _NEWEST}
     arguments = [_format_option(key, value) for key, value in top.items()] + [_format_option("lint", options)]
@@ -208,7 +209,7 @@ def _build_settings(
 
 
 def _keep_plain(table: Mapping[str, Any], keys: Sequence[str] | None = None) -> dict[str, Any]:
-    """The entries of a table that are plain data, of ``keys`` if they are given."""
+    """The entries of a table that are plain data, limited to ``keys`` if they are given."""
     return {
         key: value
         for key, value in table.items()
@@ -235,7 +236,7 @@ def _is_plain(value: object, depth: int = 0) -> bool:
 
 
 def _leads_outside(text: str) -> bool:
-    """Paths and patterns are matched within the folder of the configuration only."""
+    """Whether a path or pattern leads out of the configuration's folder."""
     return text.startswith(("/", "~")) or ".." in text.split("/")
 
 

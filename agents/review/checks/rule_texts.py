@@ -1,4 +1,4 @@
-"""The words of findings: for the most frequent rules, why it matters and what to do, for the author of the change."""
+"""The texts of findings: for the most frequent rules, why they matter and what to do."""
 
 from domain.text.escaping import strip_invisible
 
@@ -52,7 +52,7 @@ ADVICE = {
         "`persist-credentials: false`."
     ),
     "zizmor/github-env": (
-        "Who controls what is written here controls the environment of all later steps. Use outputs instead."
+        "Whoever controls what is written here controls the environment of all later steps. Use outputs instead."
     ),
     "zizmor/secrets-inherit": "The called workflow gets every secret. Pass only those it needs.",
     "zizmor/bot-conditions": "`github.actor` can be spoofed. Check `github.event.pull_request.user.login`.",
@@ -61,7 +61,7 @@ ADVICE = {
 # Replaces the tool's own sentence.
 REPLACEMENTS = {
     "bandit/B102": (
-        "exec() runs any text as code: if a user can influence it, so can they the program. Find a way without it."
+        "exec() runs any text as code, so whoever can influence the text controls the program. Find a way without it."
     ),
     "bandit/B103": (
         "These permissions let other accounts change or run the file. Give only what is needed, e.g. 0o600 or 0o755."
@@ -72,28 +72,28 @@ REPLACEMENTS = {
     "bandit/B108": (
         "A fixed name in a shared temporary folder can be planted by another account. Use the tempfile module."
     ),
-    "bandit/B110": "Every exception is swallowed here, also those nobody expected. Catch the one you mean, or log it.",
+    "bandit/B110": "Every exception is swallowed here, even unexpected ones. Catch the one you mean, or log it.",
     "bandit/B113": "Without a timeout this request can hang for ever, and the program with it. Pass timeout=.",
     "bandit/B201": (
         "With debug=True the error page lets visitors run code. Take it from the environment, off by default."
     ),
     "bandit/B202": "extractall() can write outside the target folder. Pass filter='data'.",
-    "bandit/B301": "Loading a pickle runs code its maker chose. For data that is not entirely your own use JSON.",
+    "bandit/B301": "Loading a pickle runs code that its author chose. Use JSON for data that is not entirely your own.",
     "bandit/B302": "Loading marshal data from outside can crash or take over the interpreter. Use JSON.",
-    "bandit/B306": (
-        "Between making up this name and opening it, another program can take it. Use tempfile.NamedTemporaryFile."
-    ),
+    "bandit/B306": "Another program can take this name before you open the file. Use tempfile.NamedTemporaryFile.",
     "bandit/B307": "eval() runs any text as code. For literals use ast.literal_eval, for anything else a parser.",
     "bandit/B310": (
         "urlopen also opens file: and custom schemes. If the address can come from outside, check that it is http(s)."
     ),
-    "bandit/B323": "This context does not check certificates, so anybody on the way can read and change the traffic.",
+    "bandit/B323": (
+        "This context does not check certificates, so anybody on the network can read and change the traffic."
+    ),
     "bandit/B324": (
         "This hash is broken: collisions can be made. Use SHA-256; if it is not for security, say "
         "usedforsecurity=False."
     ),
     "bandit/B501": (
-        "Certificates are not checked, so anybody on the way can read and change the traffic. Remove verify=False."
+        "Certificates are not checked, so anybody on the network can read and change the traffic. Remove verify=False."
     ),
     "bandit/B506": "yaml.load can build any object, that is, run code from the document. Use yaml.safe_load.",
     "bandit/B507": (
@@ -112,7 +112,7 @@ REPLACEMENTS = {
         "This SQL is put together from text; a value from outside can change the statement. Use placeholders "
         "of the driver."
     ),
-    "bandit/B614": "torch.load unpickles, which runs code its maker chose. Pass weights_only=True.",
+    "bandit/B614": "torch.load unpickles, which runs code that the file's author chose. Pass weights_only=True.",
     "bandit/B701": (
         "Jinja2 does not escape HTML here, so a value can inject script. Pass autoescape=select_autoescape()."
     ),
@@ -132,7 +132,7 @@ def build_message(rule: str, said: str) -> str:
 
 
 def describe_rule(rule: str) -> str:
-    """What is said of every finding of a rule; empty where there are no words for it."""
+    """The text that all findings of a rule share; empty if there is none."""
     return REPLACEMENTS.get(rule) or ADVICE.get(rule, "")
 
 

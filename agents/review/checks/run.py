@@ -39,8 +39,8 @@ async def run_checks(
     :param linters: those the repository configures.
     :param dependencies: the code host's comparison; None where there is none.
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
-    :param origin: whose code it is; its layer names a tool as missing that may not look at it here.
-    :returns: the findings that the change introduced. Its layer names a tool that failed, with the reason.
+    :param origin: whose code it is; a tool that may not read it here is named as missing in its layer.
+    :returns: the findings that the change introduced. A tool that failed is named in its layer, with the reason.
     """
     files = list_checked_files(change, versions)
     with toolbox.sandbox.folder() as folder:

@@ -1,4 +1,4 @@
-"""Reads SARIF 2.1.0 that nobody vouches for: bounded, its paths kept inside the change, its texts made inert."""
+"""Reads untrusted SARIF 2.1.0: its size is bounded, its paths stay inside the change, its texts are made harmless."""
 
 import json
 import re
@@ -13,15 +13,15 @@ from domain.review.findings import Category, Layer, RawFinding, Severity
 Table = dict[str, object]
 _MOST_RESULTS = 2000
 _SCORES = ((9.0, Severity.critical), (7.0, Severity.error), (4.0, Severity.warning))
-"""How GitHub understands ``security-severity``."""
+"""How GitHub interprets ``security-severity``."""
 
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning, "note": Severity.info, "none": Severity.info}
 
 
 class SarifReport(NamedTuple):
-    """What a tool reported.
+    """The report of a tool.
 
-    :param is_all: it ran and speaks of nothing it could not do, such as a file that it could not parse.
+    :param is_all: it ran and reports nothing that it could not do, such as a file that it could not parse.
     """
 
     findings: tuple[RawFinding, ...] = ()
@@ -29,14 +29,14 @@ class SarifReport(NamedTuple):
 
 
 def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True) -> SarifReport:
-    """The findings of a SARIF document that lie in the files that were given to the tool.
+    """The findings of a SARIF document in the files that the tool was given.
 
     :param document: standard output of the tool.
     :param tool: first part of the rule ids.
     :param lines: path → number of lines, of the files it was given.
-    :param root: the folder the tool believed it ran in; absolute paths below it are understood.
-    :param heeding: whether a result counts as suppressed that a comment in the code suppresses.
-    :raises ToolError: the document is not SARIF, or holds more than anybody could want to read.
+    :param root: the folder that the tool ran in, as it saw it; absolute paths below it are accepted.
+    :param heeding: whether comments in the code may suppress results.
+    :raises ToolError: the document is not SARIF, or has too many results.
     """
     try:
         whole = _table({"document": json.loads(document)}, "document")
@@ -55,7 +55,7 @@ def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, hee
 
 
 def _is_successful(run: Table) -> bool:
-    """SARIF 2.1.0, 3.20: ESLint, for one, reports a file that it cannot parse there, and nothing about its lines."""
+    """Whether a run reports no failure (SARIF 2.1.0, 3.20). ESLint reports a file that it cannot parse only there."""
     for invocation in _tables(run, "invocations"):
         told = (
             *_tables(invocation, "toolExecutionNotifications"),
@@ -67,7 +67,7 @@ def _is_successful(run: Table) -> bool:
 
 
 def _is_suppressed(result: Table, heeding: bool) -> bool:
-    """SARIF 2.1.0, 3.35: ``inSource`` is a comment, ``external`` what the linter was told elsewhere."""
+    """SARIF 2.1.0, 3.35: ``inSource`` is a comment in the code, ``external`` a rule kept elsewhere."""
     if heeding:
         return bool(result.get("suppressions"))
     return any(_text(each, "kind") == "external" for each in _tables(result, "suppressions"))
@@ -107,7 +107,7 @@ def _category(rule: Table) -> Category:
 
 
 def _severity(run: Table, result: Table, rule: Table, said: Severity) -> Severity:
-    """As its level says, or graver where its ``security-severity`` is; Forge's own log says it in our words."""
+    """The severity by level, or by ``security-severity`` if that is higher; Forge's own log states it directly."""
     ours = _text(_table(result, "properties"), "severity")
     if _text(_table(_table(run, "tool"), "driver"), "name") == "Forge" and ours in Severity.__members__:
         return Severity(ours)
@@ -149,7 +149,7 @@ def _region(region: Table, count: int) -> tuple[int | None, int | None]:
 
 
 def _to_path(uri: str, root: str) -> str:
-    """The path a URI names, relative to ``root``. Whether it is one of ours is for the caller to look up."""
+    """The path that a URI names, relative to ``root``; the caller checks whether it is one of ours."""
     try:
         parts = urlsplit(uri)
     except ValueError:

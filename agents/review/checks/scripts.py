@@ -15,7 +15,7 @@ _LARGEST = 500_000
 
 
 def is_script(file: CheckedFile) -> bool:
-    """Whether the table has something to say about a file."""
+    """Whether the table has patterns for a file."""
     return len(file.head) <= _LARGEST and detect_kind(file.path, file.head[:100]) is not None
 
 

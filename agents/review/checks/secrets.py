@@ -1,9 +1,8 @@
-"""Finds credentials in added lines: by their shape, and guessed from the name of a variable.
+"""Finds credentials in added lines, by their shape or by the name of a variable.
 
-The shapes are in ``domain/text/credential_shapes``.
-
-Entropy detectors are left out: on real changes they mostly report hashes, ids and test data. What is found never
-leaves this module; a hit says where and of what kind.
+The shapes are in ``domain/text/credential_shapes``. Entropy detectors are left out: on real changes they mostly report
+hashes, ids and test data. A hit says where a credential is and of what kind; the credential itself never leaves this
+module.
 """
 
 import hashlib
@@ -34,9 +33,9 @@ from domain.text.credential_shapes import (
 
 @dataclass(frozen=True)
 class SecretHit:
-    """Where something was found: its kind, e.g. ``github-token``, and the 1-based line at head.
+    """A credential: its kind, e.g. ``github-token``, and its 1-based line at head.
 
-    ``mark`` is the same where the same credential is: sixteen bits of its digest, too few to find it by.
+    ``mark`` is equal for equal credentials: sixteen bits of a digest, too few to find the credential by.
     """
 
     kind: str
@@ -45,7 +44,7 @@ class SecretHit:
 
 
 FORMATS = tuple(shape for shape in SHAPES if shape.rule)
-"""The credentials that are told by their shape: every one that is masked and named by a rule."""
+"""The credentials that are recognised by their shape: every shape with a rule."""
 _WINDOW, _OVERLAP = 5000, 500
 _KEYWORD_LINE = 500
 _BASIC = re.compile(
@@ -63,13 +62,13 @@ def scan(
 ) -> list[SecretHit]:
     """Credentials in the added lines of one file, at most one of each kind per line.
 
-    A comment that allows them (``pragma: allowlist secret``, ``gitleaks:allow``) means nothing here: whoever adds the
-    credential would add it, too.
+    A comment that allows them (``pragma: allowlist secret``, ``gitleaks:allow``) has no effect, because whoever adds
+    the credential could add it, too.
 
     :param path: path at head; tests, documents and generated files are judged more mildly.
     :param added: (1-based line at head, text) from the top of the file.
-    :param removed: lines the change takes out of this file: what stood there already is not reported again.
-    :param headers: unchanged lines that name a private key, numbered as ``added``: the key below may be another.
+    :param removed: lines the change removes from this file; a credential in them is not reported again.
+    :param headers: unchanged headers of private keys, numbered as ``added``; the key below may be another one.
     """
     known = "\n".join(removed)
     found: dict[tuple[str, int], list[str]] = {}
@@ -82,13 +81,13 @@ def scan(
 
 
 def _mark(values: Iterable[str]) -> str:
-    """Letters only: numbers do not count in what follows a finding."""
+    """Letters only, because the fingerprint that follows a finding ignores numbers."""
     digest = hashlib.sha256("\0".join(sorted(set(values))).encode("utf-8", "surrogateescape")).digest()
     return "".join("abcdefghijklmnop"[half] for byte in digest[:2] for half in (byte >> 4, byte & 15))
 
 
 def _find_values(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
-    """(kind, line, value) of everything that may be a credential."""
+    """(kind, line, value) of each possible credential."""
     mild = is_test_or_document(path)
     pieces = [(line, piece) for line, text in added for piece in _split_windows(text)]
     lowered = [piece.lower() for _, piece in pieces]
@@ -111,7 +110,7 @@ def _find_values(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[
 
 
 def _split_windows(text: str) -> Iterator[str]:
-    """A line in overlapping pieces, so that no expression meets a very long one."""
+    """A line in overlapping pieces, so that no expression is applied to a very long one."""
     if len(text) <= _WINDOW:
         yield text
         return
@@ -131,7 +130,7 @@ def _matches(shape: CredentialShape, piece: str) -> Iterator[str]:
 
 
 def _looks_random(value: str) -> bool:
-    """Whether a value with the shape of a token is more than an example of that shape."""
+    """Whether a value with the shape of a token is more than an example."""
     if re.search(r"example|xxxx|0000|1234567890|abcdefgh|placeholder|your[-_]|replace", value, re.IGNORECASE):
         return False
     return len(set(value[4:])) >= 8
@@ -140,7 +139,7 @@ def _looks_random(value: str) -> bool:
 def _find_private_keys(
     added: Sequence[tuple[int, str]], headers: Sequence[tuple[int, str]], known: str
 ) -> Iterator[tuple[str, int, str]]:
-    """A header counts only with new key material behind it: code that looks for headers is not a key."""
+    """A header counts only with new key material after it: code that searches for headers is not a key."""
     texts = dict(added)
     for line, text in (*added, *headers):
         begin = _KEY_BEGIN.search(text) if "PRIVATE KEY" in text else None
@@ -158,7 +157,7 @@ def _find_private_keys(
 
 
 def _find_key_runs(text: str, *, alone: bool) -> list[str]:
-    """What may be material of a key in a line; ``alone``: only if there is nothing beside it but how it is quoted."""
+    """Possible key material in a line; with ``alone``, only if there is nothing beside it but quoting."""
     if not alone:
         return _KEY_BODY.findall(text)
     bare = text.strip(" \t\r\"'`+,;()").removesuffix("\\n").removesuffix("\\r")
@@ -175,7 +174,7 @@ def _find_url_passwords(piece: str) -> Iterator[str]:
 
 
 def _find_assigned(path: str, text: str) -> Iterator[str]:
-    """Values given to a variable whose name says that it is a credential."""
+    """Values given to a variable that is named like a credential."""
     if not find_credential_name(text) or heuristic.is_indirect_reference(text):
         return
     expressions = (

@@ -1,7 +1,7 @@
-"""Comments that tell a tool to be silent: whose count, and how many of them a change adds.
+"""Suppression comments: in whose code they count, and how many a change adds.
 
-Those of people who may write to the repository count, and are said. In code of strangers no tool heeds any, and a
-credential is reported whatever stands beside it.
+They count, and are reported, in code of people with write permission. In code of strangers every tool ignores them. A
+credential is reported in spite of any comment.
 """
 
 import re
@@ -14,12 +14,12 @@ from domain.review.findings import Layer
 from safety.containment import CodeOrigin
 
 PYLINT = re.compile(r"#\s*pylint:\s*disable(-next)?=")
-"""Whoever wrote this has seen the same remark of another linter and decided."""
+"""Its author has seen the same remark of another linter and decided."""
 
 
 @dataclass(frozen=True)
 class SuppressionKind:
-    """A kind of comment, what people call it, and the layer it silences."""
+    """A kind of suppression comment, its common name, and the layer it silences."""
 
     word: str
     layer: Layer
@@ -40,7 +40,7 @@ _IN_WORKFLOWS = (SuppressionKind("zizmor: ignore", Layer.security, re.compile(r"
 
 @dataclass(frozen=True)
 class Suppression:
-    """An added line that holds such a comment."""
+    """An added line with a suppression comment."""
 
     path: str
     line: int
@@ -48,12 +48,12 @@ class Suppression:
 
 
 def is_honoured(origin: CodeOrigin) -> bool:
-    """Whether comments that silence a tool count in this code."""
+    """Whether suppression comments count in this code."""
     return origin is not CodeOrigin.stranger
 
 
 def find_added(files: Sequence[CheckedFile]) -> tuple[Suppression, ...]:
-    """The comments on lines that the change adds, less those of the same kind that it takes out of the file."""
+    """The suppression comments that a change adds, less those of the same kind that it removes from the file."""
     return tuple(
         Suppression(file.path, line, comment)
         for file in files
@@ -72,12 +72,12 @@ def _count_removed(comment: SuppressionKind, file: CheckedFile) -> int:
 
 
 def count_lines(silenced: Sequence[Suppression]) -> int:
-    """On how many lines they are."""
+    """How many lines have one."""
     return len({(one.path, one.line) for one in silenced})
 
 
 def build_note(silenced: Sequence[Suppression], layer: Layer, origin: CodeOrigin) -> str | None:
-    """What people should know about the comments for one layer; None if there are none."""
+    """A note for people on one layer's suppression comments; None if there are none."""
     mine = [one for one in silenced if one.comment.layer is layer]
     if not mine:
         return None

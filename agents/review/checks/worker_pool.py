@@ -1,4 +1,4 @@
-"""Gives the files of a review to the warm workers one by one, within the time one tool may take."""
+"""Gives the files of a review to the warm workers one by one, within the time limit of one tool."""
 
 import asyncio
 import time
@@ -18,8 +18,8 @@ Piece = TypeVar("Piece")
 class WorkerBudget:
     """Workers and time for one tool.
 
-    :param seconds: what all its pieces together may take, time spent waiting for a worker excluded.
-    :param piece: what one piece may take.
+    :param seconds: how long failed pieces may take together before the tool stops.
+    :param piece: how long one piece may take, in seconds.
     """
 
     pool: WorkerPool
@@ -36,7 +36,8 @@ async def run_each(
 ) -> tuple[list[tuple[Piece, JsonValue]], str | None]:
     """Do a job on every piece.
 
-    :param request: what the worker is sent for a piece; :param name: how the problem names it.
+    :param request: builds the worker's request for a piece.
+    :param name: how an error names a piece.
     :returns: the answers in the order of ``pieces``, and what failed, if anything did.
     """
     spent = 0.0

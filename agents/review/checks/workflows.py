@@ -16,7 +16,7 @@ from workspace.sandbox.sandbox import Sandbox, SandboxCommand, tool_path
 _WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$|(^|/)action\.ya?ml$")
 _CONFIDENCE = {"High": 0.95, "Medium": 0.75}
 _SEVERITY = {"High": Severity.warning, "Medium": Severity.warning, "Low": Severity.info}
-# Many teams accept these knowingly: said, but never a reason to ask for changes.
+# Many teams accept these knowingly: they are reported, but never request changes.
 _MILD = {"excessive-permissions": Severity.info, "unpinned-uses": Severity.warning, "secrets-inherit": Severity.info}
 _COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?head/(.+)$")
 _MOST_PRINTED = 4 << 20  # bytes
@@ -24,7 +24,7 @@ _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
 
 
 def is_workflow(path: str) -> bool:
-    """Whether zizmor knows what to do with a file."""
+    """Whether zizmor can audit a file."""
     return _WORKFLOW.search(path) is not None
 
 
@@ -34,7 +34,7 @@ async def check(
     """Audit both versions of the files that are written below ``folder``, at a sandbox level.
 
     :param heeding: whether comments that silence zizmor count.
-    :raises ToolError: zizmor could not do its work.
+    :raises ToolError: zizmor failed.
     """
     known = {file.path: file for file in files if can_be_written(file.path)}
     if not known:
@@ -64,7 +64,7 @@ async def check(
 
 
 def _parse_audited(said: str) -> frozenset[str]:
-    """The paths at head that zizmor says it has audited: it passes over a file that it cannot parse."""
+    """The paths at head that zizmor audited; it skips a file that it cannot parse."""
     return frozenset(found[1] for line in said.splitlines() if (found := _COMPLETED.match(line)))
 
 
@@ -103,7 +103,7 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
 
 
 def _severity(rule: str, determined: dict[str, Any], feature: str) -> Severity | None:
-    """Our severity; None for what is not worth anybody's time."""
+    """Our severity; None if the finding is not worth reporting."""
     if determined["persona"] != "Regular" or determined["confidence"] not in _CONFIDENCE:
         return None
     if rule == "unpinned-uses" and (_GITHUBS_OWN.search(feature) or re.match(r"[\"']?(actions|github)/", feature)):

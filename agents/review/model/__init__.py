@@ -1,4 +1,4 @@
-"""Layer 3 of a review: what a model is asked about a change, and what of its answers people get to see."""
+"""Layer 3 of a review: the questions to a model about a change, and the findings from its answers."""
 
 from agents.review.model.answers import Report, extract_findings, read_earlier_verdicts
 from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change

@@ -1,4 +1,4 @@
-"""Turns a model's answer into findings: only of the closed list, only where the diff is, only what it really saw."""
+"""Turns a model's answer into findings; keeps only known rules, places on the diff, and code that the model saw."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ _CLAIM = TypeAdapter(ReportedFinding)
 
 
 def _keep_valid(value: Any) -> Any:
-    """The claims that follow the rules; a list in which none does is a mistake of the model."""
+    """The valid claims; a list without any counts as a mistake of the model."""
     if not isinstance(value, list):
         return value
     items = cast(list[Any], value)
@@ -65,7 +65,7 @@ def _is_claim(item: Any) -> bool:
 
 
 class Report(BaseModel):
-    """What the model hands in."""
+    """The model's report."""
 
     findings: Annotated[list[ReportedFinding], BeforeValidator(_keep_valid)]
     earlier: list[EarlierVerdict] = []
@@ -80,9 +80,9 @@ def extract_findings(
     *,
     redact: Redact,
 ) -> tuple[RawFinding, ...]:
-    """The findings of an answer that hold: a few, anchored, not said before.
+    """The valid findings of an answer: a few, each on a line of the diff, none that is known already.
 
-    :param found: findings of layers 1 and 2, and of layer 3 that stand already.
+    :param found: findings of layers 1 and 2, and earlier ones of layer 3 that still stand.
     """
     if answer.value is None:
         return ()
@@ -97,7 +97,7 @@ def extract_findings(
 
 
 def read_earlier_verdicts(answer: ModelAnswer, question: ReviewQuestion) -> dict[str, bool]:
-    """Id of each earlier finding the question asked about → whether it is gone; without a clear word it is not."""
+    """Id of each earlier finding in the question → whether it is gone; False if the model does not say."""
     said = {} if answer.value is None else {item.id: item.gone for item in Report.model_validate(answer.value).earlier}
     return {item.id: said.get(item.id, False) for item in question.earlier}
 
@@ -109,7 +109,7 @@ def _finding(
     versions: Mapping[str, FileVersions],
     redact: Redact,
 ) -> RawFinding | None:
-    """The claim as a finding; None if it does not hold."""
+    """The claim as a finding; None if it is not valid."""
     file, version = change.file(claim.path), versions.get(claim.path)
     message = redact(_clean_message(claim.message))
     if file is None or version is None or version.head is None or claim.confidence < LEAST_SURE or not message:
@@ -134,9 +134,9 @@ def _finding(
 
 
 def find_anchor(claim: ReportedFinding, head: Sequence[str], lines: Sequence[int]) -> int | None:
-    """The head line a claim is about: where it says if the quote is there, else the only place nearby that has it.
+    """The head line of a claim: the line it names if that holds the quote, else the only line nearby that does.
 
-    :param lines: those the model was shown as part of the diff.
+    :param lines: the lines that the model was shown as part of the diff.
     """
     quote = _squash(next((line for line in claim.quote.split("\n") if line.strip()), ""))
     bare = _NUMBERED.sub("", quote)
@@ -150,7 +150,7 @@ def find_anchor(claim: ReportedFinding, head: Sequence[str], lines: Sequence[int
 
 
 def _holds(head: Sequence[str], number: int, wanted: set[str]) -> bool:
-    """Whether a line is the quoted one, or the quote is a good part of it."""
+    """Whether a line is the quoted one, or contains a quote of at least 12 characters."""
     if not 0 < number <= len(head):
         return False
     text = _squash(head[number - 1])
@@ -166,7 +166,7 @@ def _end(file: FileChange, line: int, end: int) -> int:
 
 
 def _fix(claim: ReportedFinding, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
-    """The replacement, if it fits exactly what it replaces and brings nothing suspicious."""
+    """The replacement, if it fits exactly what it replaces and adds nothing suspicious."""
     end = line + max(0, claim.end_line - claim.line)
     new = (claim.replacement or "").rstrip("\n")
     old = "\n".join(head[line - 1 : end])
@@ -179,13 +179,13 @@ def _fix(claim: ReportedFinding, file: FileChange, head: Sequence[str], line: in
 
 
 def _clean_message(message: str) -> str:
-    """The message as plain prose: no markup, no addresses a reader might follow, a few sentences."""
+    """The message as short plain prose, without markup or addresses that a reader might follow."""
     text = _ADDRESS.sub("(address left out)", strip_hidden(message[:4000]))
     return text if len(text) <= 500 else text[:499].rsplit(" ", 1)[0] + "…"
 
 
 def _repeats(finding: RawFinding, other: RawFinding) -> bool:
-    """Whether two findings are about the same lines and the same matter."""
+    """Whether two findings are about the same lines and the same topic."""
     if finding.path != other.path or finding.line is None or other.line is None:
         return False
     reach = 2 if other.layer is Layer.model else 0

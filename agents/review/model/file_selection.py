@@ -1,4 +1,4 @@
-"""What a model is asked to read: which files, in which parts, with how much around them, and what is left out."""
+"""Selects what a model reads: which files, in which parts, with how much context, and what is left out."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from domain.text.credential_shapes import find_key_lines
 class ReadingLimits:
     """How much a model is given to read, in tokens as `agents.llm.tokens.estimate` counts them.
 
-    :param question: of one question; several small files share one, a larger file is split between its hunks.
-    :param questions: at most, per review (ten calls for the phase, the second look and a repair included).
-    :param context: share of a file's own diff that context around it may cost beyond the diff.
-    :param least_context: what all files together may have on top of that, so that a small change is understood.
+    :param question: the limit of one question; several small files share one, a larger file is split between its hunks.
+    :param questions: the most questions of a review (a phase has ten calls, including the second look and a repair).
+    :param context: how much context a file may have, as a share of its own diff.
+    :param least_context: additional context of all files together, so that a small change can be understood.
     """
 
     question: int = 12_000
@@ -30,7 +30,7 @@ class ReadingLimits:
 
 @dataclass(frozen=True)
 class FileSelection:
-    """What will be read, in groups of one question each, and what will not."""
+    """The files to read, grouped by question, and the files left out."""
 
     groups: tuple[tuple[RenderedFile, ...], ...]
     not_read: tuple[SkippedFile, ...]
@@ -45,10 +45,10 @@ def select_files(
     redact: Redact,
     size: ReadingLimits,
 ) -> FileSelection:
-    """Choose what is read. Files that matter more come first; neighbours share a question.
+    """Choose what is read. Important files come first, and neighbours share a question.
 
     :param withheld: path → head lines that hold credentials.
-    :param never_send: glob patterns of files whose content must not leave.
+    :param never_send: glob patterns of files whose content must not be sent to a model.
     """
     left_out = [
         SkippedFile(path=file.path, reason=reason)
@@ -73,7 +73,7 @@ def select_files(
 def _fill_groups(
     files: Sequence[FileChange], parts_of: Callable[[FileChange], list[RenderedFile]], size: ReadingLimits
 ) -> tuple[list[list[RenderedFile]], list[SkippedFile]]:
-    """As many files as fit, in groups of one question each, and those that do not."""
+    """The files that fit, grouped by question, and those that do not."""
     room = size.question * size.questions
     groups: list[list[RenderedFile]] = []
     left_out: list[SkippedFile] = []
@@ -90,17 +90,17 @@ def _fill_groups(
 
 
 def narrow_change(change: Change, since: Change, read: Collection[str]) -> Change:
-    """The change without hunks that were the same at the last reviewed head, as far as they were read there.
+    """The change without the hunks that the model already read at the last reviewed head.
 
     :param since: the difference between the last reviewed head and this one.
-    :param read: paths of which everything was read by then; of the others nothing is left out.
+    :param read: paths that were read in full by then; all hunks of other files stay.
     """
     kept = (_keep_touched(file, since.file(file.path)) if file.path in read else file for file in change.files)
     return change.model_copy(update={"files": tuple(file for file in kept if file is not None)})
 
 
 def find_current_line(since: FileChange, line: int) -> int:
-    """About where a line of the last reviewed head stands now: the first line of what replaced it, if it was changed.
+    """Where a line of the last reviewed head is now; if it was changed, the first line of its replacement.
 
     :param since: how its file changed between that head and this one.
     """
@@ -126,7 +126,7 @@ def _keep_touched(file: FileChange, since: FileChange | None) -> FileChange | No
 
 
 def _list_spans(hunk: Hunk) -> Iterator[tuple[int, int]]:
-    """Head lines at which a hunk changes something; for removed lines the ones on either side."""
+    """The head lines that a hunk changes; for removed lines, the lines on either side."""
     at = hunk.new_start
     for _, new, _ in hunk.number_lines():
         if new is None:
@@ -143,7 +143,7 @@ def _meet(hunk: Hunk, span: tuple[int, int]) -> bool:
 
 
 def _explain_skip(file: FileChange, never_send: Sequence[str], *, runs: bool) -> str | None:
-    """Why the model does not get a file to read.
+    """Why the model does not read a file; None if it does.
 
     :param runs: it brings something that may run, whatever its name says.
     """
@@ -167,7 +167,7 @@ def _priority(file: FileChange) -> tuple[bool, str]:
 def _pack(
     groups: Sequence[Sequence[RenderedFile]], parts: Sequence[RenderedFile], most: int
 ) -> list[list[RenderedFile]]:
-    """The groups with more parts: in the last group as long as they fit, in new ones after that."""
+    """The groups with more parts: in the last group while they fit, then in new ones."""
     packed = [list(group) for group in groups]
     for part in parts:
         if packed and sum(shown.tokens for shown in packed[-1]) + part.tokens <= most:
@@ -190,7 +190,7 @@ def _split_file(
 
     :param allowance: tokens of context for the whole file.
     :param most: tokens of the diff's own lines in one part.
-    :param brief: of a long run of removed lines only the beginning is shown.
+    :param brief: show only the beginning of a long run of removed lines.
     """
     head = None if found is None or found.head is None else found.head.decode(errors="replace").split("\n")
     hidden = {*withheld, *find_key_lines(head or ())}
@@ -201,7 +201,7 @@ def _split_file(
 
 
 def _bundle(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:
-    """Hunks in runs that together stay below so many tokens."""
+    """Groups of consecutive hunks of at most ``most`` tokens."""
     run: list[Hunk] = []
     for hunk in hunks:
         if run and sum(map(_weight, run)) + _weight(hunk) > most:
@@ -213,7 +213,7 @@ def _bundle(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:
 
 
 def _split_hunk(hunk: Hunk, most: int) -> Iterator[Hunk]:
-    """A hunk, cut where it is too long for one question."""
+    """A hunk, cut if it is too long for one question."""
     old, new, start = hunk.old_start, hunk.new_start, 0
     weight = 0
     for index, line in enumerate(hunk.lines):

@@ -15,7 +15,7 @@ from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.findings import RawFinding
 from domain.text.escaping import strip_invisible
 
-_MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that they are not said again
+_MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
 _AROUND = 5  # lines around an earlier finding
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
@@ -24,7 +24,7 @@ _IMAGE = re.compile(r"!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?")
 
 
 class Intent(BaseModel):
-    """What the pull request says about itself."""
+    """The title and description of the pull request."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,7 +39,7 @@ USUAL = ReadingLimits()
 class EarlierFinding(BaseModel):
     """A finding of layer 3 that an earlier review posted and that may be gone.
 
-    :param line: where it stands at this head; None if its line is gone.
+    :param line: its line at this head; None if that is gone.
     :param before: the code it was about, as it was.
     """
 
@@ -54,11 +54,11 @@ class EarlierFinding(BaseModel):
 
 
 class ReviewQuestion(Question):
-    """A question for findings.
+    """A question about a part of the change.
 
-    :param lines: path → head lines on which a finding may stand.
-    :param cut: paths of which an added or removed line is not shown, or not to its end.
-    :param earlier: findings it must judge again.
+    :param lines: path → head lines that a finding may name.
+    :param cut: paths with an added or removed line that is not fully shown.
+    :param earlier: findings that the model must judge again.
     """
 
     lines: dict[str, tuple[int, ...]]
@@ -67,7 +67,10 @@ class ReviewQuestion(Question):
 
 
 class QuestionPlan(BaseModel):
-    """All questions about a change, and what no question is about. JSON-able, and the same for the same change."""
+    """All questions about a change, and the files that none covers. Can be stored as JSON.
+
+    The same change gives the same plan.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -88,12 +91,13 @@ def build_questions(
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
-    :param change: what is looked at; on a push only what is new (see `reading.narrowed`).
+    :param change: what to review; after a push only what is new (see :func:`narrow_change`).
     :param versions: path at head → both versions of the changed files.
-    :param found: what layers 1 and 2 found: it is not to be said again, and lines with credentials are withheld.
+    :param found: findings of layers 1 and 2. The model is told not to repeat them, and lines with credentials are
+        withheld.
     :param earlier: findings of layer 3 on lines that changed since.
-    :param never_send: glob patterns of files whose content must not leave.
-    :param redact: takes credentials out of a text.
+    :param never_send: glob patterns of files whose content must not be sent to a model.
+    :param redact: removes credentials from a text.
     """
     withheld = find_withheld_lines(found)
     reading = select_files(change, versions, withheld=withheld, never_send=never_send, redact=redact, size=size)
@@ -107,18 +111,18 @@ def build_questions(
 
 
 def frame_data(content: str) -> str:
-    """Content as data: between two marks that nobody could know when writing it."""
+    """Frames content as data, between two marks that its authors cannot predict."""
     mark = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"BEGIN {mark}\n{content}\nEND {mark}"
 
 
 def flatten_markdown(text: str, limit: int) -> str:
-    """A stranger's Markdown as one line: no comments, no tags, no images with their texts, nothing hidden."""
+    """Untrusted Markdown as one line, without comments, tags, images or invisible characters."""
     return strip_hidden(_TAG.sub(" ", _COMMENT.sub(" ", text)))[:limit]
 
 
 def strip_hidden(text: str) -> str:
-    """The text as one line, without what a page would not show: comments, texts of images, invisible characters."""
+    """The text as one line, without what a page would not show: comments, image texts and invisible characters."""
     return " ".join(_IMAGE.sub(" ", _COMMENT.sub(" ", strip_invisible(text))).split())
 
 
@@ -192,7 +196,7 @@ def _render_earlier(
 
 
 def _assign_earlier(reading: FileSelection, earlier: Sequence[EarlierFinding]) -> list[list[EarlierFinding]]:
-    """Earlier findings for each group: the one that shows their file, else the first, or one of their own."""
+    """The earlier findings of each group: the group that shows their file, else the first, else a new one."""
     assigned: list[list[EarlierFinding]] = [[] for _ in reading.groups]
     for item in earlier:
         index = next(

@@ -1,4 +1,4 @@
-"""Shows changed files to a model: head line numbers, a little context, no secrets, nothing hidden."""
+"""Renders changed files for a model: with head line numbers and a little context, without secrets or hidden text."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -11,9 +11,9 @@ from domain.text.escaping import strip_invisible
 
 WITHHELD = "[withheld: holds a credential]"
 LONGEST_LINE = 1000  # characters; generated code has longer ones
-_REMOVED_AT_ONCE = 60  # removed lines of one run that are shown where there is no room for more
+_REMOVED_AT_ONCE = 60  # removed lines shown of one run if there is no room for more
 _OWN = frozenset({"+", "-"})
-_AROUND = 8  # lines of context on either side of a hunk, beyond the diff's own, at most
+_AROUND = 8  # the most lines of context on either side of a hunk, beyond the diff's own
 _HEADERS = 3  # lines of enclosing functions and classes
 _OPENS_A_BLOCK = re.compile(
     r"\b(class|def|func|function|fn|impl|interface|struct|trait|module|namespace|enum|type)\b|[{:(]\s*$"
@@ -41,8 +41,8 @@ ELISION = Line(None, "", "…")
 class RenderedFile:
     """A file, or a part of one, as a model sees it.
 
-    :param lines: numbers at head of the diff's own lines in it; findings must stand on them.
-    :param is_whole: every added and every removed line is shown to its end.
+    :param lines: head numbers of the diff's own lines in it; a finding must name one of them.
+    :param is_whole: every added and every removed line is fully shown.
     """
 
     path: str
@@ -62,12 +62,12 @@ def render(
     allowance: int,
     brief: bool = False,
 ) -> RenderedFile:
-    """Show some hunks of a file.
+    """Render some hunks of a file.
 
-    :param head: the file's lines at head; None if they are not known, so that there is no context.
+    :param head: the file's lines at head; None if they are unknown, so that there is no context.
     :param withheld: head lines whose text must not be shown.
     :param allowance: tokens that context beyond the diff may cost.
-    :param brief: of a long run of removed lines only the beginning is shown.
+    :param brief: show only the beginning of a long run of removed lines.
     """
     hunks, is_all = _shorten_hunks(hunks) if brief else (hunks, True)
     chosen = _lay_out(hunks, head, 0, ())
@@ -84,7 +84,7 @@ def render(
 
 
 def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None) -> list[Line]:
-    """Some lines of a file at head, marked where the change added them, with those it removed in front of them."""
+    """Some head lines of a file; added lines are marked, and removed lines stand before the line that follows them."""
     added = {} if file is None else file.added_lines
     removed = {} if file is None else _map_removed(file.hunks)
     shown: list[Line] = []
@@ -99,7 +99,7 @@ def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None
 
 
 def _map_removed(hunks: Sequence[Hunk]) -> dict[int, list[str]]:
-    """Head line → lines that were removed right in front of it."""
+    """Head line → lines that were removed right before it."""
     removed: dict[int, list[str]] = {}
     for hunk in hunks:
         at = hunk.new_start + (hunk.new_length == 0)
@@ -112,7 +112,7 @@ def _map_removed(hunks: Sequence[Hunk]) -> dict[int, list[str]]:
 
 
 def find_enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
-    """Numbers of the lines that open the blocks in which a line stands, the outermost first, a few at most."""
+    """The numbers of the lines that open the blocks around a line: a few at most, the outermost first."""
     text = next((line for line in head[start - 1 :] if line.strip()), "")
     depth = _indentation(text)
     found: list[int] = []
@@ -128,12 +128,12 @@ def find_enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
 
 
 def render_safely(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[str]:
-    """The lines as text: nothing hidden, no credentials, none too long."""
+    """The lines as text of bounded length, without credentials or hidden characters."""
     return (text for text, _ in _render_lines(lines, withheld, redact))
 
 
 def _render_lines(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[tuple[str, bool]]:
-    """The lines as text, each with whether that is all of it."""
+    """Each line as text, and whether that is all of it."""
     keys = _find_key_lines(lines)
     for index, line in enumerate(lines):
         own = make_legible(line.text)
@@ -143,7 +143,7 @@ def _render_lines(lines: Sequence[Line], withheld: Collection[int], redact: Reda
 
 
 def _find_key_lines(lines: Sequence[Line]) -> set[int]:
-    """The places of lines that hold a part of a private key, as the file is or as it was."""
+    """The places of lines that hold a part of a private key, at head or before the change."""
     found: set[int] = set()
     for other in "+-":
         side = [index for index, line in enumerate(lines) if line.sign != other]
@@ -153,7 +153,7 @@ def _find_key_lines(lines: Sequence[Line]) -> set[int]:
 
 
 def make_legible(text: str) -> str:
-    """One line with the name of each character that would not show: what a program obeys must not be hidden."""
+    """One line in which invisible characters become visible code points, because they can change a program."""
     text = text.removesuffix("\r")
     if strip_invisible(text) == text:
         return text
@@ -161,14 +161,14 @@ def make_legible(text: str) -> str:
 
 
 def render_title(file: FileChange) -> str:
-    """How a file is announced."""
+    """The heading of a file."""
     told = f" ({file.status.value})" if file.status is not ChangeStatus.modified else ""
     moved = f", was {clean_name(file.old_path)}" if file.old_path not in {None, file.path} else ""
     return f"== {clean_name(file.path)}{told}{moved}"
 
 
 def clean_name(name: str | None) -> str:
-    """A name of a stranger's making, on one line."""
+    """An untrusted name on one line."""
     return " ".join(strip_invisible(name or "").split())[:300]
 
 
@@ -196,7 +196,7 @@ def _lay_out(hunks: Sequence[Hunk], head: Sequence[str] | None, around: int, hea
 
 
 def _add(lines: list[Line], last: int, line: Line) -> int:
-    """Append a line, after an elision if lines are missing before it; the last head line shown by then."""
+    """Append a line, after an elision if lines are missing before it. Returns the last head line shown."""
     if line.number is None:
         lines.append(line)
         return last
@@ -207,7 +207,6 @@ def _add(lines: list[Line], last: int, line: Line) -> int:
 
 
 def _list_lines(hunk: Hunk) -> Iterator[Line]:
-    """The lines of a hunk."""
     for old, new, text in hunk.number_lines():
         if new is None:
             yield Line(None, "-", text)
@@ -216,7 +215,7 @@ def _list_lines(hunk: Hunk) -> Iterator[Line]:
 
 
 def _shorten_hunks(hunks: Sequence[Hunk]) -> tuple[list[Hunk], bool]:
-    """The hunks with only the beginning of each long run of removed lines, and whether that is all of them."""
+    """The hunks with only the beginning of each long run of removed lines, and whether nothing was cut."""
     kept = [hunk.model_copy(update={"lines": tuple(_keep_beginnings(hunk.lines))}) for hunk in hunks]
     return kept, all(short.lines == hunk.lines for short, hunk in zip(kept, hunks, strict=True))
 

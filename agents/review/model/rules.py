@@ -1,4 +1,4 @@
-"""The closed list of what a model may report, with a category and a highest severity each."""
+"""The closed list of rules that a model may report, with a category and a highest severity each."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -23,7 +23,7 @@ RuleName = Literal[
 
 @dataclass(frozen=True)
 class ModelRule:
-    """``highest``: how grave a finding can be; critical is kept for what can be proved."""
+    """``highest`` is the highest severity of its findings; ``critical`` is reserved for what can be proved."""
 
     category: Category
     highest: Severity
@@ -45,10 +45,10 @@ RULES: dict[str, ModelRule] = {
 }
 assert set(RULES) == set(get_args(RuleName))
 
-SURE = 0.8  # an error asks for changes, so a model must be surer of it than of a remark
+SURE = 0.8  # an error requests changes, so it needs more confidence than a remark
 
 
 def cap_severity(rule: str, claimed: Severity, confidence: float) -> Severity:
-    """How grave a model's finding is: what it claims, within the rule's bound and its own confidence."""
+    """The severity that a model claims, limited by its rule and its confidence."""
     grave = min(claimed, RULES[rule].highest, key=lambda grade: grade.rank)
     return Severity.warning if grave.rank >= Severity.error.rank and confidence < SURE else grave

@@ -1,4 +1,4 @@
-"""The second look: a sceptical question about the candidates alone, so that only what holds is shown to people."""
+"""The second look: a sceptical question about the candidates alone, so that people see only confirmed findings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeVar
@@ -15,14 +15,14 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 
 SURE_ENOUGH = 0.85
-"""What the first reader must have been to be believed alone, where the second look could not be had."""
+"""The least confidence at which a candidate is kept if there is no second look."""
 F = TypeVar("F", bound=RawFinding)
 
 _AROUND = 12  # lines around a candidate that are shown
 
 
 class CandidateVerdict(BaseModel):
-    """What the second look says about one candidate."""
+    """The verdict of the second look on one candidate."""
 
     number: int
     confirmed: bool
@@ -30,7 +30,7 @@ class CandidateVerdict(BaseModel):
 
 
 class Verdicts(BaseModel):
-    """What the second look hands in."""
+    """The report of the second look."""
 
     verdicts: list[CandidateVerdict]
 
@@ -43,7 +43,7 @@ def build_second_look(
     *,
     redact: Redact,
 ) -> Question | None:
-    """The question whether candidates hold; None where there are none.
+    """Asks whether the candidates are right; None if there are none.
 
     :param found: findings of layers 1 and 2: lines with credentials stay withheld.
     """
@@ -64,9 +64,9 @@ def build_second_look(
 
 
 def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer) -> tuple[F, ...]:
-    """The candidates that the second look bears out, as sure as the more doubtful of the two readers.
+    """The confirmed candidates, each with the lower of both confidences.
 
-    Without an answer only those the first reader was very sure of.
+    Without an answer, only candidates with a high confidence are kept.
     """
     if answer.value is None:
         return tuple(finding for finding in candidates if finding.confidence >= SURE_ENOUGH)
@@ -96,7 +96,7 @@ def _render_code(
     found: Sequence[RawFinding],
     redact: Redact,
 ) -> str:
-    """The lines of a file around its candidates, once each, with the functions they stand in."""
+    """The lines of a file around its candidates, once each, with the enclosing functions."""
     version, file = versions.get(path), change.file(path)
     head = [] if version is None or version.head is None else version.head.decode(errors="replace").split("\n")
     wanted: set[int] = set()
