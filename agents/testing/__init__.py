@@ -1,4 +1,4 @@
-"""The tester's deterministic half: which commands and tests are run, what their reports say, what failures mean.
+"""The tester: which commands and tests run, what their reports say, and what failures mean.
 
-Nothing is imported here: a warm worker takes what it needs of this package and no more.
+Nothing is imported here, so that a warm worker loads only the modules it needs.
 """

@@ -1,4 +1,4 @@
-"""Reads a test run off what the repository's own workflows did on a head; what ended in no known way is no success."""
+"""Builds a test run from the repository's own workflow runs on a head; an unknown conclusion is no success."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, CommandResult, Test
 from domain.text.escaping import strip_invisible
 
 MOST_LOG = 64_000
-"""Bytes of a job's log that are worth reading: what cleans up after a failed step may print a lot."""
+"""The bytes to read of a job's log: the clean-up after a failed step may print a lot."""
 
 _SELECTION = "What the workflows of the repository ran on this head."
 _GOOD = frozenset({"success", "neutral", "skipped"})
@@ -28,10 +28,10 @@ _LAST_ERROR = re.compile(r".*^##\[error\][^\n]*", re.MULTILINE | re.DOTALL)
 
 
 def find_relevant_runs(runs: Iterable[WorkflowRun]) -> tuple[WorkflowRun, ...]:
-    """The runs that say something about the head, oldest first; one that a later run of its workflow replaced does not.
+    """The runs that count for a head, oldest first, without those that a later run of their workflow replaced.
 
-    GitHub starts a workflow again where a pull request is reopened or labelled, and cancels the former run where the
-    workflow says so. A run that failed stays one, whatever another one came to: run again, it is the same run.
+    GitHub starts a workflow again if a pull request is reopened or labelled, and cancels the former run if the workflow
+    says so. A failed run always counts, whatever the result of another run: if it is run again, it stays the same run.
 
     :param runs: of one head, each in its newest attempt.
     """
@@ -41,18 +41,18 @@ def find_relevant_runs(runs: Iterable[WorkflowRun]) -> tuple[WorkflowRun, ...]:
 
 
 def wants_log(job: Job) -> bool:
-    """Whether anybody will ask what the job printed."""
+    """Whether the job's log is needed."""
     return job.is_completed and job.conclusion not in _GOOD
 
 
 def build_test_run(
     runs: Iterable[WorkflowRun], jobs: Mapping[int, Sequence[Job]], logs: Mapping[int, str]
 ) -> TestRun | None:
-    """What the workflows say about a head; None while one that counts is under way, or none began.
+    """The test run of a head; None while a relevant run is not completed, or if there is none.
 
     :param runs: all of the head, each in its newest attempt.
-    :param jobs: of each run that counts, by its id.
-    :param logs: the ends of the logs of jobs, by their ids; one that is missing could not be had.
+    :param jobs: id of each relevant run → its jobs.
+    :param logs: id of a job → the end of its log; a missing one could not be read.
     """
     counted = find_relevant_runs(runs)
     found = [job for run in counted for job in jobs.get(run.id, ())]
@@ -65,7 +65,7 @@ def build_test_run(
 
 
 def _explain_not_run(counted: Sequence[WorkflowRun], jobs: Sequence[Job]) -> str:
-    """Why nothing can be said, although nothing failed."""
+    """Why there is no result, although nothing failed; empty if there is one."""
     reasons = [f"“{run.name}” {_reason(run)}." for run in counted if run.conclusion not in _GOOD]
     if not reasons and all(job.conclusion == "skipped" for job in jobs):
         return "All jobs of the workflows were skipped, so nothing was tested."
@@ -77,7 +77,7 @@ def _reason(run: WorkflowRun) -> str:
 
 
 def _commands(run: WorkflowRun, jobs: Sequence[Job], logs: Mapping[int, str]) -> list[CommandResult]:
-    """One per job; a run whose failure no job accounts for is one, too."""
+    """One per job, and one for the run itself if no job accounts for its failure."""
     results = [_command(run, job, logs.get(job.id)) for job in jobs]
     if run.conclusion in _GOOD or any(not result.is_successful for result in results):
         return results
@@ -95,7 +95,7 @@ def _command(run: WorkflowRun, job: Job, log: str | None) -> CommandResult:
 
 
 def _describe_without_log(job: Job) -> str:
-    """What is known without a log."""
+    """What is known about a job without its log."""
     if not wants_log(job):
         return ""
     where = f"The step “{job.failed_step[:200]}” failed" if job.failed_step else f"It ended as {job.conclusion}"
@@ -109,9 +109,9 @@ def _seconds(job: Job) -> float:
 
 
 def trim_log(log: str) -> str:
-    """The end of a job's log as the job printed it, up to the last error that GitHub marked in it.
+    """The end of a job's log, up to the last error that GitHub marked in it.
 
-    What comes after that cleans up, and would push out of sight what went wrong.
+    The lines after that are clean-up, and would hide what went wrong.
     """
     plain = _TIMESTAMP.sub("", strip_invisible(_end(log, MOST_LOG)))
     marked = _LAST_ERROR.match(plain)
@@ -119,7 +119,7 @@ def trim_log(log: str) -> str:
 
 
 def _end(text: str, most: int) -> str:
-    """As much as is kept, from the beginning of a line, so that nothing stands there in half that is to be redacted."""
+    """The end of a text, from the beginning of a line: half a secret would not be redacted."""
     if len(text) <= most:
         return text
     end = text[-most:]

@@ -1,4 +1,4 @@
-"""Asks a model what failures mean, and believes of its answer what fits: root causes, and fixes it is sure of."""
+"""Asks a model what failures mean, and keeps the parts of its answer that are valid."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,15 +27,15 @@ from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, Tes
 from domain.text.escaping import strip_invisible
 
 FIXABLE = 0.7
-"""A fix that is surer than this sends the work back to the implementer."""
+"""A fix with a higher confidence sends the work back to the implementer."""
 LACKS_SOMETHING = 0.6
-"""A first look as sure as this that the environment lacks something is not turned into a bug that is fixable."""
+"""If the first analysis is this sure that the environment lacks something, the failure is never a fixable bug."""
 
 _SIZE = ReadingLimits(question=8_000, questions=1, context=0, least_context=0)  # of the diff
 _DETAILS = 2_000  # characters of the end of a trace or an output that are shown
 _FIRST_LOOK = 300
 _NOT_SHOWN = 20  # files that are named
-_WHAT, _CAUSE, _FIX = 300, 600, 900  # characters; together what the implementer is shown of one thing to fix
+_WHAT, _CAUSE, _FIX = 300, 600, 900  # characters of the parts of one required fix
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _NAME = re.compile(r"[\w./@+-]{2,500}")
 
@@ -44,10 +44,10 @@ _NAME = re.compile(r"[\w./@+-]{2,500}")
 
 
 class AnalysisQuestion(Question):
-    """A question for what failures mean.
+    """A question about what failures mean.
 
-    :param tests: ids of what failed, in the order of the numbers it is shown under, from 1.
-    :param paths: files it was shown or that failed, in which a fix may be placed.
+    :param tests: ids of the failures, numbered from 1 in this order.
+    :param paths: files that a fix may name: those shown, and those of failed tests.
     """
 
     tests: tuple[str, ...]
@@ -57,12 +57,12 @@ class AnalysisQuestion(Question):
 def build_question(
     run: TestRun, looked: Sequence[Analysis], change: Change, redact: Redact, never_send: Sequence[str] = ()
 ) -> AnalysisQuestion | None:
-    """The question what the failures of a run mean; None where nothing failed. The same for the same run.
+    """Asks what the failures of a run mean; None if nothing failed. The same run gives the same question.
 
-    :param looked: what a first look made of them.
+    :param looked: the first analyses of the failures.
     :param change: what was tested.
-    :param redact: takes credentials out of a text.
-    :param never_send: glob patterns of files whose content must not leave.
+    :param redact: removes credentials from a text.
+    :param never_send: glob patterns of files whose content must not be sent to a model.
     """
     failed = ShownFailures.of(run, _build_distance(change))
     if not failed.shown:
@@ -114,7 +114,7 @@ def _render_diff(change: Change, reading: FileSelection) -> Iterator[str]:
 
 
 class Judgement(BaseModel):
-    """What the model says about one failure.
+    """The model's judgement of one failure.
 
     :param test: the number it was shown under.
     :param path: of the file to change.
@@ -133,9 +133,9 @@ _JUDGEMENT = TypeAdapter(Judgement)
 
 
 def _keep_valid(value: Any) -> Any:
-    """As many of the judgements that follow the rules as were asked for at most.
+    """The valid judgements, at most as many as were asked for.
 
-    A list in which none follows them is a mistake of the model.
+    A list without any counts as a mistake of the model.
     """
     if not isinstance(value, list):
         return value
@@ -152,7 +152,7 @@ def _is_judgement(item: Any) -> bool:
 
 
 class FailureJudgements(BaseModel):
-    """What the model hands in."""
+    """The model's report."""
 
     failures: Annotated[list[Judgement], BeforeValidator(_keep_valid)]
 
@@ -160,11 +160,11 @@ class FailureJudgements(BaseModel):
 def merge_analyses(
     run: TestRun, looked: Sequence[Analysis], answer: FailureJudgements | None, question: AnalysisQuestion | None
 ) -> tuple[Analysis, ...]:
-    """What each failure means: as the model says where that fits, else as the first look says.
+    """The analysis of each failure: the model's if it is valid, else the first one.
 
-    What the first look says about tests that did not fail, as the flaky ones, stands behind.
+    First analyses of tests that did not fail, such as flaky ones, come last.
 
-    :param looked: what a first look made of the failures; where there is none, it is made up for.
+    :param looked: the first analyses of the failures; missing ones are computed.
     :param answer: None if there was none.
     :param question: what was asked; None if nothing was.
     """
@@ -181,7 +181,7 @@ def merge_analyses(
 
 
 def _map_by_test(answer: FailureJudgements, tests: Sequence[str]) -> dict[str, Judgement]:
-    """Id of a test → what the model says first about it; of those it was shown only."""
+    """Id of a test → the model's first judgement of it, for the tests it was shown."""
     found: dict[str, Judgement] = {}
     for judgement in answer.failures:
         if 1 <= judgement.test <= len(tests):
@@ -190,7 +190,7 @@ def _map_by_test(answer: FailureJudgements, tests: Sequence[str]) -> dict[str, J
 
 
 def _apply_judgement(look: Analysis, judgement: Judgement | None, paths: Sequence[str]) -> Analysis:
-    """The model's word, if it has one and nobody saw that the test is flaky."""
+    """The model's judgement, if it is not empty and the test was not seen to be flaky."""
     cause = "" if judgement is None else _clean_text(judgement.root_cause, _CAUSE)
     if judgement is None or not cause or look.failure_class is FailureClass.flaky:
         return look
@@ -204,14 +204,14 @@ def _apply_judgement(look: Analysis, judgement: Judgement | None, paths: Sequenc
 
 
 def _is_daring(judgement: Judgement, look: Analysis) -> bool:
-    """Whether it says against what was seen that it is a bug, or that it is flaky, which running it would show."""
+    """Whether a judgement contradicts what was seen: a bug although the environment lacks something, or flaky."""
     lacks = look.failure_class is FailureClass.environment and look.confidence >= LACKS_SOMETHING
     is_bug = judgement.failure_class is FailureClass.real_bug
     return (lacks and is_bug) or judgement.failure_class is FailureClass.flaky
 
 
 def _fix(judgement: Judgement, paths: Sequence[str]) -> str:
-    """The suggested fix with its place, if the place is one that is known."""
+    """The suggested fix with its place, if that is known."""
     fix = _clean_text(judgement.suggested_fix, _FIX)
     if not fix or judgement.path not in paths:
         return fix
@@ -220,16 +220,16 @@ def _fix(judgement: Judgement, paths: Sequence[str]) -> str:
 
 
 def _clean_text(text: str, limit: int) -> str:
-    """A model's words as one line of bounded length, without addresses that a reader might follow."""
+    """A model's text as one line of bounded length, without addresses that a reader might follow."""
     said = _ADDRESS.sub("(address left out)", strip_hidden(text[: 4 * limit]))
     return said if len(said) <= limit else said[: limit - 1].rstrip() + "…"
 
 
-# --- what is to be fixed -----------------------------------------------------------------------------------
+# --- required fixes ----------------------------------------------------------------------------------------
 
 
 def list_fixable(run: TestRun, analyses: Sequence[Analysis]) -> tuple[RequiredFix, ...]:
-    """The failures of a run whose fix is known well enough to be carried out (pure)."""
+    """The failures of a run with a fix that is certain enough to be made (pure)."""
     failed = {case.id: case for case in list_failures(run)}
     return tuple(
         RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=_message(case, analysis))

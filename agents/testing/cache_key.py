@@ -1,4 +1,4 @@
-"""Says what decides what a set-up downloads, as one key: two set-ups of the same key need the same."""
+"""Computes the cache key of a set-up from everything that decides what it downloads."""
 
 import hashlib
 import json
@@ -11,9 +11,9 @@ from domain.paths import is_lock, is_manifest
 from workspace.sandbox.bubblewrap import PATH
 from workspace.snapshot import SnapshotFile
 
-_VERSION = 1  # of the key, and of what is kept under it
+_VERSION = 1  # of the key and of the entries
 _PROGRAMS = ("python3", "node", "go", "cargo", "ruby", "java", "dotnet", "php")
-"""Of another one of these, what was built would not fit."""
+"""What was built with another version of one of these would not fit."""
 
 
 def compute_key(
@@ -24,7 +24,7 @@ def compute_key(
     :param files: path → file, of the commit.
     :param has_network: whether its configuration asks for the network.
     :param level: of the sandbox in which it runs.
-    :param programs: what runs it; see :func:`describe_programs`.
+    :param programs: the programs that run it; see :func:`describe_programs`.
     :returns: 64 hexadecimal digits.
     """
     words = [word for command in setups for word in command.words]
@@ -39,7 +39,7 @@ def compute_key(
 
 
 def describe_programs(reads: Sequence[Path]) -> str:
-    """What this machine is, and which programs a set-up finds on it.
+    """The platform of this machine, and the programs that a set-up finds on it.
 
     :param reads: folders of programs that the operator named.
     """
@@ -49,7 +49,7 @@ def describe_programs(reads: Sequence[Path]) -> str:
 
 
 def _describe_program(name: str, folders: Sequence[Path]) -> str:
-    """The file that a program is, and when and how large it was made; empty if there is none."""
+    """The path, size and modification time of a program; empty if there is none."""
     for folder in folders:
         path = (folder / name).resolve()
         if path.is_file():

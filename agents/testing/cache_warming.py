@@ -1,4 +1,4 @@
-"""Runs set-ups that fill the dependency cache, one at a time, beside everything else: nobody waits for them."""
+"""Runs set-ups that fill the dependency cache, one at a time and in the background."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,15 +11,15 @@ from workspace.dependency_cache import DependencyCache
 from workspace.safe_copy import NotCopied, Size
 
 _SECONDS = 1800
-"""How long one may take, with all it waits for but its turn."""
+"""The time limit of one set-up, without the wait for its turn."""
 
 log = structlog.get_logger(__name__)
 
 
 class CacheWarmer:
-    """The set-ups of this process.
+    """The background set-ups of this process.
 
-    :ivar cache: what they fill.
+    :ivar cache: the cache they fill.
     """
 
     def __init__(self, cache: DependencyCache) -> None:
@@ -29,30 +29,30 @@ class CacheWarmer:
         self._is_closed = False
 
     def start(self, repository_id: int, key: str, work: Callable[[], Awaitable[Size]]) -> None:
-        """Have an entry made, unless one of this repository is on its way, or it was tried within the hour.
+        """Start making an entry, unless the repository's set-up is running or was tried within the hour.
 
-        :param work: makes it.
+        :param work: makes the entry.
         """
         if self._is_closed or repository_id in self._tasks:
             return
         filled = self._fill(repository_id, key, work)
-        task = asyncio.create_task(filled, context=Context())  # a part of no workflow
+        task = asyncio.create_task(filled, context=Context())  # not part of any workflow
         self._tasks[repository_id] = task
         task.add_done_callback(lambda _: self._tasks.pop(repository_id))
 
     async def wait(self) -> None:
-        """Wait for what is on its way."""
+        """Wait for all running set-ups."""
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def remove(self, repository_id: int) -> None:
-        """Remove all of a repository, also what is on its way."""
+        """Remove all entries of a repository, also one that is being made."""
         if task := self._tasks.get(repository_id):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         await self.cache.remove(repository_id)
 
     async def close(self) -> None:
-        """End what is on its way, and begin nothing more."""
+        """Cancel the running set-ups, and start no more."""
         self._is_closed = True
         for task in self._tasks.values():
             task.cancel()

@@ -1,4 +1,4 @@
-"""Reads coverage reports in Cobertura's format, as coverage.py writes it; code that nobody vouches for wrote them."""
+"""Reads untrusted coverage reports in Cobertura's format, as coverage.py writes it."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -15,11 +15,11 @@ _BRANCHES = re.compile(r"\((\d{1,6})/(\d{1,6})\)", re.ASCII)
 
 
 def parse(document: bytes, root: str, paths: Collection[str] = ()) -> Coverage:
-    """The coverage of the files inside the repository; the report's own totals are not believed but counted anew.
+    """The coverage of the files inside the repository. The report's own totals are not trusted but computed anew.
 
-    :param root: the folder that the tests ran in, as they saw it; absolute.
-    :param paths: the files of the repository, where they are known: others are left out.
-    :raises ToolError: it is not a Cobertura report, or holds more than anybody could want to read.
+    :param root: absolute path of the folder that the tests ran in, as they saw it.
+    :param paths: the files of the repository, if they are known; others are left out.
+    :raises ToolError: it is not a Cobertura report, or is too large.
     """
     report = _Report(root, frozenset(paths))
     parse_xml(document, "The coverage report", report.start, report.end)
@@ -82,7 +82,7 @@ class _Report:
             self._in_function = False
 
     def _find_file(self, name: str) -> _File | None:
-        """The file a class is about; None if it is none of the repository."""
+        """The file of a class; None if the repository has no such file."""
         path = self._path(name)
         if path is None:
             return None
@@ -91,7 +91,7 @@ class _Report:
         return self.files.setdefault(path, _File())
 
     def _path(self, name: str) -> str | None:
-        """Names are relative to one of the sources, and nothing says to which."""
+        """The path of a file in the repository; its name is relative to one of the sources, not known which."""
         if not name:
             return None
         if name.startswith("/"):

@@ -1,6 +1,6 @@
-"""Finds out which commands build, check and test a repository, from its files and its configuration.
+"""Detects the commands that build, check and test a repository, from its files and its configuration.
 
-What the configuration says wins. What is found beyond that is said, with the reason for it.
+The configuration wins. Whatever else is detected is reported with the reason.
 """
 
 import json
@@ -20,15 +20,15 @@ RESULTS = "FORGE_RESULTS"
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile")
 _MOST_NAMED = 500  # tests on one command line; with more, all are run
-_LARGEST = 1_000_000  # characters of a manifest that are looked at
+_LARGEST = 1_000_000  # characters of a manifest that are read
 
 
 class ProjectCommand(BaseModel):
-    """A command as it is to be run, without a shell, at the top of a checkout.
+    """A command to run at the top of a checkout, without a shell.
 
-    :param environment: what it needs beyond what every command gets, by name.
-    :param writes_report: whether Forge asked it for ``junit.xml``; a configured one may write it all the same.
-    :param is_configured: the repository's configuration names it, and perhaps tests in it.
+    :param environment: additional variables, as (name, value).
+    :param writes_report: whether Forge asked it for ``junit.xml``; a configured command may write it anyway.
+    :param is_configured: it comes from the repository's configuration, and may name tests itself.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,14 +42,14 @@ class ProjectCommand(BaseModel):
 
     @property
     def line(self) -> str:
-        """As a shell would take it, for people."""
+        """The command as a shell would take it, for people."""
         return shlex.join(self.words)
 
 
 class DetectedCommands(BaseModel):
-    """What is to be run.
+    """The commands to run.
 
-    :param reason: what was found, and by what, one sentence.
+    :param reason: what was found and why, one sentence.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,11 +71,11 @@ class DetectedCommands(BaseModel):
 def detect(
     paths: Collection[str], manifests: Mapping[str, str], configured: Commands, results: str
 ) -> DetectedCommands:
-    """What to run, in this order: set up, build, lint, check types, test.
+    """The commands in this order: set up, build, lint, check types, test.
 
     :param paths: the files of the repository.
-    :param manifests: path → content, of those :data:`MANIFESTS` that are there.
-    :param results: the folder the commands may write reports to, as they see it; absolute.
+    :param manifests: path → content, of the existing :data:`MANIFESTS`.
+    :param results: absolute path of the folder for reports, as the commands see it.
     """
     known = _RepositoryFacts(frozenset(paths), {path: text[:_LARGEST] for path, text in manifests.items()}, results)
     found: list[ProjectCommand] = []
@@ -88,7 +88,7 @@ def detect(
         wanted = [
             each for each in detected if each.kind not in given and not ("test" in given and each.kind == "coverage")
         ]
-        if not configured.network:  # it would have to fetch what it sets up
+        if not configured.network:  # a set-up would need it
             wanted = [each for each in wanted if each.kind != "setup"]
         found += wanted
         reasons += [why] if wanted else []
@@ -177,7 +177,7 @@ def _explain_pytest(known: _RepositoryFacts, declared: str) -> str:
 
 
 def _build_pytest(known: _RepositoryFacts, declared: str) -> list[ProjectCommand]:
-    """pytest with reports; coverage by its plug-in, else by coverage.py, else not at all."""
+    """pytest with reports, and with coverage by its plug-in or by coverage.py if the repository uses one of them."""
     if "pytest-cov" not in declared and re.search(r"\bcoverage\b", declared):
         start = ("python3", "-m", "coverage", "run", "--branch", "-m", "pytest")
         written = ("python3", "-m", "coverage", "xml", "-o", f"{known.results}/coverage.xml")
@@ -186,7 +186,7 @@ def _build_pytest(known: _RepositoryFacts, declared: str) -> list[ProjectCommand
 
 
 def _add_reports(words: Sequence[str], known: _RepositoryFacts) -> ProjectCommand:
-    """pytest's command line and what makes it write its reports; the older family names file and line."""
+    """pytest's command line with the options for reports; only the older family names file and line."""
     report = ("-o", "junit_family=xunit1", f"--junit-xml={known.results}/junit.xml")
     measure: tuple[str, ...] = ()
     if "pytest-cov" in known.text(*_PYTHON):
@@ -198,7 +198,7 @@ def _add_reports(words: Sequence[str], known: _RepositoryFacts) -> ProjectComman
 
 
 def _build_configured(kind: CommandKind, line: str, known: _RepositoryFacts) -> list[ProjectCommand]:
-    """The command as it is, only that pytest is asked for its reports."""
+    """The command as it is configured; pytest is also asked for its reports."""
     words = tuple(shlex.split(line))
     if kind == "test" and _is_pytest(words):
         return [_add_reports(words, known).model_copy(update={"is_configured": True})]
@@ -240,7 +240,7 @@ _SCRIPTS: tuple[tuple[CommandKind, tuple[str, ...]], ...] = (
 
 
 def _build_node_tests(script: str, needed: Collection[str], results: str) -> ProjectCommand:
-    """The runner itself where the script does nothing else, because only then it can be given arguments."""
+    """The runner itself if the script does nothing else, because only then it can be given arguments."""
     report = f"{results}/junit.xml"
     match script.split():
         case ["vitest"] | ["vitest", "run"]:
@@ -307,7 +307,7 @@ def _texts(table: Mapping[str, object], key: str) -> dict[str, str]:
     return {name: text for name, text in items if isinstance(text, str)}
 
 
-# --- fewer tests -------------------------------------------------------------------------------------------
+# --- selected tests ----------------------------------------------------------------------------------------
 
 _OF_FRAMEWORK = {
     Framework.pytest: (".py",),
@@ -319,7 +319,7 @@ _OF_FRAMEWORK = {
 
 
 def narrow_command(command: ProjectCommand, selection: Selection) -> ProjectCommand | None:
-    """The command for the selected tests only; as it is where it cannot be told, and None if none of them are its."""
+    """The command for the selected tests only; unchanged if it cannot select, None if none of them are its own."""
     suffixes = _OF_FRAMEWORK.get(command.framework)
     if selection.runs_all or command.kind != "test" or suffixes is None or command.is_configured:
         return command
@@ -330,7 +330,7 @@ def narrow_command(command: ProjectCommand, selection: Selection) -> ProjectComm
 
 
 def build_retry(command: ProjectCommand, failed: Sequence[TestCase], selection: Selection) -> ProjectCommand:
-    """The command that runs failed tests once more: those alone where pytest ran them, else all selected.
+    """The command that runs failed tests again: only those if pytest ran them, else all selected ones.
 
     :param command: as it was before it was narrowed.
     """
@@ -343,7 +343,7 @@ def build_retry(command: ProjectCommand, failed: Sequence[TestCase], selection: 
 
 
 def is_missing(result: CommandResult) -> bool:
-    """Whether the program of a command is not there, so that it says nothing about what it was to look at."""
+    """Whether a command's program is not installed, so that its failure says nothing about the code."""
     has_no_module = not result.is_successful and _NO_MODULE.fullmatch(result.output.strip()) is not None
     return (result.exit_status in _CANNOT_BE_RUN or has_no_module) and not result.cases
 
@@ -353,12 +353,12 @@ _NO_MODULE = re.compile(r"(\S{0,500}python[\d.]{0,9}: )?No module named '?[\w.]{
 
 
 def _can_name(names: Sequence[str]) -> bool:
-    """Whether tests can be named behind a command without one of the names being read as something else."""
+    """Whether tests can be named after a command, and none of the names is read as something else."""
     return len(names) <= _MOST_NAMED and not any(name.startswith(("-", "@")) or "…" in name for name in names)
 
 
 def _append_tests(command: ProjectCommand, names: Sequence[str]) -> ProjectCommand:
-    """With tests named behind it; as it is if they cannot be."""
+    """The command with tests named after it; unchanged if they cannot be."""
     if not _can_name(names):
         return command
     if command.framework is Framework.go:

@@ -1,7 +1,7 @@
-"""Gives test jobs what set-ups of the default branch downloaded, and has it downloaded where it is not kept yet.
+"""Gives test jobs what set-ups of the default branch downloaded, and fills the cache if that is missing.
 
-Nothing of a pull request takes part: what fills the cache is a set-up of its own, in a fresh checkout of the default
-branch, with the commands of the configuration there. A job gets a copy, which goes with the job.
+No pull request can influence the cache: a separate set-up fills it, in a fresh checkout of the default branch, with the
+commands configured there. A job gets a copy, which is removed with the job.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from workspace.safe_copy import Size
 from workspace.snapshot import Snapshot
 
 _SECONDS = 900.0
-"""What each command may take that fills the cache."""
+"""The time limit of each command that fills the cache."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class _DefaultSetup:
-    """A commit of the default branch, how it is set up, and the key of that."""
+    """A commit of the default branch, its set-up commands, and their cache key."""
 
     commit: str
     setups: Sequence[ProjectCommand]
@@ -37,9 +37,9 @@ class _DefaultSetup:
 
 
 class Dependencies:
-    """What one test job has to do with the cache of its repository. Nothing goes wrong in it that ends the job.
+    """The access of one test job to its repository's cache. No failure in it ends the job.
 
-    :param commands: what the repository's configuration says, from its default branch.
+    :param commands: those in the repository's configuration on its default branch.
     """
 
     def __init__(self, mirror: Mirror, toolbox: Toolbox, commands: Commands) -> None:
@@ -50,7 +50,7 @@ class Dependencies:
         self._kept: CacheEntry | None = None
 
     async def find_cached(self) -> None:
-        """Find out what there is for the default branch as it is now."""
+        """Look up the entry for the present default branch."""
         filling = self._toolbox.cache_warmer
         if filling is None:
             return
@@ -62,7 +62,7 @@ class Dependencies:
             self._kept = filling.cache.find(self._mirror.repository_id, self._default.key)
 
     async def install(self, checkout: Checkout) -> bool:
-        """Put a copy of what was found into a checkout in which nothing ran yet; whether there is one."""
+        """Copy the entry into a checkout in which nothing has run yet. Returns whether there is a copy."""
         if self._kept is None:
             return False
         is_furnished = await checkout.install_cache(self._kept)
@@ -71,18 +71,18 @@ class Dependencies:
         return is_furnished
 
     def disable(self) -> None:
-        """Furnish no further checkout."""
+        """Give no further checkout a copy."""
         self._kept = None
 
     def warm_cache(self) -> None:
-        """Have the cache filled beside everything else, if :meth:`look` found nothing."""
+        """Fill the cache in the background, if :meth:`find_cached` found no entry."""
         filling, default = self._toolbox.cache_warmer, self._default
         if filling is None or default is None or self._kept is not None:
             return
         filling.start(self._mirror.repository_id, default.key, lambda: self._fill(default))
 
     async def _load_default_setup(self) -> _DefaultSetup | None:
-        """None where there is no default branch, or it is not set up."""
+        """The set-up of the default branch; None if there is no branch or no set-up."""
         commit = await self._mirror.fetch_default()
         if commit is None:
             return None
@@ -98,7 +98,7 @@ class Dependencies:
         """Set up a fresh checkout of the default branch, and keep what that downloaded.
 
         :raises ToolError: the set-up failed.
-        :raises NotCopied: what it left is not kept.
+        :raises NotCopied: the downloads cannot be kept.
         """
         filling = self._toolbox.cache_warmer
         assert filling is not None

@@ -1,4 +1,4 @@
-"""Runs one command of a repository in a checkout, with the operator's programs, and the network if it may have it."""
+"""Runs one command of a repository in a checkout, with the operator's programs and, if allowed, the network."""
 
 from agents.testing.command_detection import ProjectCommand
 from agents.toolbox import Toolbox
@@ -11,10 +11,10 @@ from workspace.sandbox.sandbox import Completed
 async def execute(
     command: ProjectCommand, checkout: Checkout, toolbox: Toolbox, configured: Commands, seconds: float
 ) -> tuple[Completed, str]:
-    """How it ended; and why it had no network although it was to have it, if so.
+    """How it ended, and why it had no network although it should have had it; empty if that is not so.
 
-    :param configured: what the repository's configuration says, from its default branch.
-    :raises ToolError: nothing here contains code of others, or the sandbox could not be started.
+    :param configured: the commands in the repository's configuration on its default branch.
+    :raises ToolError: no sandbox here contains untrusted code, or the sandbox could not be started.
     """
     environment = {**dict(command.environment), "PATH": ":".join([*(f"{tool}/bin" for tool in toolbox.reads), PATH])}
     asks = command.kind == "setup" and configured.network

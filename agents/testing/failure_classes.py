@@ -1,4 +1,4 @@
-"""A first look at a failed test, without a model: what its own words say about why it failed."""
+"""Classifies a failed test without a model, by its error text."""
 
 import re
 from collections.abc import Callable, Collection
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from domain.runs.testing import Analysis, FailureClass, TestCase
 
 MOST_CONFIDENT = 0.7
-"""Nobody who only reads a message is surer of a fix than this."""
+"""The highest confidence that an error text alone can give."""
 
 _LOOKED_AT = 10_000  # characters
 _EXCEPTION = re.compile(
@@ -19,7 +19,7 @@ _IS_ASSERTION = re.compile(r"^(?:[\w.]{0,200}\.)?Assert\w{0,40}\b|^assert\b|^exp
 
 @dataclass(frozen=True)
 class _Symptom:
-    """Words by which an environment that lacks something shows itself."""
+    """Words which show that the environment lacks something."""
 
     words: re.Pattern[str]
     cause: str
@@ -35,38 +35,38 @@ _SYMPTOMS = (
     _build_symptom(
         r"command not found|executable file not found|No such file or directory: ['\"][\w.-]+['\"]$"
         r"|spawn \S{1,100} ENOENT",
-        "A program that the test starts is not installed where it ran",
+        "A program that the test starts is not installed where the tests ran",
         "Install the program in `commands.setup`, or skip the test where it is missing.",
         0.6,
     ),
     _build_symptom(
         r"name resolution|Name or service not known|nodename nor servname|getaddrinfo"
         r"|\bENOTFOUND\b|\bEAI_AGAIN\b|no such host",
-        "The test looks up a host, and there is no network where it ran",
+        "The test looks up a host, and there is no network where the tests ran",
         "Have the test talk to something it starts itself instead of a host outside.",
         0.7,
     ),
     _build_symptom(
         r"Connection ?refused|\bECONNREFUSED\b|Network is unreachable|\bENETUNREACH\b|No route to host",
-        "The test connects to a service that does not run where it ran",
+        "The test connects to a service that was not running",
         "Have the test start the service itself, or skip the test where it is missing.",
         0.65,
     ),
     _build_symptom(
         r"No space left on device|\bENOSPC\b|Disk quota exceeded",
-        "There was no space left where it ran",
+        "The disk was full",
         "Have the test write less, or ask the operator of Forge for more room.",
         0.7,
     ),
     _build_symptom(
         r"\bMemoryError\b|out of memory|Cannot allocate memory|\bENOMEM\b|OOMKilled|heap limit",
-        "Memory ran out where it ran",
+        "Memory ran out",
         "Have the test use less memory, or ask the operator of Forge for more.",
         0.6,
     ),
     _build_symptom(
         r"timed? ?out\b|\bTimeout\w{0,20}\b|deadline exceeded|\bETIMEDOUT\b",
-        "The test took longer than it may",
+        "The test took longer than allowed",
         "Find out what it waits for; if it is only slow, give it more time.",
         0.4,
     ),
@@ -80,10 +80,11 @@ _SYMPTOMS = (
 
 
 def classify_failure(case: TestCase, flaky: Collection[str] = (), modules: Collection[str] = ()) -> Analysis:
-    """What a failure means, as far as its words tell.
+    """The cause of a failure, as far as its text tells.
 
     :param flaky: ids of the tests that passed when they were run again.
-    :param modules: names of the repository's own modules: where one of them is missing, nothing has to be installed.
+    :param modules: names of the repository's own modules; if one of them is missing, it is a bug and nothing to
+        install.
     """
     line = find_exception_line(case)
     said = _make_analyser(case.id)
@@ -117,7 +118,7 @@ def find_exception_line(case: TestCase) -> str:
 
 
 def find_own_modules(paths: Collection[str]) -> frozenset[str]:
-    """The names by which a repository's own Python modules may be imported: what their files and folders are called."""
+    """The names under which a repository's own Python modules may be imported: those of its files and folders."""
     files = (path.removesuffix(".py") for path in paths if path.endswith(".py"))
     return frozenset(part for file in files for part in file.split("/"))
 

@@ -1,4 +1,4 @@
-"""Shows a model what failed in a run of the tests: tests by their words, and commands no failed test accounts for."""
+"""Renders the failures of a test run for a model: failed tests, and failed commands that no failed test explains."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -29,10 +29,11 @@ _NAME = re.compile(r"[\w./@+-]{2,500}")
 
 @dataclass(frozen=True)
 class ShownFailures:
-    """What failed, as far as there is room for it.
+    """The failures to show, as far as they fit.
 
     :param shown: the cases, numbered from 1 in this order.
-    :param more_tests: that are not shown; :param more_commands: likewise.
+    :param more_tests: how many failed tests are not shown.
+    :param more_commands: how many failed commands are not shown.
     """
 
     shown: tuple[TestCase, ...]
@@ -41,9 +42,9 @@ class ShownFailures:
 
     @classmethod
     def of(cls, run: TestRun, far: Callable[[TestCase], int] = lambda _case: 0) -> "ShownFailures":
-        """What failed in a run.
+        """The failures of a run.
 
-        :param far: how little a test has to do with what was changed; those that have most come first.
+        :param far: the distance of a test from the change; the nearest come first.
         """
         failed = run.failures
         tests = sorted(failed[:MAX_DETAILED], key=far)[:MOST_TESTS]
@@ -53,7 +54,7 @@ class ShownFailures:
 
 
 def list_failures(run: TestRun) -> tuple[TestCase, ...]:
-    """The first of the tests that failed, and a case for each failed command that none of them accounts for.
+    """The first failed tests, and a case for each failed command that none of them explains.
 
     Such a case has the command's line as its id.
     """
@@ -62,7 +63,10 @@ def list_failures(run: TestRun) -> tuple[TestCase, ...]:
 
 
 def _list_failed_commands(run: TestRun, failed: Collection[str]) -> tuple[TestCase, ...]:
-    """:param failed: ids of the tests that failed."""
+    """A case for each failed command that no failed test explains.
+
+    :param failed: ids of the tests that failed.
+    """
     unique: dict[str, TestCase] = {}
     for command in run.failed_commands:
         case = _to_case(command)
@@ -84,11 +88,11 @@ def _to_case(command: CommandResult) -> TestCase:
 def render_failures(
     failed: ShownFailures, looked: Mapping[str, Analysis], redact: Redact, never_send: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The lines that show what failed, each case under its number.
+    """The lines that show the failures, each case under its number.
 
-    :param looked: what a first look made of a test, by its id.
-    :param redact: takes credentials out of a text.
-    :param never_send: glob patterns of files whose content must not leave.
+    :param looked: id of a test → its first analysis.
+    :param redact: removes credentials from a text.
+    :param never_send: glob patterns of files whose content must not be sent to a model.
     """
     for number, case in enumerate(failed.shown, 1):
         place = f" at {clean_name(case.where)}" if case.where else ""
@@ -110,9 +114,9 @@ def _render_case(case: TestCase, look: Analysis | None, redact: Redact) -> Itera
 
 
 def _names_one_of(never_send: Sequence[str], case: TestCase) -> bool:
-    """Whether a test is in a file that must not leave, or its words name one, of which they may then show lines.
+    """Whether a test is in a withheld file, or its text names one and may therefore quote it.
 
-    A trace names files from anywhere above the repository, so every end of a name counts.
+    A trace names files from any folder above the repository, so every end of a path counts.
     """
     if not never_send:
         return False
@@ -126,10 +130,10 @@ def _end(text: str) -> str:
 
 
 def _quote(text: str) -> list[str]:
-    """A text with a mark before each line, so that none can pass for a heading or a note of ours."""
+    """Marks each line, so that none looks like a heading or a note of Forge."""
     return [f"> {line}" for line in text.split("\n")] if text.strip() else []
 
 
 def note_omitted(count: int, what: str) -> list[str]:
-    """A line that says how many more there are; none where there are none."""
+    """A line that says how many more there are; empty if there are none."""
     return [f"[{count:,} more {what} are left out]"] if count > 0 else []

@@ -1,6 +1,6 @@
-"""Reads JUnit reports, which code that nobody vouches for wrote: bounded, its paths kept inside the repository.
+"""Reads untrusted JUnit reports: their size is bounded, and their paths stay inside the repository.
 
-There is no standard. Taken in are the shapes that pytest, unittest-xml-reporting, jest-junit, vitest, Node's runner,
+There is no standard. It accepts what pytest, unittest-xml-reporting, jest-junit, vitest, Node's runner,
 go-junit-report, gotestsum, cargo-nextest and Surefire write.
 """
 
@@ -36,8 +36,8 @@ _LOOKS_LIKE_A_FILE = re.compile(r"[^\s:]*[^\s:/]\.(py|[cm]?[jt]sx?|go|rs|java|kt
 def parse(document: bytes, root: str) -> tuple[TestCase, ...]:
     """The tests of a report, each once, in its order.
 
-    :param root: the folder that the tests ran in, as they saw it; absolute.
-    :raises ToolError: it is not a JUnit report, or holds more than anybody could want to read.
+    :param root: absolute path of the folder that the tests ran in, as they saw it.
+    :raises ToolError: it is not a JUnit report, or is too large.
     """
     report = _Report(root)
     parse_xml(document, "The JUnit report", report.start, report.end)
@@ -101,7 +101,7 @@ class _Report:
         return self._suites[-1].file if self._suites else ""
 
     def _note(self, case: _Case, outcome: CaseOutcome, said: str, text: str) -> None:
-        """Keep the worst of what a test is said to have come to."""
+        """Keep the worst outcome reported for a test."""
         if _WEIGHT[outcome] > _WEIGHT[case.outcome]:
             case.outcome = outcome
             case.message = said or text.strip().partition("\n")[0]
@@ -136,7 +136,7 @@ class _Report:
 
 
 class _Room:
-    """What there is room for in the answer of a worker.
+    """The room left in the answer of a worker.
 
     :param left: bytes.
     """
@@ -145,7 +145,7 @@ class _Room:
         self._left = left
 
     def takes(self, text: str) -> bool:
-        """Whether this still fits in; if so, there is less room afterwards."""
+        """Whether this text fits; if so, it uses up its part of the room."""
         size = len(json.dumps(text))
         if size > self._left:
             return False
@@ -154,7 +154,7 @@ class _Room:
 
 
 def _identity(attributes: Mapping[str, str], suite: _Suite, path: str | None) -> str:
-    """What names the test in every run: for Python as pytest does, otherwise by all names there are."""
+    """A name of the test that is the same in every run: pytest's id for Python, otherwise all names there are."""
     group, name = attributes.get("classname", ""), attributes.get("name", "")
     module = path.removesuffix(".py").replace("/", ".") if path and path.endswith(".py") else None
     if path and module is not None and (group == module or group.startswith(module + ".")):
@@ -168,7 +168,7 @@ def _identity(attributes: Mapping[str, str], suite: _Suite, path: str | None) ->
 
 
 def _line(attributes: Mapping[str, str], suite: _Suite) -> int | None:
-    """pytest counts lines from 0 (``_build_pytest.junitxml`` writes ``TestReport.location``), the others from 1."""
+    """pytest counts lines from 0 (``_pytest.junitxml`` writes ``TestReport.location``), the others from 1."""
     line = parse_number(attributes.get("line"), LAST_LINE - 1)
     if line is None:
         return None
@@ -176,7 +176,7 @@ def _line(attributes: Mapping[str, str], suite: _Suite) -> int | None:
 
 
 def _seconds(text: str) -> float:
-    """A time that can be one; 0 for anything else. Surefire groups thousands by commas."""
+    """A plausible time; 0 for anything else. Surefire groups thousands by commas."""
     try:
         seconds = float(text[:40].replace(",", ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Finds which tests a change lacks: added lines that no test runs, and sources where there are no tests at all."""
+"""Finds the tests that a change lacks: for added lines that no test runs, and for sources without any tests."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,11 +10,13 @@ from messages.tests import format_ranges
 
 MISSING = "tests.missing"
 FEW_LINES = 3
-"""Fewer uncovered lines of a file are few: mostly the way out where something cannot happen, or a line for logs."""
+"""A file with fewer uncovered lines has few: mostly a guard against the impossible, or a line for logs."""
 SMALL_SHARE = 0.1
-"""What few lines come to, all files together, is let pass below this share of the added lines: tests for the last tenth
-cost more than they find. In a small change one line is more than that, and is named."""
-MAX_FILES = 20  # files; more are more than one attempt mends
+"""Files with few uncovered lines pass if those lines together are below this share of the added lines.
+
+Tests for the last tenth cost more than they find. In a small change, one line is more than that and is reported.
+"""
+MAX_FILES = 20  # one attempt cannot fix more
 
 _IS_SET_UP = re.compile(
     r"(^|/)(conftest|noxfile|fabfile|dodo)\.py$|(^|/)[^/]+\.(config|conf|setup)\.\w+$|(^|/)\.|\.d\.ts$"
@@ -24,10 +26,10 @@ _IS_SET_UP = re.compile(
 def find_missing_tests(run: TestRun, changed: Sequence[str]) -> tuple[RequiredFix, ...]:
     """The tests that are missing.
 
-    Nothing is said where tests failed, because a test that fails runs less than it will, nor of files that the
-    coverage report does not name: it may leave them out for a reason.
+    Nothing is reported if tests failed, because a failing test runs fewer lines than it will. Nor is a file that the
+    coverage report does not name: the report may leave it out for a reason.
 
-    :param changed: paths the change touches that are there at head; of those alone something is said.
+    :param changed: changed paths that exist at head; only these are reported.
     """
     sources = [path for path in dict.fromkeys(changed) if _wants_tests(path)]
     match decide_verdict(run):
@@ -46,17 +48,17 @@ _NO_TEST = "No test covers this file, and the repository has none at all: add te
 
 
 def _wants_tests(path: str) -> bool:
-    """Whether a file is code of the program itself: no test, no list of dependencies, no settings of a tool."""
+    """Whether a file is code of the program itself: no test, manifest or configuration of a tool."""
     return is_source(path) and not is_test(path) and not is_manifest(path) and _IS_SET_UP.search(path) is None
 
 
 def _only_joins(path: str) -> bool:
-    """Whether a file is one that most often is empty or imports others, where nobody measured what it holds."""
+    """Whether a file mostly is empty or only imports others; without coverage, Forge cannot tell."""
     return path.rsplit("/", 1)[-1] == "__init__.py"
 
 
 def _find_uncovered(coverage: DiffCoverage, sources: Collection[str]) -> Iterator[RequiredFix]:
-    """The files with added lines that did not run, those with the most of them first."""
+    """The files with added lines that did not run, those with most of them first."""
     uncovered = {path: lines for path, lines in coverage.uncovered.items() if lines and path in sources}
     few = {path for path, lines in uncovered.items() if len(lines) < FEW_LINES}
     if _count_lines(uncovered, few) < SMALL_SHARE * coverage.total:

@@ -1,6 +1,6 @@
-"""What a warm worker does for the tester: reports and sources of strangers are parsed there, from JSON to JSON.
+"""The tester's jobs in a warm worker: they parse untrusted reports and sources, from JSON to JSON.
 
-What is wrong with a report is part of the answer, because of an exception only its kind leaves a worker.
+An answer holds what is wrong with a report, because only the kind of an exception leaves a worker.
 """
 
 import base64
@@ -35,7 +35,7 @@ def read_cobertura(request: Any) -> JsonValue:
 
 
 def select_tests(request: Any) -> JsonValue:
-    """Which tests to run."""
+    """The tests to run."""
     chosen = test_selection.select(
         request["paths"],
         request["sources"],
@@ -54,7 +54,7 @@ def _answer(work: Callable[[], JsonValue]) -> JsonValue:
 
 
 def prepare() -> None:
-    """Run every job once, so that everything that is imported late is there."""
+    """Run every job once, so that all late imports happen now."""
     read_junit({"document": base64.b64encode(_JUNIT).decode(), "root": "/w"})
     read_junit({"document": base64.b64encode(b"<").decode(), "root": "/w"})
     read_cobertura({"document": base64.b64encode(_COBERTURA).decode(), "root": "/w", "paths": []})

@@ -1,6 +1,6 @@
-"""Chooses the tests that a change asks for: by imports, by names, and by what is known of earlier coverage.
+"""Selects the tests for a change: by imports, by names, and by earlier coverage.
 
-Where nothing is known of a changed file, all tests are run: choosing saves time and must not lose a failure.
+If nothing is known about a changed file, all tests run: selection saves time, but must not miss a failure.
 """
 
 import ast
@@ -16,7 +16,7 @@ from domain.review.review import RiskLevel
 from domain.runs.testing import LONGEST_PATH
 
 MOST_SOURCES = 20_000
-_LARGEST_SOURCE = 1_000_000  # characters; of a larger one nothing is known
+_LARGEST_SOURCE = 1_000_000  # characters; a larger one is not parsed
 
 _IS_DOCUMENT = re.compile(
     r"\.(md|mdx|rst|adoc|png|jpe?g|gif|webp|ico|pdf)$|(^|/)docs?/[^.]*\.txt$"
@@ -34,9 +34,9 @@ _FOLDERS_OF_TESTS = frozenset({"test", "tests", "spec", "__tests__"})
 
 
 class Selection(BaseModel):
-    """Which tests are run.
+    """The tests to run.
 
-    :param tests: paths of test files, in order; of no meaning where all are run.
+    :param tests: paths of test files in order; meaningless if all tests run.
     :param reason: why these, one sentence.
     """
 
@@ -58,8 +58,8 @@ def select(
 
     :param paths: the files of the repository at head.
     :param sources: path → content of its Python files at head.
-    :param changed: paths the change touches, also those that are gone.
-    :param coverage_map: id or path of a test → the files it ran earlier; empty where nobody knows.
+    :param changed: changed paths, including deleted ones.
+    :param coverage_map: id or path of a test → the files it ran earlier; empty if unknown.
     """
     if level in {RiskLevel.high, RiskLevel.critical}:
         return _select_all(f"the risk of this change is {level.value}")
@@ -75,7 +75,7 @@ def select(
     for path in relevant:
         of_file = tests.find_for(path)
         if not of_file and not (path not in tests.paths and _holds_tests_only(path)):
-            return _select_all(f"nothing is known of which tests concern {_cut(path)}")
+            return _select_all(f"it is not known which tests concern {_cut(path)}")
         chosen |= of_file
     integration = tests.find_integration(relevant) - chosen if level is RiskLevel.medium else set[str]()
     also = f", and {len(integration)} integration tests beside them, as the risk is medium" if integration else ""
@@ -96,19 +96,19 @@ def _concerns_all(path: str) -> bool:
 
 
 def is_runnable(path: str) -> bool:
-    """Whether a test runner takes tests from this file, other than from what merely stands among them."""
+    """Whether a test runner collects tests from this file; other files among the tests do not count."""
     if path.endswith(".py"):
         return _IS_RUN.search(path) is not None
     return is_test(path) and is_source(path)
 
 
 def _holds_tests_only(path: str) -> bool:
-    """Whether nothing else can have needed a file that is gone: it was a module of tests, by its own name."""
+    """Whether no other file can have needed a deleted file: by its own name, it was a module of tests."""
     return is_runnable(path) and is_test(path.rpartition("/")[2])
 
 
 class _Tests:
-    """What is known of which tests concern which files."""
+    """Knows which tests concern which files."""
 
     def __init__(
         self,
@@ -130,13 +130,13 @@ class _Tests:
                 self._covering[file].add(test.partition("::")[0])
 
     def find_for(self, path: str) -> set[str]:
-        """The tests that concern a file; those whose imports cannot be told come along where Python's are found."""
+        """The tests that concern a file. If Python tests do, those whose imports are unknown are added."""
         reached = _find_importers([path], self._importers)
         found = (reached | self._covering[path] | self._find_by_name(path)) & self.runnable
         return found | self._unread & self.runnable if any(test.endswith(".py") for test in found) else found
 
     def find_integration(self, changed: Iterable[str]) -> set[str]:
-        """The integration tests that touch the package of a changed file, or of which nobody can tell."""
+        """The integration tests that touch the package of a changed file, or may do so."""
         packages = {_package(path) for path in changed} - {""}
         reached = _find_importers([path for path in self.paths if _package(path) in packages], self._importers)
         return {
@@ -156,7 +156,7 @@ class _Tests:
 
 
 def _package(path: str) -> str:
-    """The folder at the top that a source belongs to; empty for tests and what stands in no folder."""
+    """The top-level folder of a source; empty for tests and for files in no folder."""
     parts = [part for part in path.split("/")[:-1] if part not in _FOLDERS_OF_SOURCES]
     return parts[0] if parts and parts[0] not in _FOLDERS_OF_TESTS else ""
 
@@ -165,7 +165,7 @@ def _package(path: str) -> str:
 
 
 def _map_imports(paths: Collection[str], sources: Mapping[str, str]) -> tuple[dict[str, set[str]], set[str]]:
-    """Python file → the files it imports; and the files that Python cannot parse, whose imports are a guess."""
+    """Python file → the files it imports; and the files that Python cannot parse, whose imports are guessed."""
     modules = _map_modules(paths)
     found: dict[str, set[str]] = {}
     unread: set[str] = set()
@@ -183,7 +183,7 @@ def _map_imports(paths: Collection[str], sources: Mapping[str, str]) -> tuple[di
 
 
 def _map_modules(paths: Collection[str]) -> dict[str, set[str]]:
-    """Name of a module → files it may be: as seen from the top, from a folder of sources, and from its package."""
+    """Name of a module → files it may be: relative to the top, to a folder of sources, and to its package."""
     known = frozenset(paths)
     modules: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:
@@ -206,7 +206,7 @@ def _package_start(path: str, paths: frozenset[str]) -> int:
 
 
 def _parse_imports(text: str, path: str) -> set[str] | None:
-    """The names a file imports, absolute, or beginning with a slash where they are relative to it; None if unread."""
+    """The names a file imports; a relative one becomes a path with a leading slash. None if it cannot be parsed."""
     if len(text) > _LARGEST_SOURCE:
         return None
     try:
@@ -253,7 +253,7 @@ _QUOTED = re.compile(r"""["']([A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,12})["']""")
 
 
 def _guess_imports(text: str, path: str) -> Iterator[str]:
-    """The imports of a file that cannot be parsed, as far as lines tell."""
+    """The imports of a file that cannot be parsed, guessed line by line."""
     for match in _FROM.finditer(text):
         names = re.findall(r"\w+", match[3] or match[4] or "")
         yield from _expand_from(len(match[1]), match[2] or None, names, path)
@@ -262,7 +262,7 @@ def _guess_imports(text: str, path: str) -> Iterator[str]:
 
 
 def _find_quoted(text: str) -> Iterator[str]:
-    """Names that a file may import or replace by their text, as ``mock.patch("package.module.name")`` does."""
+    """Quoted names that a file may import or replace, as ``mock.patch("package.module.name")`` does."""
     for match in _QUOTED.finditer(text):
         yield match[1]
         yield match[1].rpartition(".")[0]
@@ -270,7 +270,7 @@ def _find_quoted(text: str) -> Iterator[str]:
 
 def _resolve_import(name: str, importer: str, modules: Mapping[str, set[str]]) -> Iterator[str]:
     """The files that importing a name runs: its own, and those of the packages around it."""
-    if len(name) > 2 * LONGEST_PATH:  # what nobody calls a file costs time only
+    if len(name) > 2 * LONGEST_PATH:  # too long for the name of a file
         return
     if name.startswith("/"):
         dotted = name[1:].replace("/", ".")
@@ -299,7 +299,7 @@ def _invert(imports: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
 
 
 def _find_importers(start: Iterable[str], importers: Mapping[str, Collection[str]]) -> set[str]:
-    """These files and all that import them, however indirectly."""
+    """These files and all that import them, directly or not."""
     reached: set[str] = set()
     pending = list(start)
     while pending:

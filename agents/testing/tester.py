@@ -46,11 +46,11 @@ _CUT_LINE = 4_000  # characters of a command line
 _DETAILS = 1_000  # of a failed test
 
 _MOST_KNOWN = 50  # failed tests of a command that are tried without the change
-_NOT_FOUND = 4  # how pytest ends if a test that is named is not there: it runs none of the others then
+_NOT_FOUND = 4  # pytest's exit status if a named test does not exist; it then runs none of the others
 _EXTRA: frozenset[CommandKind] = frozenset({"build", "lint", "typecheck"})
 _NO_RUNNER = (
-    "The program of `{}` is not there. Install it in `commands.setup`, or have whoever operates Forge name a folder "
-    "that holds it in FORGE_SANDBOX_TOOLS."
+    "The program of `{}` is not installed. Install it in `commands.setup`, or ask the operator of Forge to name its "
+    "folder in FORGE_SANDBOX_TOOLS."
 )
 
 _FailedTests = Mapping[int, Sequence[TestCase]]
@@ -122,7 +122,7 @@ class Tester:
     async def _test_head(self, change: Change, level: RiskLevel) -> TestRun:
         head = change.head_sha
         await self.tell("Checking out")
-        async with check_out(self.mirror, head, self.toolbox.sandbox) as checkout:  # from now on every blob is here
+        async with check_out(self.mirror, head, self.toolbox.sandbox) as checkout:  # fetches every blob
             files = await self._load_files(head)
             detected = files.commands(self.commands, checkout)
             if not detected.tests:
@@ -202,7 +202,7 @@ class Tester:
                     for index, cases in failed.items()
                 ]
         except (ToolError, CodeAccessError):
-            return []  # what failed stands as it is
+            return []  # the failures stay as they are
 
     async def _load_files(self, commit: str) -> _Files:
         paths = tuple((await Snapshot.of(self.mirror, commit)).files)
@@ -267,7 +267,7 @@ class _CheckoutRunner:
     def missing_note(self) -> str:
         """The commands whose program is not installed, in one sentence; or empty."""
         named = ", ".join(f"`{line[:100]}`" for line in self._lacking)
-        return f"Left out, because its program is not there: {named}." if named else ""
+        return f"Left out, because its program is not installed: {named}." if named else ""
 
     async def run_one(self, command: ProjectCommand) -> CommandResult:
         """Run a command and read its reports."""

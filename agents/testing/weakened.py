@@ -1,4 +1,4 @@
-"""Finds tests that a change takes away: deleted files, fewer tests than before, tests that are skipped or may fail."""
+"""Finds tests that a change removes or weakens: deleted files, fewer tests, tests that are skipped or may fail."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from domain.runs.task_result import RequiredFix
 from messages.tests import format_ranges
 
 WEAKENED = "tests.weakened"
-MAX_FINDINGS = 20  # more are more than one attempt mends
+MAX_FINDINGS = 20  # one attempt cannot fix more
 
 _WHAT_TO_DO = "Restore what was taken away, or have the task say why it had to go."
 _BEGINS = re.compile(
@@ -30,9 +30,9 @@ _IS_COMMENT = re.compile(r"#(?!\[)|//|\*|/\*")
 
 
 def find_weakened(change: Change) -> tuple[RequiredFix, ...]:
-    """What a change takes away from the tests (pure).
+    """What a change removes from the tests (pure).
 
-    A test that another file of the change holds under the same name was moved and is not missed.
+    A test is not missed if another file of the change holds it under the same name: it was moved.
     """
     files = [file for file in change.files if is_test(file.path) and is_source(file.path)]
     arrived = Counter[str]()
@@ -48,7 +48,7 @@ def find_weakened(change: Change) -> tuple[RequiredFix, ...]:
 
 
 def _find_deleted(change: Change, files: Iterable[FileChange], arrived: Counter[str]) -> Iterator[RequiredFix]:
-    """The files of tests that are gone with a test that nothing else holds."""
+    """Deleted files of tests with a test that no other file holds."""
     looked_into = {file.path: file for file in files}
     for each in change.touched:
         if not each.is_gone or not is_runnable(each.path) or each.lines == 0:
@@ -61,14 +61,14 @@ def _find_deleted(change: Change, files: Iterable[FileChange], arrived: Counter[
 
 
 def _find_moved_away(change: Change) -> Iterator[RequiredFix]:
-    """The files of tests that were moved to where no test runner takes tests from."""
+    """Files of tests that were moved to where no test runner finds them."""
     for each in change.touched:
         if each.old_path and is_runnable(each.old_path) and not is_runnable(each.path):
             yield _to_fix(each.path, None, f"{each.old_path} was moved here, where no test runner finds it.")
 
 
 def _find_fewer(files: Iterable[FileChange], arrived: Counter[str]) -> Iterator[RequiredFix]:
-    """The files that are still there and hold fewer tests than before."""
+    """Remaining files that hold fewer tests than before."""
     for file in files:
         if file.status is ChangeStatus.deleted:
             continue
@@ -79,7 +79,7 @@ def _find_fewer(files: Iterable[FileChange], arrived: Counter[str]) -> Iterator[
 
 
 def _find_skipped(files: Iterable[FileChange]) -> Iterator[RequiredFix]:
-    """The files in which tests are newly skipped, or expected to fail."""
+    """Files in which tests are newly skipped or expected to fail."""
     for file in files:
         before = {text.strip() for text in _list_lines(file, "-")}
         lines = [line for line, text in file.added_lines.items() if text.strip() not in before and _skips(text)]
@@ -90,7 +90,7 @@ def _find_skipped(files: Iterable[FileChange]) -> Iterator[RequiredFix]:
 
 
 def _count_lost(removed: Counter[str], arrived: Counter[str]) -> int:
-    """How many of the tests no other file took over; what took one over takes over no second one."""
+    """How many of the tests no other file took over; each added test makes up for one removed test only."""
     taken_over = removed & arrived
     arrived.subtract(taken_over)
     return (removed - taken_over).total()
@@ -113,7 +113,7 @@ def _list_lines(file: FileChange, mark: str) -> Iterator[str]:
 
 
 def _list_names(texts: Iterable[str]) -> list[str]:
-    """The names of the tests that begin in these lines; Rust names them in the next line, so all are called alike."""
+    """The names of the tests that begin in these lines. All Rust tests look alike: their names are in the next line."""
     begun = (_BEGINS.match(text.strip()[:500]) for text in texts)
     return [next(filter(None, match.groups())) for match in begun if match is not None]
 

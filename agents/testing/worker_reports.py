@@ -1,4 +1,4 @@
-"""Has reports and sources looked at in the warm workers, and believes of the answers only what has their shape."""
+"""Has reports and sources read in the warm workers, and validates the answers."""
 
 import base64
 from collections.abc import Collection, Mapping, Sequence
@@ -28,8 +28,8 @@ class _Cases(BaseModel):
 async def read_junit(document: bytes, root: str, pool: WorkerPool, seconds: float = _SECONDS) -> tuple[TestCase, ...]:
     """The tests of a JUnit report.
 
-    :param root: the folder that the tests ran in, as they saw it; absolute.
-    :raises ToolError: it cannot be read, and why.
+    :param root: absolute path of the folder that the tests ran in, as they saw it.
+    :raises ToolError: it cannot be read, with the reason.
     """
     request: JsonValue = {"document": _encode(document, "The JUnit report"), "root": root}
     answer = _unwrap(await pool.call("junit", request, seconds))
@@ -41,9 +41,9 @@ async def read_cobertura(
 ) -> Coverage:
     """The coverage of a Cobertura report.
 
-    :param root: the folder that the tests ran in, as they saw it; absolute.
+    :param root: absolute path of the folder that the tests ran in, as they saw it.
     :param paths: the files of the repository; others are left out.
-    :raises ToolError: it cannot be read, and why.
+    :raises ToolError: it cannot be read, with the reason.
     """
     known: list[JsonValue] = [*paths]
     request: JsonValue = {"document": _encode(document, "The coverage report"), "root": root, "paths": known}
@@ -60,7 +60,7 @@ async def select_tests(
     pool: WorkerPool,
     seconds: float = _SECONDS,
 ) -> Selection:
-    """Which tests to run, see :func:`agents.testing.test_selection.select`; all where that could not be found out."""
+    """The tests to run (see :func:`agents.testing.test_selection.select`); all if the selection fails."""
     request: JsonValue = {
         "paths": [*paths],
         "sources": dict(sources),
@@ -93,4 +93,4 @@ def _validate(adapter: TypeAdapter[Value], answer: JsonValue, what: str) -> Valu
     try:
         return adapter.validate_python(answer)
     except ValidationError:
-        raise ToolError(f"What a worker read in {what} is not of the shape it should have.") from None
+        raise ToolError(f"What a worker read in {what} does not have the expected form.") from None

@@ -1,4 +1,4 @@
-"""Reads XML that nobody vouches for, element by element: no document type, no entities, nothing endless."""
+"""Reads untrusted XML element by element, with bounds on everything, without document types or entities."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ def parse_xml(document: bytes, what: str, start: Start, end: End) -> None:
     """Walk through a document.
 
     :param what: how an error names it, e.g. ``The JUnit report``.
-    :param start: is told the name, without its namespace, and the attributes of each element as it opens.
-    :param end: is told its name and the text directly in it as it closes.
-    :raises ToolError: it is not XML, declares a document type, or holds more than anybody could want to read.
+    :param start: called for each element as it opens, with its name (without a namespace) and its attributes.
+    :param end: called for each element as it closes, with its name and the text directly in it.
+    :raises ToolError: it is not XML, declares a document type, or is too large.
     """
     if len(document) > MOST_BYTES:
         raise ToolError(f"{what} has {len(document):,} bytes; more than {MOST_BYTES:,} are not read.")
@@ -51,7 +51,7 @@ class _Open:
 
 
 class _Walk:
-    """Where a reader stands."""
+    """The state of a walk through a document."""
 
     def __init__(self, what: str, start: Start, end: End) -> None:
         self._what = what
@@ -82,19 +82,19 @@ class _Walk:
         raise ToolError(f"{self._what} declares a document type or entities, which are never read.")
 
 
-# --- what stands in it -------------------------------------------------------------------------------------
+# --- values ------------------------------------------------------------------------------------------------
 
 _TERMINAL = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?|#x1B\[[0-9;]*m")
 
 
 def to_one_line(text: str, limit: int) -> str:
-    """The beginning as one line of at most so many characters, control and other invisible ones written out."""
+    """The beginning of a text as one line of at most ``limit`` characters; invisible ones are escaped."""
     shown = _escape(" ".join(text[: 4 * limit].split()))
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
 def keep_ends(text: str, limit: int) -> str:
-    """Beginning and end, together at most so many characters, invisible ones written out; line breaks stay."""
+    """Beginning and end of a text, at most ``limit`` characters; invisible ones are escaped, line breaks stay."""
     shown = _escape(_cut_middle(text.strip(), 4 * limit))
     return _cut_middle(shown, limit)
 
@@ -120,9 +120,9 @@ def parse_number(text: str | None, most: int) -> int | None:
 
 
 def to_repository_path(path: str, root: str, longest: int) -> str | None:
-    """The path relative to the repository; None if it leads elsewhere or holds what no name of a file should.
+    """The path relative to the repository; None if it leads elsewhere or is no valid name of a file.
 
-    :param root: the folder the program saw as the repository, absolute.
+    :param root: absolute path of the repository, as the program saw it.
     """
     name = path.removeprefix("file://").removeprefix(root.rstrip("/") + "/")
     if name.startswith(("/", "~")) or "\\" in name or ":" in name[:3] or not name.isprintable() or len(name) > longest:

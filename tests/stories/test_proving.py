@@ -421,7 +421,7 @@ async def test_checks_whose_program_is_not_installed_are_left_out(story_with_mod
         story_with_model, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"}
     )
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
-    assert "Left out, because its program is not there" in (check.summary or "")
+    assert "Left out, because its program is not installed" in (check.summary or "")
 
 
 # --- the repository's own workflows ------------------------------------------------------------------------

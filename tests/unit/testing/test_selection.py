@@ -77,12 +77,12 @@ def test_low_risk_runs_what_the_change_concerns(changed: str, expected: set[str]
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        (["templates/page.html"], "nothing is known"),
-        (["tests/data.json"], "nothing is known"),  # gone, and perhaps read by one of them
-        (["tests/helpers/gone.py"], "nothing is known"),
-        (["web/__tests__/gone.js"], "nothing is known"),
-        (["go/deep/none/d.go"], "nothing is known"),
-        (["src/shop/money.py", "scripts/unknown.py"], "nothing is known"),
+        (["templates/page.html"], "it is not known"),
+        (["tests/data.json"], "it is not known"),  # gone, and perhaps read by one of them
+        (["tests/helpers/gone.py"], "it is not known"),
+        (["web/__tests__/gone.js"], "it is not known"),
+        (["go/deep/none/d.go"], "it is not known"),
+        (["src/shop/money.py", "scripts/unknown.py"], "it is not known"),
         (["pyproject.toml"], "concerns all"),
         (["conftest.py"], "concerns all"),
         (["uv.lock"], "concerns all"),

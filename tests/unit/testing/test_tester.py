@@ -107,14 +107,14 @@ async def test_a_check_that_is_not_installed_counts_only_where_it_is_configured(
         PASSES, {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.mypy]\n"}, lint="nowhere-to-be-found"
     )
     assert [(each.kind, each.exit_status) for each in run.commands] == [("lint", 127), ("test", 0)]
-    assert "Left out, because its program is not there: `python3 -m mypy .`." in run.selection
+    assert "Left out, because its program is not installed: `python3 -m mypy .`." in run.selection
     assert decide_verdict(run) is SuiteVerdict.failed
 
 
 async def test_tests_whose_runner_is_not_there_were_not_run(tested: Tests) -> None:
     run = await tested(PASSES, {"a.py": ""}, test="nowhere-to-be-found --all")
     assert decide_verdict(run) is SuiteVerdict.not_run
-    assert run.not_run.startswith("The program of `nowhere-to-be-found --all` is not there. Install it in `commands.se")
+    assert run.not_run.startswith("The program of `nowhere-to-be-found --all` is not installed. Install it in `comm")
     assert "FORGE_SANDBOX_TOOLS" in run.not_run
 
 
