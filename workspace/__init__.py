@@ -1,1 +1,1 @@
-"""Work on the code of others: mirrors, worktrees, and the processes that may look at it."""
+"""Access to untrusted code: mirrors, checkouts, drafts, and the sandboxed processes that may read it."""

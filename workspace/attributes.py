@@ -1,4 +1,4 @@
-"""Reads what ``.gitattributes`` says about generated, vendored and binary files; nothing else of it takes effect."""
+"""Reads what ``.gitattributes`` says about generated, vendored and binary files, and ignores the rest of it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ _MOST_RULES = 500
 
 @dataclass(frozen=True, slots=True)
 class AttributeRule:
-    """One line of a ``.gitattributes`` file. ``None`` as a value takes a setting back."""
+    """One line of a ``.gitattributes`` file. A value of ``None`` takes a setting back."""
 
     directory: str
     pattern: str
@@ -71,8 +71,10 @@ def _value(word: str) -> tuple[str, bool | None]:
 
 
 def _match_glob(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether path components match a pattern's; ``**`` stands for any number. Never exponential: only the
-    latest ``**`` is retried."""
+    """Whether path components match those of a pattern; ``**`` stands for any number.
+
+    The time is never exponential, because only the latest ``**`` is retried.
+    """
     at = place = 0
     star = retry = -1
     while place < len(parts):

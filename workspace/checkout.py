@@ -1,12 +1,12 @@
 """Writes the files of a commit to a folder in which the repository's own commands run, in the sandbox.
 
-    parent       belongs to Forge, so that nobody inside can replace what is in it
-    ├── code     the files. There is no .git, and Forge runs no git here: one that others write would be their code
+    parent       belongs to Forge, so that no command can replace the folders in it
+    ├── code     the files, without .git; Forge never runs git here, because a .git written by others can run code
     ├── results  what commands leave for Forge to read
-    └── home     their HOME and TMPDIR
+    └── home     HOME and TMPDIR of the commands
 
-All three can be changed from inside, and what one command leaves the next one finds. The home begins empty, or with a
-copy of what set-ups of the default branch downloaded.
+Commands can change all three folders, and each command finds what the earlier ones left. The home begins empty, or with
+a copy of what set-ups of the default branch downloaded.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from workspace.temporary import remove_tree, temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
 _MEGABYTE = 1 << 20
-_TOGETHER = 5_000  # blobs brought in one request
+_TOGETHER = 5_000  # blobs fetched in one request
 _SECONDS = 300
-# The last word on every attribute that makes git write anything else than what is committed.
+# Overrides every attribute that makes git write anything else than what is committed.
 _ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n"
 _SETTINGS = {"core.symlinks": "false", "core.fileMode": "true", "core.autocrlf": "false", "core.eol": "lf"}
-# A shell inside finds the program: to look for it out here could open a file of the host for it.
+# A shell inside finds the program: a search from outside could open a file of the host.
 _INSIDE = ("/bin/sh", "-c", 'exec "$@"', "sh")
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _AS_FILE = "Let the command leave it as a regular file."
@@ -41,7 +41,7 @@ _AS_FILE = "Let the command leave it as a regular file."
 
 @dataclass(frozen=True, slots=True)
 class CheckoutBounds:
-    """What a commit may hold that is checked out.
+    """The limits of a commit that is checked out.
 
     :param files: files and folders.
     :param bytes: of all files together.
@@ -55,14 +55,14 @@ class CheckoutBounds:
 
 BOUNDS = CheckoutBounds()
 QUOTA = Quota(bytes=1_000_000_000, files=200_000)
-"""What a checkout may hold with all that its commands leave there."""
+"""The limits of a checkout, including everything that its commands leave there."""
 
 
 class Checkout:
-    """The files of one commit, and what the repository's own commands make of them.
+    """The files of one commit, in which the repository's own commands run.
 
     :param folder: the parent.
-    :param quota: what a command may leave, with all that was there before it.
+    :param quota: the limits of the files after a command, including those that were there before.
     """
 
     def __init__(self, folder: Path, sandbox: Sandbox, quota: Quota = QUOTA) -> None:
@@ -78,18 +78,18 @@ class Checkout:
 
     @property
     def home(self) -> Path:
-        """The folder that programs have as their home, as Forge sees it."""
+        """The home folder of the commands, as Forge sees it."""
         return self._folder / _HOME
 
     @property
     def owner(self) -> int:
-        """The account (uid) to which everything belongs that programs make."""
+        """The account (uid) that owns everything the commands make."""
         account = self._sandbox.account
         return os.geteuid() if account is None else account.uid
 
     @property
     def results_inside(self) -> Path:
-        """Where programs see the folder for what Forge is to read."""
+        """Where programs see the folder for results."""
         return self._inside(_RESULTS)
 
     async def run(
@@ -101,14 +101,14 @@ class Checkout:
         reads: Sequence[Path] = (),
         proxy: Address | None = None,
     ) -> Completed:
-        """Run a command in the folder with the code, as strongly contained as this machine can.
+        """Run a command in the folder with the code, at the strongest sandbox level of this machine.
 
-        :param argv: program and arguments; the program is looked for inside.
+        :param argv: program and arguments; the program is looked up inside the sandbox.
         :param seconds: wall-clock limit.
         :param environment: further variables; no secrets.
         :param reads: folders of the host it may read and execute from.
-        :param proxy: the one address it may reach; see :meth:`why_no_network`.
-        :raises ToolError: nothing here contains code of others, or the sandbox could not be started.
+        :param proxy: the only address it may reach; see :meth:`why_no_network`.
+        :raises ToolError: no level here contains untrusted code, or the sandbox could not be started.
         """
         if self.level < LANDLOCK:
             raise ToolError(
@@ -134,9 +134,9 @@ class Checkout:
         return await self._sandbox.run(command, self.level)
 
     async def install_cache(self, kept: CacheEntry) -> bool:
-        """Put a copy of what was kept into the home, before anything ran; whether that was possible.
+        """Put a copy of a cache entry in place of the home, before anything runs. Returns whether that was possible.
 
-        What it takes does not count as left by a command.
+        The copy does not count against the quota.
         """
         account = self._sandbox.account
         fresh = self._folder / "given"
@@ -165,8 +165,8 @@ class Checkout:
         """A file that a command left directly in the folder for results; None if there is none of that name.
 
         :param name: of the file, without any folder.
-        :param most: bytes it may have.
-        :raises ToolError: it is larger, no regular file, or cannot be read; or that is no name of a file.
+        :param most: its largest size in bytes.
+        :raises ToolError: the file is larger, not a regular one, or cannot be read; or the name is invalid.
         """
         if name in {"", ".", ".."} or "/" in name or "\0" in name:
             raise ToolError(f"{name!r} is not the name of a file among the results.", "Use a name without folders.")
@@ -184,13 +184,13 @@ class Checkout:
 async def check_out(
     objects: Objects, commit: str, sandbox: Sandbox, *, bounds: CheckoutBounds = BOUNDS, quota: Quota = QUOTA
 ) -> AsyncGenerator[Checkout]:
-    """The files of a commit in a folder of their own, which is gone at the end with all that was done to it.
+    """Check out a commit into a temporary folder, which is removed at the end with all changes.
 
     Every file is written byte by byte as it is committed, a symbolic link as a file with its target, a submodule as an
-    empty folder; no attribute takes effect and nothing is run.
+    empty folder. No attribute takes effect, and nothing is run.
 
-    :param commit: a commit or tree, which is here; its blobs need not be.
-    :raises CodeAccessError: it holds too much, or a path that cannot be written, or it could not be brought.
+    :param commit: a commit or tree that the repository has; missing blobs are fetched.
+    :raises CodeAccessError: it is too large, holds a path that cannot be written, or could not be fetched.
     """
     await _fetch_blobs(objects, commit, bounds)
     stack = ExitStack()
@@ -207,9 +207,9 @@ async def check_out(
 
 
 async def _fetch_blobs(objects: Objects, commit: str, bounds: CheckoutBounds) -> None:
-    """Have all blobs of a commit here, if they are not too much.
+    """Fetch all blobs of a commit, if they are within the bounds.
 
-    :raises CodeAccessError: they are, or some cannot be had.
+    :raises CodeAccessError: they are not, or some are not available.
     """
     blobs = _blobs(await _list_entries(objects.git, commit), bounds)
     wanted = sorted(set(blobs))
@@ -232,7 +232,7 @@ async def _list_entries(git: Git, commit: str) -> list[bytes]:
 
 
 def _blobs(lines: Sequence[bytes], bounds: CheckoutBounds) -> list[str]:
-    """The blob of each file, a submodule being none."""
+    """The blob of each file; a submodule has none."""
     if len(lines) > bounds.files:
         raise _too_large(f"more than {bounds.files:,} files and folders")
     if any(line.count(b"/") > bounds.depth for line in lines):
@@ -249,9 +249,9 @@ def _too_large(what: str) -> TooLarge:
 
 
 async def _write(git: Git, commit: str, folder: Path) -> None:
-    """Write the files of a commit, whose blobs are here, to an empty folder.
+    """Write the files of a commit, whose blobs the repository has, to an empty folder.
 
-    git does so from a repository of our own that borrows the objects, where our attributes stand above the commit's.
+    git does this from a repository of our own that borrows the objects; there our attributes override the commit's.
     """
     with temporary_folder("index") as own:
         ours = Git(own, program=git.program, hide=[str(folder), str(git.repository)])
@@ -265,16 +265,16 @@ async def _write(git: Git, commit: str, folder: Path) -> None:
 
 
 def _give_to_account(parent: Path, account: UnixAccount) -> None:
-    """Make everything below a folder belong to an account; nobody else has changed anything there yet."""
+    """Give everything below a folder to an account; nobody else has changed anything there yet."""
     for folder, folders, files in os.walk(parent):
         for name in (*folders, *files):
             os.chown(Path(folder, name), account.uid, account.gid, follow_symlinks=False)
 
 
 def _read(folder: Path, name: str, most: int) -> bytes | None:
-    """A regular file in a folder where code of others may have left anything.
+    """Reads a regular file from a folder in which untrusted code may have left anything.
 
-    It is opened without waiting: a FIFO would otherwise wait for who writes to it.
+    It is opened without blocking, because a FIFO would wait for a writer.
     """
     with ExitStack() as stack:
         try:

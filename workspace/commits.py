@@ -1,4 +1,4 @@
-"""Makes a commit out of git's objects: a commit's tree with some files made, replaced or gone, in a bare repository."""
+"""Makes commits in a bare repository: a parent's tree with some files added, replaced or deleted."""
 
 import hashlib
 import tempfile
@@ -20,7 +20,7 @@ _GONE = b"0 %b" % (b"0" * 40)
 
 
 class CannotCommit(CodeAccessError):
-    """The files cannot be changed as asked; the same again would not help."""
+    """The files cannot be changed as asked; a retry would not help."""
 
     recovery = Recovery.stop
 
@@ -50,9 +50,9 @@ async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, 
 
     The same arguments make the same commit, so it may be repeated after a crash.
 
-    :param change: of regular files; each is in ``parent`` as it says it was.
+    :param change: of regular files; each must be in ``parent`` as the change says it was.
     :param at: the time of author and committer.
-    :raises CannotCommit: a file is not as the change says, or more or less than its files would differ.
+    :raises CannotCommit: a file is not as the change says, or other files than those of the change would differ.
     """
     if not change.files:
         raise CannotCommit("The change is empty.")
@@ -85,7 +85,7 @@ async def describe(git: Git, sha: str) -> CommitDescription:
 
 
 async def follows(git: Git, sha: str, ancestor: str) -> bool:
-    """Whether a commit has another one among its ancestors, or is it."""
+    """Whether a commit is another one or descends from it."""
     asked = await git.run("merge-base", "--is-ancestor", "--end-of-options", ancestor, sha, expect=(0, 1))
     return asked.code == 0
 
@@ -106,7 +106,7 @@ async def _modes(git: Git, parent: str, files: Mapping[str, bytes]) -> dict[str,
 async def _list_entries(git: Git, parent: str, paths: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
     """The mode and object of those paths that are in ``parent``, folders too."""
     if not paths:
-        return {}  # git would take that for all of them
+        return {}  # git would list all files
     listed = await git.run("ls-tree", "-z", "--full-tree", "--end-of-options", parent, "--", *paths)
     lines = (line.partition(b"\t") for line in listed.stdout.split(b"\0") if line)
     described = ((name, meta.split(b" ")) for meta, _, name in lines)
@@ -114,7 +114,10 @@ async def _list_entries(git: Git, parent: str, paths: Sequence[bytes]) -> dict[b
 
 
 def _encode_path(file: ChangedFile) -> bytes:
-    """The path as git has it, if it names one file inside."""
+    """The path as git stores it.
+
+    :raises CannotCommit: it is not a valid path inside the repository.
+    """
     if wrong := path_rules.find_mistake(file.path):
         raise CannotCommit(f"The path {_show_path(file.path)} {wrong}.")
     return file.path.encode()
@@ -125,7 +128,7 @@ def _show_path(path: str) -> str:
 
 
 def _require_unchanged(file: ChangedFile, there: tuple[bytes, bytes] | None, parent: str) -> None:
-    """That a file is in ``parent`` as a change to it says; whether anything else makes way shows in the end."""
+    """Check that a file is in ``parent`` as the change says; effects on other files are checked later."""
     if file.mode.encode() not in _REGULAR:
         raise CannotCommit(f"{file.path} would not be a regular file ({file.mode}).")
     if file.before is None:
@@ -138,27 +141,27 @@ def _require_unchanged(file: ChangedFile, there: tuple[bytes, bytes] | None, par
 
 
 def _object(content: bytes, digits: int) -> bytes:
-    """The name git gives a content: by SHA-1, or by SHA-256 in repositories whose names are that long."""
+    """The name that git gives a content: by SHA-1, or by SHA-256 in repositories with names of that length."""
     named = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
     named.update(b"blob %d\0" % len(content) + content)
     return named.hexdigest().encode()
 
 
 async def _entry(git: Git, file: ChangedFile) -> bytes:
-    """What ``update-index`` reads about a file; whatever stands in its way, it removes."""
+    """The input of ``update-index`` for a file; git removes whatever is in its way."""
     meta = _GONE if file.after is None else b"%b %b" % (file.mode.encode(), await _blob(git, file.after))
     return b"%b\t%b\0" % (meta, file.path.encode())
 
 
 async def _list_differing(git: Git, parent: str, tree: str) -> Collection[bytes]:
-    """The paths of files that a tree does not have as ``parent`` has them."""
+    """The paths of files that differ between ``parent`` and a tree."""
     options = ("-r", "-z", "--name-only", "--no-renames", "--no-relative")
     compared = await git.run("diff-tree", *options, "--end-of-options", parent, tree, "--")
     return set(compared.stdout.split(b"\0")[:-1])
 
 
 def _is_plain(path: str) -> bool:
-    """Whether it names one place below the top, and in one way only."""
+    """Whether a path names one place below the top, and has no other spelling."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -171,9 +174,9 @@ async def _blob(git: Git, content: bytes) -> bytes:
 
 
 async def _tree(git: Git, parent: str, entries: bytes) -> str:
-    """The parent's tree with these entries instead, by an index of its own outside the repository.
+    """The parent's tree with these entries, made with a temporary index outside the repository.
 
-    The other blobs need not be here: of a partial clone only the trees are read.
+    The other blobs need not be available: in a partial clone only the trees are read.
     """
     with tempfile.TemporaryDirectory(prefix="forge-") as folder:
         environment = {"GIT_INDEX_FILE": str(Path(folder, "index"))}

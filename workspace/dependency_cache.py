@@ -1,16 +1,16 @@
-"""Keeps what set-ups of default branches downloaded, by repository and key, for checkouts to begin with a copy of it.
+"""Keeps what set-ups of default branches downloaded, by repository and key; checkouts begin with a copy.
 
     root
     ├── 4711            of one repository, by its number
-    │   ├── tried       when a set-up was last run to fill an entry, and which
+    │   ├── tried       time and key of the last attempt to fill an entry
     │   └── KEY         an entry; its time is that of its last use
     │       ├── home    the folders of KEPT
     │       └── size    bytes
     ├── new-…           entries that are being made
-    └── old-…           what is being removed
+    └── old-…           entries that are being removed
 
-An entry is never changed. It comes under its name, and goes from it, in one move, so no lock is needed: who copied it
-looks whether it is still there, and if it is, the copy is whole.
+An entry is never changed. It is renamed into its place, and out of it, in one step, so no lock is needed: if an entry
+still exists after it was copied, the copy is whole.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from workspace.temporary import remove_tree
 KEPT: tuple[PathParts, ...] = tuple(
     tuple(path.split("/"))
     for path in (
-        ".cache",  # where the XDG Base Directory Specification has it: pip, uv, poetry, go build, yarn, composer, deno
+        ".cache",  # of the XDG Base Directory Specification: pip, uv, poetry, go build, yarn, composer, deno
         ".npm/_cacache",
         ".local/share/pnpm/store",
         ".yarn/berry/cache",
@@ -43,29 +43,29 @@ KEPT: tuple[PathParts, ...] = tuple(
         ".nuget/packages",
     )
 )
-"""Folders of a home that are kept: those in which programs look up what they have by what it is.
+"""The folders of a home that are kept: caches in which programs look up content by its identity.
 
-What is installed or configured in a home is not among them. A later set-up might take it for done, and tests of a
-change would run on the code before it.
+What is installed or configured in a home is not kept: a later set-up might consider it done, and tests of a change
+would run on older code.
 """
 MOST = Size(1_000_000_000, 100_000)
-"""What an entry may hold."""
+"""The limits of an entry."""
 _EACH = 2  # entries of a repository
-_PAUSE = 3600  # seconds until a set-up that came to nothing may be tried again
-_CRASHED = 2 * 3600  # seconds after which nobody makes or removes a folder any more
+_PAUSE = 3600  # seconds until a failed set-up may be tried again
+_CRASHED = 2 * 3600  # seconds after which an unfinished folder must be left from a crash
 
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """An entry."""
+    """An entry of the cache."""
 
     path: Path
 
     async def copy_to(self, home: Path, account: UnixAccount | None) -> Size:
-        """Copy it to an empty folder, and say how much it was. Who gets an error removes the folder.
+        """Copy the entry to an empty folder, and return its size. After an error the caller removes the folder.
 
-        :param account: whose the copy is to be; by default ours.
-        :raises NotCopied: it was removed, or cannot be read.
+        :param account: owner of the copy; Forge's own account by default.
+        :raises NotCopied: the entry was removed, or cannot be read.
         """
         try:
             before = self.path.stat()
@@ -81,8 +81,8 @@ class DependencyCache:
     """All entries on this machine; several processes may share the folder.
 
     :param root: the folder; it is created.
-    :param most_bytes: what all entries may take; the least recently used are removed beyond it.
-    :param most: what one may hold.
+    :param most_bytes: disk space for all entries; beyond it the least recently used are removed.
+    :param most: the limits of one entry.
     """
 
     def __init__(self, root: Path, *, most_bytes: int, most: Size = MOST) -> None:
@@ -91,16 +91,16 @@ class DependencyCache:
         self._most = Size(min(most.bytes, most_bytes), most.files)
 
     def find(self, repository_id: int, key: str) -> CacheEntry | None:
-        """An entry, which counts as used now."""
+        """The entry, which counts as used now; None if there is none."""
         path = self._repository(repository_id) / key
         try:
             os.utime(path)
-        except OSError:  # there is none, or another account's
+        except OSError:  # there is none, or it belongs to another account
             return None
         return CacheEntry(path)
 
     def may_fill(self, repository_id: int, key: str) -> bool:
-        """Whether a set-up should be run to make an entry, which then counts as tried."""
+        """Whether a set-up should fill the entry; if so, it counts as tried."""
         folder = self._repository(repository_id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         tried = folder / "tried"
@@ -111,12 +111,12 @@ class DependencyCache:
         return not (folder / key).exists()
 
     async def keep(self, repository_id: int, key: str, home: Path, owner: int) -> Size:
-        """Make an entry of a home in which nothing runs any more; how much it holds.
+        """Make an entry of a home in which nothing runs any more, and return its size.
 
-        Nothing is kept of a repository that was removed since :meth:`may_fill`, nor beside an entry of that key.
+        Nothing is kept if the repository was removed since :meth:`may_fill`, or if the entry exists already.
 
-        :param owner: the account (uid) that wrote it.
-        :raises NotCopied: it holds too much, or what is not copied.
+        :param owner: the account (uid) that wrote the home.
+        :raises NotCopied: nothing is kept, because of that or because the home holds too much or what is not copied.
         """
         await asyncio.to_thread(self._sweep)
         fresh = Path(tempfile.mkdtemp(prefix="new-", dir=self.root))
@@ -124,7 +124,7 @@ class DependencyCache:
             (fresh / "home").mkdir(mode=0o700)
             size = await copy_folder(home, fresh / "home", owner=owner, most=self._most, only=KEPT)
             (fresh / "size").write_text(str(size.bytes))
-            await asyncio.to_thread(os.sync)  # or the machine could go down with the name written, and not the content
+            await asyncio.to_thread(os.sync)  # or a crash of the machine could leave the name without the content
             _move(fresh, self._repository(repository_id) / key)
             await asyncio.to_thread(self._make_room)
         except OSError as error:
@@ -135,11 +135,11 @@ class DependencyCache:
         return size
 
     async def remove(self, repository_id: int) -> None:
-        """Remove all of a repository."""
+        """Remove all entries of a repository."""
         await asyncio.to_thread(self._discard, self._repository(repository_id))
 
     async def purge(self, older_than: datetime) -> int:
-        """Remove the entries last used before a moment; how many."""
+        """Remove the entries last used before a moment. Returns how many."""
         moment = older_than.timestamp()
         old = [entry for entry in self._by_use() if entry.used < moment]
         for entry in old:
@@ -154,7 +154,7 @@ class DependencyCache:
         return self.root / str(repository_id)
 
     def _by_use(self) -> list["_Entry"]:
-        """All entries, the one used last at the end."""
+        """All entries, the least recently used first."""
         found: list[_Entry] = []
         for size in self.root.glob("[0-9]*/*/size"):
             with suppress(OSError):
@@ -162,7 +162,7 @@ class DependencyCache:
         return sorted(found)
 
     def _make_room(self) -> None:
-        """Remove what a repository has too many of, and then the least recently used of all."""
+        """Remove surplus entries of each repository, and then the least recently used of all."""
         stay: Counter[Path] = Counter()
         room = self.most_bytes
         for entry in reversed(self._by_use()):
@@ -182,7 +182,7 @@ class DependencyCache:
                 remove_tree(aside)
 
     def _sweep(self) -> None:
-        """Remove folders that a killed process was making or removing."""
+        """Remove folders that a killed process left half made or half removed."""
         for path in (*self.root.glob("new-*"), *self.root.glob("old-*")):
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime < time.time() - _CRASHED:
@@ -191,7 +191,7 @@ class DependencyCache:
 
 @dataclass(frozen=True, order=True)
 class _Entry:
-    """An entry as room is made: when it was used last (seconds since 1970), and what it takes."""
+    """When an entry was used last (seconds since 1970), where it is, and what it takes."""
 
     used: float
     path: Path
@@ -199,12 +199,12 @@ class _Entry:
 
 
 def _number(text: str) -> int:
-    """A size that was noted; more than there is room for, so that its entry goes, if it cannot be read."""
+    """A stored size; one that cannot be read counts as too large, so that its entry is removed."""
     return int(text) if text.isdecimal() else sys.maxsize
 
 
 def _move(fresh: Path, path: Path) -> None:
-    """Give an entry its name.
+    """Rename an entry into its place.
 
     :raises NotCopied: another process was faster, or the repository was removed meanwhile.
     """

@@ -1,4 +1,4 @@
-"""Turns what git prints about two trees into values."""
+"""Parses git's output about the difference of two trees."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,11 +17,11 @@ ABSENT = "000000"
 
 
 class DiffLimits(BaseModel):
-    """How much of a change is looked into.
+    """How much of a change is reviewed.
 
-    GitHub shows 300 files of a diff, 20,000 lines or 1 MB of it, and of one file 20,000 lines or 500 KB
-    ("Limits for viewing content and diffs in a repository", docs.github.com); no comment can be attached beyond.
-    The others are ours: what is read of one version of a file, of all files together, and how long a name may be.
+    GitHub shows 300 files, 20,000 lines or 1 MB of a diff, and 20,000 lines or 500 KB of one file ("Limits for viewing
+    content and diffs in a repository", docs.github.com). Beyond that no comment can be attached. The other limits are
+    ours, among them the size of one version of a file and of all files together, and the length of a name.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,7 +43,7 @@ DEFAULT = DiffLimits()
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of ``git diff-tree --raw -z``: names are bytes, because git promises nothing about them."""
+    """One line of ``git diff-tree --raw -z``; names are bytes, because git guarantees nothing about them."""
 
     path: bytes
     old_path: bytes
@@ -81,7 +81,7 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An entry that is not looked into, and why; ``matters`` as in ``SkippedFile``."""
+    """An entry that is not reviewed, and why; ``matters`` as in ``SkippedFile``."""
 
     name: str
     reason: str
@@ -113,7 +113,7 @@ def parse_raw(output: bytes) -> list[Entry]:
 
 
 def _object(name: str, mode: str) -> str | None:
-    """The blob; None where there is none, or where it is no blob (a submodule's commit)."""
+    """The blob; None if there is none, as for a submodule."""
     return None if mode in {ABSENT, MODULE} else name
 
 
@@ -139,7 +139,7 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """The hunks of one file and how much text they are."""
+    """The hunks of one file, and their size."""
 
     hunks: tuple[Hunk, ...] = ()
     lines: int = 0
@@ -147,10 +147,10 @@ class Patch:
 
 
 def parse_patch(output: bytes) -> dict[int, Patch]:
-    """The patches of ``git diff-tree -p`` over two trees whose files are called by numbers.
+    """The patches of ``git diff-tree -p`` over two trees whose files have numbers for names.
 
-    Lines end at a line feed only, so a carriage return stays part of its line, and
-    "No newline at end of file" is not a line. Bytes that are not UTF-8 become U+FFFD.
+    Lines end at a line feed only, so a carriage return stays part of its line, and "No newline at end of file" is not a
+    line. Bytes that are not UTF-8 become U+FFFD.
     """
     lines = output.split(b"\n")
     patches: dict[int, Patch] = {}
@@ -180,7 +180,7 @@ def parse_patch(output: bytes) -> dict[int, Patch]:
 
 
 def _body(lines: Sequence[bytes], at: int, old_left: int, new_left: int) -> tuple[list[bytes], int]:
-    """The lines of one hunk, counted by its header: what they contain cannot end it early."""
+    """The lines of one hunk, counted by its header, so that their content cannot end it early."""
     body: list[bytes] = []
     while old_left or new_left:
         line = lines[at]
@@ -196,8 +196,8 @@ def _body(lines: Sequence[bytes], at: int, old_left: int, new_left: int) -> tupl
 def to_touched(entry: Entry, lines: int | None, *, may_run: bool) -> TouchedFile:
     """The name of an entry and how much it changes.
 
-    :param lines: that it adds and removes, if they were counted.
-    :param may_run: it brings something that may run, see ``TouchedFile``.
+    :param lines: how many lines it adds and removes, if they were counted.
+    :param may_run: it brings something that may run; see ``TouchedFile``.
     """
     is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
     return TouchedFile(
@@ -228,6 +228,3 @@ def to_file_change(entry: Entry, patch: Patch, *, is_shown: bool = True) -> File
         hunks=patch.hunks,
         is_shown=is_shown,
     )
-
-
-# --- what is looked into -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Holds what an agent made of a commit so far, as commits of its own in the bare repository; nothing is checked out."""
+"""Holds an agent's changes to a commit, as commits of its own in the bare repository; nothing is checked out."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ _MESSAGE = "A draft.\n"
 
 @dataclass(frozen=True)
 class _Step:
-    """One diff that was applied.
+    """One applied diff.
 
-    :param whole: what all diffs up to this one make of the base.
-    :param commit: its SHA afterwards.
+    :param whole: the change that all diffs up to this one make to the base.
+    :param commit: the SHA of the commit with that change.
     """
 
     diff: bytes
@@ -38,9 +38,9 @@ class _Step:
 class Draft:
     """The files of a commit with diffs applied one after the other.
 
-    What is asked for at the same time is done in the order it was asked for.
+    Simultaneous calls run in the order they were made.
 
-    :param objects: of the repository, the base among them.
+    :param objects: of the repository, which has the base.
     :param base: SHA of the commit the first diff is written against.
     :param areas: where changes may be.
     """
@@ -53,18 +53,18 @@ class Draft:
         self._steps: list[_Step] = []
         self._base_tree: FileTree | None = None
         self._snapshot: Snapshot | None = None
-        self._one_at_a_time = asyncio.Lock()  # which lets those who wait in by their order
+        self._one_at_a_time = asyncio.Lock()  # serves waiting calls in their order
 
     @property
     def head(self) -> str:
-        """SHA of the commit with every diff that was applied; the base if none was."""
+        """SHA of the commit with all applied diffs; the base if there are none."""
         return self._steps[-1].commit if self._steps else self.base
 
     async def apply(self, diff: bytes) -> JudgedPatch:
         """Apply a diff as a whole, or not at all.
 
         :param diff: unified, written against the files as they are now.
-        :returns: what it does, or why it was not applied: for what it does, or for what it makes of the whole change.
+        :returns: what it does, or why it was refused: by itself, or for what it makes of the whole change.
         :raises CodeAccessError: git could not read or write what is needed.
         """
         async with self._one_at_a_time:
@@ -73,9 +73,9 @@ class Draft:
     async def replay(self, diffs: Sequence[bytes]) -> None:
         """Bring the files to the state after exactly these diffs, in their order.
 
-        Diffs it has in common with those applied are not applied again, unless their commits got lost.
+        The first diffs are not applied again if they are the applied ones and their commits still exist.
 
-        :raises PatchRefused: one of them may not be applied, or not any more; the ones before it are.
+        :raises PatchRefused: a diff may not be applied, or no longer; those before it are.
         :raises CodeAccessError: git could not read or write what is needed.
         """
         async with self._one_at_a_time:
@@ -89,14 +89,14 @@ class Draft:
                     raise PatchRefused(judged.violations)
 
     async def change(self) -> ChangeSet:
-        """All that differs from the base."""
+        """The whole change since the base."""
         async with self._one_at_a_time:
             return self._whole
 
     async def violations(self, areas: Areas | None = None) -> tuple[Violation, ...]:
-        """What the change as a whole must not do, or is worth saying: to be asked again before it is pushed.
+        """The errors and warnings about the whole change; to be checked again before it is pushed.
 
-        :param areas: where changes may be by now; as in the beginning if left out.
+        :param areas: where changes may be by now; as in the beginning by default.
         """
         async with self._one_at_a_time:
             return await self._validate(self._whole, areas or self._areas)
@@ -125,7 +125,7 @@ class Draft:
         return judged
 
     async def _judge(self, diff: bytes) -> JudgedPatch:
-        """The word on the diff by itself; not in the loop's thread, since large ones take a while."""
+        """The verdict on the diff by itself; in a thread, because large ones take a while."""
         try:
             paths = await asyncio.to_thread(patching.list_paths, diff, self._limits)
             tree = await bases.load_tree(self._objects, self.head, paths, self._limits.file_bytes)

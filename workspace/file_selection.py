@@ -1,4 +1,4 @@
-"""Decides which files of a change are looked into, and says why the others are not."""
+"""Decides which files of a change are reviewed, and says why the others are not."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ _LFS = b"version https://git-lfs.github.com/spec/v1"
 
 
 def skip_by_name(entry: Entry, attributes: "Attributes") -> str | None:
-    """Why an entry is not looked into, as far as its name, its modes and the base's attributes tell."""
+    """Why an entry is not reviewed, judged by its name, its modes and the base's attributes; None if it may be."""
     if special := _skip_special_mode(entry):
         return special
     path = entry.path.decode()
@@ -53,7 +53,7 @@ def skip_by_name(entry: Entry, attributes: "Attributes") -> str | None:
 
 
 def odd_name(path: bytes, limits: DiffLimits) -> str | None:
-    """Why no tool should be given this name; None if there is nothing odd about it."""
+    """Why no tool should be given this name; None if it is an ordinary one."""
     if len(path) > limits.name_bytes:
         return f"its name is longer than {limits.name_bytes:,} bytes"
     try:
@@ -68,7 +68,7 @@ def odd_name(path: bytes, limits: DiffLimits) -> str | None:
 
 
 def rename_candidates(entries: Sequence[Entry], limits: DiffLimits) -> list[Entry]:
-    """Added and deleted files whose contents git would compare; none if there is nothing to pair, or too much."""
+    """Added and deleted files that git would compare; empty if there are no pairs, or too many files."""
     regular = [
         entry
         for entry in entries
@@ -97,7 +97,7 @@ def _skip_vendored(path: str, attributes: "Attributes") -> str | None:
 
 
 def is_vendored(path: str) -> bool:
-    """Whether a path says that the file was taken from another project."""
+    """Whether a path says that the file was copied from another project."""
     return not _VENDORED.isdisjoint(path.split("/")[:-1])
 
 
@@ -120,12 +120,12 @@ def _is_binary_name(entry: Entry) -> bool:
 
 
 def skip_by_content(entry: Entry, base: bytes | None, head: bytes | None, attributes: "Attributes") -> str | None:
-    """Why an entry is not looked into, as far as its contents tell.
+    """Why an entry is not reviewed, judged by its contents; None if it is.
 
-    A file counts as generated only if every version says so: a change cannot hide itself by adding the words. Nor by
-    adding a NUL byte: interpreters run source that holds one.
+    A file counts as generated only if every version says so: a change cannot hide itself by adding the words. It cannot
+    do so by adding a NUL byte either, because interpreters run source that holds one.
 
-    :param base, head: in UTF-8 where they say that they are in another encoding.
+    :param base, head: the contents, in UTF-8 if they declare another encoding.
     """
     versions = [content for content in (base, head) if content is not None]
     if any(map(looks_binary, versions)) and not (runs_as_text(entry.name) or any(map(is_script, versions))):
@@ -138,16 +138,16 @@ def skip_by_content(entry: Entry, base: bytes | None, head: bytes | None, attrib
 
 
 def is_script(content: bytes) -> bool:
-    """Whether a content says which program runs it."""
+    """Whether a content begins with ``#!``, which names the program that runs it."""
     return content.startswith(b"#!")
 
 
 def adds_runnable(entry: Entry, *, script: bool) -> bool:
-    """Whether something is there at head that was not, and that may run or decide what is run.
+    """Whether an entry adds something that may run or decide what is run.
 
-    What was there as a document and is now called a program counts; what only moved does not.
+    A document whose new name makes it a program counts; a program that only moved does not.
 
-    :param script: the content at head says which program runs it.
+    :param script: the content at head begins with ``#!``.
     """
     if _is_deletion(entry):
         return False
@@ -164,9 +164,9 @@ def _has_generated_header(content: bytes) -> bool:
 
 
 def choose(entries: Iterable[Entry], attributes: "Attributes", limits: DiffLimits) -> tuple[list[Entry], list[Skipped]]:
-    """The entries to look into, those that matter most first, and the others.
+    """The entries to review, the most important first, and the others.
 
-    Generated files do not use up the limit, and a deletion, of which nothing is left to look at, comes last.
+    Generated files do not use up the limit. Deletions come last, because nothing of them is left to read.
     """
     look: list[Entry] = []
     skipped: list[Skipped] = []
@@ -187,14 +187,14 @@ def _is_deletion(entry: Entry) -> bool:
 
 
 def _kind(name: str) -> int:
-    """Source of the program is 0, what is neither source nor a test 1, a test 2."""
+    """0 for source of the program, 2 for tests, 1 for everything else."""
     if is_test(name):
         return 2
     return 0 if is_source(name) else 1
 
 
 def _skip(entry: Entry, reason: str) -> Skipped:
-    """An entry that would have been looked into; of a deleted file there is nothing to see."""
+    """Skips an entry that should be reviewed; a deleted file does not matter, because nothing of it is left."""
     return Skipped(entry.name, reason, matters=not _is_deletion(entry))
 
 
@@ -208,8 +208,8 @@ def within_sizes(
 ) -> tuple[list[Entry], list[Skipped]]:
     """The entries whose contents may be read into memory.
 
-    :param sizes: bytes of each blob that can be had.
-    :param absent: the reason to give for a blob that cannot.
+    :param sizes: bytes of each available blob.
+    :param absent: the reason to give for a blob that is not available.
     """
     look: list[Entry] = []
     skipped: list[Skipped] = []
@@ -235,7 +235,7 @@ def within_diff(
 ) -> tuple[list[FileChange], list[Skipped]]:
     """The files whose diff GitHub would show; a large one does not push out the small ones after it.
 
-    :param unshown: names of files that are text although GitHub calls them binary.
+    :param unshown: names of text files that GitHub treats as binary.
     """
     files: list[FileChange] = []
     skipped: list[Skipped] = []
@@ -256,9 +256,9 @@ def within_diff(
 
 
 def summarise(skipped: Collection[Skipped], limits: DiffLimits) -> tuple[SkippedFile, ...]:
-    """The skipped files: source first, tests last, then what does not matter.
+    """The skipped files: source first, tests last, then those that do not matter.
 
-    Of each reason the first ``limits.named`` are named and the rest is one line.
+    The first ``limits.named`` files of each reason are named; the rest is one line.
     """
     return tuple(_summary(skipped, limits.named))
 
@@ -274,6 +274,3 @@ def _summary(skipped: Collection[Skipped], named: int) -> Iterator[SkippedFile]:
         if (more := len(names) - named) > 0:
             path = f"{more:,} more file{'s' if more > 1 else ''}"
             yield SkippedFile(path=path, reason=reason, matters=not minor)
-
-
-# --- .gitattributes ----------------------------------------------------------------------------------------

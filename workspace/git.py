@@ -1,4 +1,4 @@
-"""Runs git so that nothing a repository contains can make it run something else."""
+"""Runs git so that no content of a repository can make it run something else."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from domain.errors import CodeAccessError, Recovery
 
 MEGABYTE = 1_000_000
 
-# Given to every git process as configuration of the command, which wins over every file.
+# Configuration of every git process, given with its command; it overrides every file.
 _SETTINGS: Mapping[str, str] = {
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
@@ -28,7 +28,7 @@ _SETTINGS: Mapping[str, str] = {
     "diff.renames": "true",
     "fetch.recurseSubmodules": "false",
     "gc.auto": "0",
-    "http.followRedirects": "false",  # a redirect could lead to an inner host, or carry the credential elsewhere
+    "http.followRedirects": "false",  # a redirect could lead to an internal host, or carry the credential elsewhere
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "30",
     "maintenance.auto": "false",
@@ -36,7 +36,7 @@ _SETTINGS: Mapping[str, str] = {
     "protocol.http.allow": "always",
     "protocol.https.allow": "always",
     "protocol.version": "2",
-    "safe.directory": "*",  # what it protects from, a repository's own configuration, is neutralised here
+    "safe.directory": "*",  # it protects from a repository's own configuration, which has no effect here
     "submodule.recurse": "false",
 }
 _ENVIRONMENT: Mapping[str, str] = {
@@ -52,18 +52,18 @@ _ENVIRONMENT: Mapping[str, str] = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_ATTR_NOSYSTEM": "1",
 }
-# How to reach the remote is the operator's business; nothing else of Forge's own environment is passed on.
+# The operator decides how to reach the remote; nothing else of Forge's own environment is passed on.
 _NETWORK = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO")
 
 
 class TooLarge(CodeAccessError):
-    """git wrote more than it may; the same again would not help."""
+    """git wrote more than it may; a retry would not help."""
 
     recovery = Recovery.stop
 
 
 class Unrelated(CodeAccessError):
-    """Head and base have no common ancestor; the same again would not help."""
+    """Head and base have no common ancestor; a retry would not help."""
 
     recovery = Recovery.stop
 
@@ -79,7 +79,7 @@ def read_stderr(error: CodeAccessError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GitOutput:
-    """How a git command ended; ``stderr`` is without credentials, and of a long one only both ends."""
+    """How a git command ended; ``stderr`` is without credentials, and a long one is cut to its ends."""
 
     code: int
     stdout: bytes
@@ -89,13 +89,13 @@ class GitOutput:
 class Git:
     """The git program, bound to one repository.
 
-    :param repository: the git directory; commands that need none are given ``None``.
+    :param repository: the git directory; None for commands that need none.
     :param program: path of the executable, found on PATH by default.
-    :param hide: texts that may not appear in a message: credentials, and places on this machine.
+    :param hide: texts that must not appear in a message: credentials, and places on this machine.
     """
 
     memory = 2_000 * MEGABYTE
-    """Bytes one command may take: a few trees that contain each other stand for more files than there is room for."""
+    """Bytes of memory of one command: a few nested trees can stand for more files than there is room for."""
 
     def __init__(self, repository: Path | None, *, program: str | None = None, hide: Sequence[str] = ()) -> None:
         self.repository = repository
@@ -118,7 +118,7 @@ class Git:
     ) -> GitOutput:
         """Run one command to its end.
 
-        :param expect: exit codes that are answers; any other raises ``CodeAccessError``.
+        :param expect: exit codes that are results; any other raises ``CodeAccessError``.
         :param settings: configuration for this command alone; it may hold a credential.
         :param seconds: after this time the whole process group is ended.
         :param most: bytes of output; more raises ``TooLarge``.
@@ -136,7 +136,7 @@ class Git:
                 env=self._environment(settings or {}, environment or {}, network),
                 start_new_session=True,
                 pass_fds=keep_open,
-                restore_signals=largest_file is None,  # Python ignores SIGXFSZ: git then sees an error and says it
+                restore_signals=largest_file is None,  # Python ignores SIGXFSZ, so git gets an error and reports it
             )
         except (FileNotFoundError, NotADirectoryError):
             raise CodeAccessError("The repository is no longer there.", "It is fetched anew the next time.") from None
@@ -183,9 +183,9 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|cannot allocate memory", re.IGNORECA
 
 def _failure(verb: str, code: int, text: str) -> CodeAccessError:
     if _OVER_FILE_SIZE.search(text):
-        return TooLarge("What git was asked to bring is larger than Forge takes in.")
+        return TooLarge("The objects to fetch are larger than Forge accepts.")
     if _OUT_OF_MEMORY.search(text):
-        return TooLarge("What git was asked to look at needs more memory than Forge gives it.")
+        return TooLarge("git needs more memory than Forge gives it.")
     line = next((line for line in text.splitlines() if line.startswith(("fatal:", "error:"))), f"exit code {code}")
     return CodeAccessError(f"git {verb} failed ({line[:300]}).")
 
@@ -202,7 +202,7 @@ def _program() -> str:
 
 
 def _search_path() -> str:
-    """PATH without relative folders: the current folder may be anyone's."""
+    """PATH without relative folders, because the current folder may be anyone's."""
     return os.pathsep.join(part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if part[:1] == "/")
 
 
@@ -211,7 +211,7 @@ def _network_names() -> Iterable[str]:
 
 
 def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Configuration as variables (git-config(1), GIT_CONFIG_COUNT): on no command line and on no disk."""
+    """Configuration as variables (git-config(1), GIT_CONFIG_COUNT), so that it is on no command line and on no disk."""
     numbered = enumerate(settings.items())
     pairs = {
         f"GIT_CONFIG_{part}_{i}": text
@@ -259,7 +259,7 @@ async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
 
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
-    """End the process and its group if they still run: first so that git removes its temporary files, then for sure."""
+    """End the process and its group if they still run: first so that git removes its temporary files, then by force."""
     if process.returncode is not None:
         return
     _signal(process.pid, signal.SIGTERM)
@@ -276,6 +276,3 @@ async def _terminate(process: asyncio.subprocess.Process) -> None:
 def _signal(group: int, number: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-
-
-# --- reading -----------------------------------------------------------------------------------------------

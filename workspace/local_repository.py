@@ -1,4 +1,4 @@
-"""Reads a change out of a local repository, without writing to it and without running what it configures."""
+"""Reads a change from a local repository, without writing to it and without running what it configures."""
 
 import os
 import shutil
@@ -16,19 +16,19 @@ from workspace.file_selection import summarise
 from workspace.git import Git
 from workspace.objects import Objects
 
-# Settings of the user that change what a file in the working tree means as a blob. All others are left alone.
+# Settings of the user that decide which blob a file in the working tree becomes. All others are ignored.
 _MEANING = ("core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase")
 
-# Above the repository's own. An encoding it claims would make git refuse files that are not in it.
+# Overrides the repository's own: with a declared encoding, git would refuse files in another one.
 _ATTRIBUTES = "* !working-tree-encoding\n"
 
 HEAD = "HEAD"
 DEFAULT_BASES = ("origin/HEAD", "main", "master")
-"""The default branch, as a clone knows it or as it is usually called."""
+"""The usual names of the default branch in a clone."""
 
 
 class LocalError(CodeAccessError):
-    """The local repository, or what was asked of it, is not usable; the same again would not help."""
+    """The local repository, or what was asked of it, cannot be used; a retry would not help."""
 
     recovery = Recovery.stop
 
@@ -64,7 +64,7 @@ class LocalRepository(Objects):
         self._left_out = left_out
 
     async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
-        """The change; files of the working tree that were too large to be read are named, too."""
+        """The change; files of the working tree that were too large to be read are listed, too."""
         change = await super().change(merge_base, head, limits)
         named = (*summarise(self._left_out, limits), *change.not_looked_at)
         return change.model_copy(update={"not_looked_at": named})
@@ -82,14 +82,13 @@ async def open_local(
 ) -> AsyncGenerator[LocalRepository]:
     """Open a local repository for reading.
 
-    Everything is read through a repository of our own that borrows the objects, so the configuration of the
-    user's repository never takes effect and nothing is written there.
+    Everything is read through a repository of our own that borrows the objects, so the configuration of the user's
+    repository never takes effect and nothing is written there.
 
     :param path: a folder in the repository.
-    :param base: the revision to compare with; None for the first of :data:`DEFAULT_BASES` that is there.
+    :param base: the revision to compare with; None for the first of :data:`DEFAULT_BASES` that exists.
     :param working_tree: include changes that are not committed.
-    :param staged: of those only what is in the index, as the next commit will have it; in a hook it is the one that
-        Git names in ``GIT_INDEX_FILE``.
+    :param staged: of those, include only what is in the index; in a hook, in the one that ``GIT_INDEX_FILE`` names.
     :raises LocalError: no repository, no commit, an unknown revision, or no common history.
     """
     theirs = Git(None, program=program)
@@ -145,7 +144,7 @@ async def _find_layout(git: Git, path: Path) -> _Layout:
 
 
 async def _find_top(git: Git, path: Path) -> Path:
-    """The working tree's folder. ``core.worktree`` may not lead to another: that would read anyone's files."""
+    """The working tree's folder. ``core.worktree`` must not name another one, or Forge would read anyone's files."""
     top = Path(os.fsdecode((await git.run("rev-parse", "--show-toplevel", cwd=path)).stdout).removesuffix("\n"))
     if not (top / ".git").exists():
         raise LocalError(
@@ -186,7 +185,7 @@ async def _borrow(place: _Layout, folder: Path, program: str | None) -> Git:
 
 
 async def _read_settings(git: Git, path: Path) -> dict[str, str]:
-    """The user's settings that say how files are stored, and which file names what is ignored; read as data."""
+    """The user's settings that say how files are stored and which are ignored; read as data."""
     home = {name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in os.environ}
     folder = home.get("XDG_CONFIG_HOME") or f"{home.get('HOME', '/nonexistent')}/.config"
     listed = await git.run(
@@ -207,7 +206,7 @@ async def _read_settings(git: Git, path: Path) -> dict[str, str]:
 class _WorkingTree:
     """Stores the working tree as a tree object, in our repository and through a copy of the index.
 
-    ``git add`` is not used: for submodules it starts git inside them, under their own configuration.
+    ``git add`` is not used, because in submodules it starts git under their own configuration.
     """
 
     def __init__(
@@ -246,14 +245,14 @@ class _WorkingTree:
             ) from error
 
     def _find_index(self) -> Path:
-        """The index of the next commit: ``git commit -a`` and ``git commit FILE`` name another one to their hooks."""
+        """The index of the next commit; ``git commit -a`` and ``git commit FILE`` give another one to their hooks."""
         return self._top / (os.environ.get("GIT_INDEX_FILE") or self._place.index)
 
     async def _list_changed(self, head: str) -> list[bytes]:
         """Tracked files that differ from the index, and files that are neither tracked nor ignored."""
         try:
             if self._place.index.is_file():
-                shutil.copy2(self._place.index, self._index)  # with its time: git distrusts files as young as it
+                shutil.copy2(self._place.index, self._index)  # with its time: git distrusts files as young as the index
             changed = await self._diff_files()
         except CodeAccessError:  # an index that only its own repository can read (a split one)
             self._index.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Keeps one blobless mirror per repository and brings the code of pull requests into it."""
+"""Keeps one blobless mirror per repository, and fetches the code of pull requests into it."""
 
 import asyncio
 import fcntl
@@ -28,8 +28,8 @@ from workspace.push_result import BranchMoved, Pushed, PushOutcome, parse_outcom
 GIGABYTE = 1_000_000_000
 
 _CONFIGURATION = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
-# That objects may be missing is told only to the commands that bring or rearrange them. The others know of no
-# promisor remote: for them a missing object is missing, and git never fetches by itself, one by one.
+# Only the commands that fetch or repack objects know that some may be missing. All others know of no promisor remote:
+# for them a missing object is missing, so git never fetches objects one by one on its own.
 _PARTIAL = {"remote.origin.promisor": "true", "remote.origin.partialclonefilter": "blob:none"}
 _NOT_THERE = re.compile(r"not our ref|couldn't find remote ref|no such remote ref|unadvertised object", re.IGNORECASE)
 _DENIED = re.compile(
@@ -47,9 +47,9 @@ class Mirrors:
     """All mirrors of an installation of Forge; several processes may share the folder.
 
     :param root: the folder; it is created.
-    :param most_bytes: disk space all mirrors may take; the least recently used are removed beyond it.
-    :param most_bytes_each: the size of one pack git may receive.
-    :param seconds: how long one exchange with the remote may take, and how long to wait for another process.
+    :param most_bytes: disk space for all mirrors; beyond it the least recently used are removed.
+    :param most_bytes_each: the largest pack that git may receive.
+    :param seconds: the time limit of one exchange with the remote, and of waiting for another process.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Mirrors:
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     async def mirror(self, repository_id: int, clone_url: str, authorization: str) -> "Mirror":
-        """The mirror of a repository, made if there is none.
+        """The mirror of a repository; it is made if there is none.
 
         :param clone_url: http or https, without credentials.
         :param authorization: the value of an ``Authorization`` header; it is kept in memory only.
@@ -83,7 +83,7 @@ class Mirrors:
         return mirror
 
     async def purge(self, older_than: datetime) -> list[int]:
-        """Remove the mirrors last used before a moment; those in use are left. Returns repository ids."""
+        """Remove the mirrors last used before a moment, but none in use. Returns repository ids."""
         old = [number for used, number in self._by_use() if used < older_than.timestamp()]
         return [number for number in old if await self.remove(number)]
 
@@ -101,7 +101,7 @@ class Mirrors:
         return self.root / f"{repository_id}.git"
 
     async def make(self, path: Path) -> None:
-        """Make an empty mirror in one move: a half-made one is never found under its name."""
+        """Make an empty mirror and rename it into place, so that a half-made one is never found."""
         await self._discard(path)
         fresh = Path(tempfile.mkdtemp(prefix="new-", dir=self.root))
         try:
@@ -114,9 +114,9 @@ class Mirrors:
             shutil.rmtree(fresh, ignore_errors=True)
 
     async def make_room(self) -> None:
-        """Remove what crashes left behind and, beyond the limit, the least recently used mirrors.
+        """Remove leftovers of crashes and, beyond the limit, the least recently used mirrors.
 
-        Those in use stay, the caller's among them.
+        Mirrors in use stay, including the caller's.
         """
         await asyncio.to_thread(self._sweep)
         total = await asyncio.to_thread(_usage, self.root)
@@ -134,7 +134,7 @@ class Mirrors:
 
     @asynccontextmanager
     async def exclusive(self, repository_id: int, seconds: float | None = None) -> AsyncGenerator[int]:
-        """Hold a mirror alone: among the tasks of this process and among processes. Yields the lock's descriptor.
+        """Lock a mirror against other tasks and other processes. Yields the lock's file descriptor.
 
         git inherits the descriptor, so if Forge is killed the lock lasts until its git has ended, too.
         """
@@ -176,7 +176,7 @@ class Mirrors:
         await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
 
     def _sweep(self, seconds: float = 3600) -> None:
-        """Remove folders that a killed process was making or removing."""
+        """Remove folders that a killed process left half made or half removed."""
         for path in (*self.root.glob("new-*"), *self.root.glob("old-*")):
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime < time.time() - seconds:
@@ -184,12 +184,12 @@ class Mirrors:
 
 
 class Mirror(Objects):
-    """The mirror of one repository, for one run: commits and trees are here, blobs are brought when needed."""
+    """The mirror of one repository, for one run. It has commits and trees, and fetches blobs when they are needed."""
 
-    absent = "its content is larger than Forge brings"
-    blob_pack_bytes = 100_000_000  # what one request for blobs may bring
-    blob_requests = 12  # after so many, what is still missing counts as too large
-    most_packs = 100  # then they are made one
+    absent = "its content is larger than Forge fetches"
+    blob_pack_bytes = 100_000_000  # limit of one request for blobs
+    blob_requests = 12  # after so many, blobs that are still missing count as too large
+    most_packs = 100  # if there are more, they are joined
 
     def __init__(self, mirrors: Mirrors, repository_id: int, clone_url: str, authorization: str) -> None:
         self.path = mirrors.path(repository_id)
@@ -204,11 +204,12 @@ class Mirror(Objects):
         }
 
     async def fetch(self, head_sha: str, base_sha: str, number: int, base_ref: str | None = None) -> None:
-        """Bring a pull request's head and base with their history, but no file contents.
+        """Fetch a pull request's head and base with their history, but without file contents.
 
-        :param number: the pull request; its ``refs/pull/N/head`` is asked if the head cannot be had by its SHA.
-        :param base_ref: the base branch, asked if the base cannot be had by its SHA.
-        :raises CommitGone: the head, or the base, is not to be had any more.
+        :param number: the pull request; its ``refs/pull/N/head`` is the fallback if the head cannot be fetched by its
+            SHA.
+        :param base_ref: the base branch, the fallback if the base cannot be fetched by its SHA.
+        :raises CommitGone: the head or the base no longer exists.
         """
         wanted = {head_sha: f"refs/forge/{number}/head", base_sha: f"refs/forge/{number}/base"}
         fallbacks = [f"+refs/pull/{number}/head:{wanted[head_sha]}"]
@@ -234,7 +235,7 @@ class Mirror(Objects):
             )
 
     async def fetch_default(self) -> str | None:
-        """Bring what the remote says its default branch is at now, without file contents; None if there is nothing.
+        """Fetch the present head of the default branch, without file contents. Returns its SHA; None if there is none.
 
         :raises CodeAccessError: the remote was not reached or denies access.
         """
@@ -249,7 +250,7 @@ class Mirror(Objects):
         return sha
 
     async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
-        """The change; a mirror that turns out to be damaged is removed, so that the next attempt makes it anew."""
+        """The change; a mirror that proves to be damaged is removed, so that the next attempt makes a new one."""
         try:
             return await super().change(merge_base, head, limits)
         except CodeAccessError as error:
@@ -258,9 +259,9 @@ class Mirror(Objects):
             raise
 
     async def fetch_blobs(self, blobs: Collection[str]) -> None:
-        """Fetch blobs in one request, as git's own lazy fetching does but for all at once.
+        """Fetch blobs in one request, as git's own lazy fetching does, but all at once.
 
-        If they are too much together, the halves are asked for, until what is too large stands alone.
+        If they are too large together, each half is requested, down to single blobs.
         """
         waiting = [sorted(blobs)]
         for _ in range(self.blob_requests):
@@ -288,16 +289,16 @@ class Mirror(Objects):
         return await commits.describe(self.git, sha)
 
     async def follows(self, sha: str, ancestor: str) -> bool:
-        """Whether a commit has another one among its ancestors, or is it; both are here."""
+        """Whether a commit is another one or descends from it; the mirror has both."""
         return await commits.follows(self.git, sha, ancestor)
 
     async def push(self, sha: str, branch: str, expected: str | None) -> PushOutcome:
-        """Move a branch of the remote forward to a commit, if it is still where it is expected to be.
+        """Move a branch of the remote forward to a commit, if it is still at the expected one.
 
-        Asked again after a crash, a push that happened counts as pushed.
+        If this is repeated after a crash, a push that happened counts as pushed.
 
-        :param expected: the branch's present head, an ancestor of ``sha``; None: the branch does not exist yet.
-        :raises CannotCommit: it would not be a fast-forward, or the branch's name is none.
+        :param expected: the branch's present head, an ancestor of ``sha``; None if the branch does not exist yet.
+        :raises CannotCommit: it would not be a fast-forward, or the branch's name is invalid.
         :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
         """
         reference = f"refs/heads/{branch}"
@@ -306,13 +307,13 @@ class Mirror(Objects):
         lease = f"--force-with-lease={reference}:{expected or ''}"
         done = await self._ask_remote("push", *options, lease, "origin", f"{sha}:{reference}", expect=(0, 1))
         result = parse_outcome(done.stdout, done.stderr)
-        # When a connection breaks curl may send the push twice, and the second one finds the first one's work.
+        # If a connection breaks, curl may send the push twice, and the second one finds the branch already moved.
         if isinstance(result, BranchMoved) and await self.head_of(branch) == sha:
             return Pushed()
         return result
 
     async def head_of(self, branch: str) -> str | None:
-        """Where a branch of the remote is; None if there is none. The API may answer with where it was before.
+        """The head of a branch of the remote; None if there is none. GitHub's API may still answer with an earlier one.
 
         :raises CodeAccessError: the remote was not reached or denies access.
         """
@@ -324,7 +325,7 @@ class Mirror(Objects):
         return next((sha for sha, name in lines if name == reference), None)
 
     async def _ask_remote(self, *arguments: str, expect: Collection[int] = (0,)) -> GitOutput:
-        """Ask the remote about a branch, or to move it, as somebody who may write; nothing is fetched."""
+        """Run a command that asks the remote about a branch or moves it, with write access; nothing is fetched."""
         try:
             return await self.git.run(
                 *arguments,
@@ -392,7 +393,7 @@ class Mirror(Objects):
             raise _explain(error) from error.__cause__
 
     async def _prepare(self, lock: int) -> None:
-        """Clear what a killed git left behind (we hold the mirror alone) and join packs when they are many."""
+        """Remove what a killed git left behind (the mirror is locked), and join packs if there are many."""
         await asyncio.to_thread(_remove_leftovers, self.path, self._mirrors.seconds)
         if await asyncio.to_thread(_count_packs, self.path) > self.most_packs:
             for command in (("repack", "-a", "-d", "-q"), ("pack-refs", "--all")):
@@ -431,7 +432,7 @@ def _check_url(url: str) -> None:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a mirror has all that makes a repository; what is inside shows when it is used."""
+    """Whether a mirror has all parts of a repository; damage inside them shows only when it is used."""
     with suppress(OSError):
         return (
             (path / "config").read_text() == _CONFIGURATION
@@ -456,7 +457,7 @@ def _try_lock(path: Path) -> int | None:
 
 
 def _remove_leftovers(path: Path, seconds: float) -> None:
-    """Lock files, and temporary packs older than any request for blobs can last (those run without the lock)."""
+    """Remove lock files, and temporary packs that are too old to belong to a request for blobs, which takes no lock."""
     for folder, _, names in os.walk(path):
         for name in names:
             file = Path(folder, name)

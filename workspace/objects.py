@@ -1,4 +1,4 @@
-"""Reads changes and contents out of a bare repository's objects; nothing is ever checked out."""
+"""Reads changes and contents from a bare repository; nothing is ever checked out."""
 
 import asyncio
 import tempfile
@@ -51,11 +51,11 @@ class Code(Protocol):
         ...
 
     async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
-        """Small files of a commit or tree by path, as far as they exist there."""
+        """Small files of a commit or tree by path, if they exist there."""
         ...
 
     async def packages(self, tree: str) -> tuple[str, ...]:
-        """The names under which Python code of a commit or tree can import what lies at its top."""
+        """The names of top-level packages and modules that Python code of a commit or tree can import."""
         ...
 
     async def has_tests(self, tree: str) -> bool:
@@ -64,11 +64,11 @@ class Code(Protocol):
 
 
 class _Readable(NamedTuple):
-    """What the contents say about entries.
+    """Entries, classified by their contents.
 
-    :param recoded: blob → its text in UTF-8, where it is text in another encoding.
-    :param scripts: names of files that say which program runs them.
-    :param unshown: names of files that GitHub takes for binary.
+    :param recoded: blob → its text in UTF-8, if it is text in another encoding.
+    :param scripts: names of files that begin with ``#!``.
+    :param unshown: names of files that GitHub treats as binary.
     """
 
     look: list[Entry]
@@ -79,7 +79,7 @@ class _Readable(NamedTuple):
 
 
 class Objects:
-    """Reads a bare repository whose configuration is our own. Nothing is ever checked out."""
+    """Reads a bare repository that has our own configuration. Nothing is ever checked out."""
 
     absent = "its content is not in the repository (a partial clone)"
 
@@ -87,10 +87,13 @@ class Objects:
         self.git = git
 
     async def fetch_blobs(self, blobs: Collection[str]) -> None:
-        """Make missing blobs available, as far as that is possible. Here: not at all."""
+        """Fetch missing blobs, if possible. Here it is not."""
 
     async def merge_base(self, base: str, head: str) -> str:
-        """The best common ancestor. Without one GitHub shows no diff either, so that is an error."""
+        """The best common ancestor. If there is none, GitHub shows no diff either.
+
+        :raises Unrelated: there is none.
+        """
         found = await self.git.run("merge-base", "--end-of-options", base, head, expect=(0, 1))
         if found.code == 1:
             raise Unrelated(
@@ -102,8 +105,8 @@ class Objects:
     async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
         """What differs between two commits or trees.
 
-        Blobs are brought twice at most, each time in one request: first what the names ask for and what
-        git compares to find renames, then what only the attributes made necessary.
+        Blobs are fetched in at most two requests: first those that the names ask for and that git compares to find
+        renames, then those that only the attributes make necessary.
         """
         entries = await self._entries(merge_base, head, "-M100%")
         attribute_files = await self._attribute_files(merge_base, entries)
@@ -124,7 +127,7 @@ class Objects:
         return await asyncio.to_thread(_change, merge_base, head, entries, files, left_out, read.scripts, limits)
 
     async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
-        """Contents of both sides by path at head; of text that says it is in another encoding, in UTF-8."""
+        """The contents of both sides by path at head; text that declares another encoding is converted to UTF-8."""
         files = list(files)
         wanted = {blob for file in files for blob in (file.old_blob, file.new_blob) if blob}
         contents = await self.contents(wanted)
@@ -142,14 +145,14 @@ class Objects:
         }
 
     async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
-        """Small files of a commit or tree by path, as far as they exist there; no links, nothing over a megabyte."""
+        """Small files of a commit or tree by path, if they exist there; no links, nothing over a megabyte."""
         named = await self._find_files(tree, [path.encode() for path in paths])
         sizes = await self._sizes(set(named.values()))
         contents = await self.contents({blob for blob in named.values() if sizes.get(blob, MEGABYTE) < MEGABYTE})
         return {path: contents[blob] for path, blob in named.items() if blob in contents}
 
     async def packages(self, tree: str) -> tuple[str, ...]:
-        """Modules and folders at the top and in ``src``: where ruff, too, looks for a project's own packages."""
+        """Modules and folders at the top and in ``src``, where ruff also looks for a project's own packages."""
         found: set[str] = set()
         for folder in (tree, f"{tree}:src"):
             listed = await self.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", folder, expect=(0, 128))
@@ -157,7 +160,7 @@ class Objects:
         return tuple(sorted(found))
 
     async def has_tests(self, tree: str) -> bool:
-        """Whether the project tests itself: no file is read for that, its name is enough."""
+        """Whether the project has tests, judged by the names of files."""
         try:
             listed = await self.git.run("ls-tree", "-rz", "--name-only", "--full-tree", "--end-of-options", tree)
         except TooLarge:
@@ -166,7 +169,7 @@ class Objects:
         return any(is_test(path) and is_source(path) and not is_vendored(path) for path in paths)
 
     async def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
-        """The contents of those blobs that are here."""
+        """The contents of the blobs that the repository has."""
         if not blobs:
             return {}
         output = (await self.git.run("cat-file", "--batch", stdin=_lines(blobs), most=256 * MEGABYTE)).stdout
@@ -183,7 +186,7 @@ class Objects:
         return found
 
     async def sizes(self, objects: Collection[str]) -> dict[str, int]:
-        """The sizes in bytes of those objects that are here."""
+        """The sizes in bytes of the objects that the repository has."""
         if not objects:
             return {}
         listed = await self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(objects))
@@ -191,7 +194,7 @@ class Objects:
         return {name: int(size) for name, size in pairs if size != "missing"}
 
     async def available(self, blobs: Collection[str]) -> dict[str, int]:
-        """The sizes of blobs, after bringing those that are missing."""
+        """The sizes of blobs, after fetching missing ones."""
         return await self._sizes(blobs)
 
     async def blobs(self, tree: str, paths: Sequence[bytes]) -> dict[bytes, str]:
@@ -201,7 +204,7 @@ class Objects:
         return {path.encode(): blob for path, blob in found.items()}
 
     async def _sizes(self, blobs: Collection[str]) -> dict[str, int]:
-        """The sizes of blobs, after bringing those that are missing."""
+        """The sizes of blobs, after fetching missing ones."""
         sizes = await self.sizes(blobs)
         if missing := set(blobs) - sizes.keys():
             await self.fetch_blobs(missing)
@@ -239,7 +242,7 @@ class Objects:
     async def _pair_renames(
         self, old: str, new: str, entries: Sequence[Entry], candidates: Sequence[Entry], sizes: Mapping[str, int]
     ) -> list[Entry]:
-        """The entries with renames that were edited too (git's and GitHub's default: half alike)."""
+        """The entries, with renames that were also edited (half alike, as git and GitHub have it by default)."""
         here = [entry for entry in candidates if all(blob in sizes for blob in entry.blobs)]
         paths = [entry.path for entry in here]
         if len({entry.letter for entry in here}) < 2 or _fit_command_line(paths) != paths:
@@ -265,10 +268,10 @@ class Objects:
         return read
 
     async def _patches(self, entries: Sequence[Entry], recoded: Mapping[str, bytes]) -> dict[int, Patch]:
-        """The hunks of each entry, by its place.
+        """Place of an entry → its hunks.
 
-        The blobs are compared under numbers instead of names, in two trees made for the purpose outside the
-        repository: no name can confuse the output, no attribute applies, and renames are as they were decided.
+        The blobs are compared under numbers instead of names, in two temporary trees outside the repository: no name
+        can confuse the output, no attribute applies, and renames stay as they were decided.
 
         :param recoded: blob → the same text in UTF-8, which is compared instead.
         """
@@ -304,7 +307,7 @@ class Objects:
         return await asyncio.to_thread(parse_patch, patch.stdout)
 
     async def _store_blob(self, content: bytes, environment: Mapping[str, str]) -> str:
-        """The blob of a content that is put beside the repository's own objects."""
+        """Store a content beside the repository's own objects, and return its blob."""
         done = await self.git.run("hash-object", "-w", "--stdin", stdin=content, environment=environment)
         return done.stdout.decode().strip()
 

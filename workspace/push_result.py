@@ -1,11 +1,11 @@
-"""Reads what became of a push in git's porcelain output."""
+"""Reads the result of a push from git's porcelain output."""
 
 import re
 from dataclasses import dataclass
 
 from domain.errors import CodeAccessError
 
-# The branch was not where it was expected, seen by git itself before it sends, or by the remote when it takes the lock.
+# The branch was not at the expected commit, as git saw before sending, or the remote when taking the lock.
 _MOVED = re.compile(
     r"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value"
     r"|reference already exists",
@@ -22,12 +22,12 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class BranchMoved:
-    """The branch is not where it was expected: somebody pushed, or removed it. Nothing happened."""
+    """The branch is not at the expected commit: somebody pushed, or removed it. Nothing happened."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushRejected:
-    """The remote does not take this push, such as into a protected branch. Nothing happened.
+    """The remote does not accept this push, e.g. because the branch is protected. Nothing happened.
 
     :param said: the remote's reason in its own words, one line.
     """
@@ -39,9 +39,9 @@ PushOutcome = Pushed | BranchMoved | PushRejected
 
 
 def parse_outcome(stdout: bytes, stderr: str) -> PushOutcome:
-    """What became of a push of one reference.
+    """The result of pushing one reference.
 
-    :raises CodeAccessError: git does not say it; the push may have happened.
+    :raises CodeAccessError: git does not report it; the push may have happened.
     """
     lines = stdout.decode(errors="replace").splitlines()
     told = next((line.split("\t") for line in lines if line.count("\t") == 2), None)
@@ -49,7 +49,7 @@ def parse_outcome(stdout: bytes, stderr: str) -> PushOutcome:
     if flag in _TAKEN:
         return Pushed()
     if not summary.startswith(_NOTHING_HAPPENED):  # "[remote failure]": the remote did not report
-        raise CodeAccessError("git did not say what became of the push.")
+        raise CodeAccessError("git did not report the result of the push.")
     return BranchMoved() if _MOVED.search(summary) else PushRejected(_reason(stderr) or summary[:300])
 
 

@@ -1,7 +1,7 @@
-"""Copies a folder that code of others wrote: plain files, folders and links that stay inside, within bounds, or not.
+"""Copies a folder that untrusted code wrote, if it holds only files, folders and links that stay inside, within limits.
 
-Nothing is followed: every name is opened by itself, in the folder that is open already. What is set for other accounts,
-and what would let a program become another one, is not kept; neither are extended attributes.
+No link is followed: every name is opened relative to the folder that is already open. The rights of other accounts,
+everything that lets a program change its account, and extended attributes are not copied.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from workspace.sandbox.sandbox import UnixAccount
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = _READ | os.O_DIRECTORY
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_DEPTH = 64  # folders within each other; two of them are open at each depth
+_DEPTH = 64  # folders within each other; each level keeps two of them open
 _INSTALLED = "pyvenv.cfg"
-"""Marks a virtual environment. Poetry and pre-commit have theirs among downloads; what is installed stays out."""
-_BLOCK = 4096  # bytes that disks give out
+"""Marks a virtual environment. Poetry and pre-commit keep theirs among downloads; installed files are not copied."""
+_BLOCK = 4096  # bytes that disks allocate at once
 _CHUNK = 64 << 20
 
 PathParts = tuple[str, ...]
@@ -30,14 +30,14 @@ PathParts = tuple[str, ...]
 
 
 class NotCopied(Exception):
-    """The folder holds what is not copied; the message says what."""
+    """The folder cannot be copied; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What is in a folder.
+    """The size of a folder.
 
-    :param bytes: as disks hold them.
+    :param bytes: as allocated on disk.
     :param files: files, folders and links.
     """
 
@@ -48,7 +48,7 @@ class Size:
         return Size(self.bytes + other.bytes, self.files + other.files)
 
     def exceeds(self, most: "Size") -> bool:
-        """Whether it is too much of one of both."""
+        """Whether bytes or files are more than allowed."""
         return self.bytes > most.bytes or self.files > most.files
 
 
@@ -61,14 +61,14 @@ async def copy_folder(
     only: Collection[PathParts] = (),
     account: UnixAccount | None = None,
 ) -> Size:
-    """Copy what is in one folder to another, which is empty, and say how much it was.
+    """Copy the content of a folder to an empty one, and return its size.
 
-    Who gets an error removes the target: something may be in it.
+    After an error the caller removes the target, which may be partly filled.
 
-    :param owner: the account (uid) to which everything must belong that is copied.
-    :param most: what may be copied.
-    :param only: folders with all that is in them, which need not be there; everything by default.
-    :param account: whose the copy is to be; by default ours.
+    :param owner: the account (uid) that must own everything that is copied.
+    :param most: the limits.
+    :param only: folders to copy with everything in them, if they exist; everything by default.
+    :param account: owner of the copy; Forge's own account by default.
     :raises NotCopied: there is more, or something else than files, folders and links that stay inside.
     """
     copying = _Copy(owner, most, account)
@@ -77,7 +77,7 @@ async def copy_folder(
 
 
 async def _run_to_end(work: Callable[[], None], stop: threading.Event) -> None:
-    """Do it in a thread; whoever cancels this has it stopped, and goes on when the thread is over."""
+    """Run this in a thread. If it is cancelled, it stops the work and waits for the thread."""
     task = asyncio.create_task(asyncio.to_thread(work))
     try:
         await asyncio.shield(task)
@@ -124,7 +124,7 @@ class _Copy:
         name = place[-1]
         found = os.stat(name, dir_fd=source, follow_symlinks=False)
         if only and not stat.S_ISDIR(found.st_mode):
-            return  # in the place of a folder that would lead to what is copied
+            return  # not a folder, so nothing wanted can be below it
         if found.st_uid != self._owner:
             raise NotCopied(f"{_show_place(place)} belongs to somebody else")
         is_file = stat.S_ISREG(found.st_mode)
@@ -157,7 +157,7 @@ class _Copy:
             stack.callback(os.close, copy)
             _copy_contents(original, copy, found.st_size)
             self._hand_over(copy, found.st_mode)
-            os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))  # by which builds tell what is new
+            os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))  # builds compare these times
 
     def _link(self, source: int, target: int, place: PathParts) -> None:
         leads_to = os.readlink(place[-1], dir_fd=source)
@@ -169,7 +169,7 @@ class _Copy:
             os.chown(place[-1], account.uid, account.gid, dir_fd=target, follow_symlinks=False)
 
     def _hand_over(self, opened: int, mode: int) -> None:
-        """Give a copy to its account, with the rights its owner had; only now, because some are read-only."""
+        """Give a copy to its account, with the owner's rights. This comes last, since some become read-only."""
         if self._account is not None:
             os.fchown(opened, self._account.uid, self._account.gid)
         os.fchmod(opened, mode & stat.S_IRWXU)
@@ -183,14 +183,14 @@ class _Copy:
 
 
 def _is_wanted(place: PathParts, only: frozenset[PathParts]) -> bool:
-    """Whether something is to be copied, or leads to what is."""
+    """Whether a path is wanted, or leads to one that is."""
     return any(wanted[: len(place)] == place for wanted in only)
 
 
 def _stays_inside(leads_to: str, depth: int) -> bool:
-    """Whether a link leads to something in the folder, if those that it leads through do.
+    """Whether a link leads to something in the folder, if the links on its way do.
 
-    A step up behind a name could follow another link, and is one from wherever that leads.
+    ``..`` is allowed only at the beginning: after a name that is a link, it would lead up from that link's target.
 
     :param depth: of the folder in which the link is.
     """
@@ -202,13 +202,13 @@ def _stays_inside(leads_to: str, depth: int) -> bool:
 
 
 def _copy_contents(original: int, copy: int, size: int) -> None:
-    """Copy what a file holds; where the disk can, both share it until one of them is changed."""
+    """Copy the content of a file; if the disk supports it, both share it until one of them is changed."""
     done = 0
     try:
         while done < size and (count := os.copy_file_range(original, copy, min(size - done, _CHUNK))):
             done += count
     except OSError:
-        pass  # between two disks, say
+        pass  # e.g. between two disks
     while done < size:
         count = os.sendfile(copy, original, done, min(size - done, _CHUNK))
         if not count:
@@ -217,5 +217,5 @@ def _copy_contents(original: int, copy: int, size: int) -> None:
 
 
 def _show_place(place: PathParts) -> str:
-    """Where something is, in one line, whatever its names are."""
+    """A path in one line of ASCII, whatever its names hold."""
     return ascii("/".join(place))[:200]

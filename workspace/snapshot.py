@@ -1,7 +1,7 @@
-"""Reads and searches the files of one commit out of a repository's objects, within bounds; nothing is checked out.
+"""Reads and searches the files of one commit in a repository, within bounds; nothing is checked out.
 
-The bounds count what a commit holds, not what of it happens to be here: the same question gets the same answer,
-whether its blobs had to be brought or not.
+The bounds count what a commit holds, not which objects are local: the same question gets the same answer, whether or
+not blobs had to be fetched.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from workspace.diff import LINK, MODULE, REGULAR, to_printable
 from workspace.git import MEGABYTE, GitOutput, TooLarge
 from workspace.objects import Objects
 
-_BINARY_WITHIN = 8_000  # bytes in which git, too, looks for a NUL
-# git searches, not Python: it is a process of its own with a limit on time and memory, so that a pattern or a line that
-# takes too long ends with it, and the contents need not be handed to a worker. Every option is fixed here, the pattern
-# stands behind -e, and never with -P, which backtracks.
+_BINARY_WITHIN = 8_000  # bytes in which git also looks for a NUL
+# git searches, not Python: as a process of its own it has limits on time and memory, which end a pattern that takes too
+# long, and no worker needs the contents. Every option is fixed here, the pattern follows -e, and -P is never used,
+# because it backtracks.
 _GREP = ("grep", "--threads=1", "-I", "--no-textconv", "--no-color", "--no-recurse-submodules", "--no-ext-grep")
 _ANY = range(-64, 256)
 _EXHAUSTED = re.compile(r"memory", re.IGNORECASE)
@@ -28,7 +28,7 @@ _SIMPLER = "Use a simpler pattern, a fixed text (fixed=true), or a narrower glob
 
 
 class CannotRead(Exception):
-    """A file or a search that is not to be had; the message says why and what to do instead."""
+    """A file cannot be read, or a search is not possible; the message says why and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class SnapshotFile:
 
     @property
     def obstacle(self) -> str | None:
-        """Why it has no text to read; None if it may have."""
+        """Why it has no text to read; None if it may have one."""
         if self.mode == LINK:
             return "a symbolic link, which is not followed"
         if self.mode == MODULE:
@@ -58,15 +58,15 @@ class SnapshotFile:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotBounds:
-    """What reading and searching may take.
+    """The limits of reading and searching.
 
-    :param file_bytes: of a file that is looked into.
-    :param files, bytes: that one search looks into.
-    :param together: blobs brought in one request.
-    :param seconds: of one search.
-    :param memory: bytes one search may take.
-    :param matches, matches_each: lines a search names, in all and of one file.
-    :param shown_bytes: of the files whose matching lines are named.
+    :param file_bytes: the size of a file.
+    :param files, bytes: how much one search may read.
+    :param together: blobs fetched in one request.
+    :param seconds: the time of one search.
+    :param memory: the memory of one search, in bytes.
+    :param matches, matches_each: the matching lines that a search names, in all and per file.
+    :param shown_bytes: the size of all files whose matching lines are named.
     """
 
     file_bytes: int = MEGABYTE
@@ -85,12 +85,12 @@ BOUNDS = SnapshotBounds()
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found, in the order of the paths.
+    """The result of a search, in the order of the paths.
 
     :param counts: path → number of lines that match.
     :param lines: path → numbers of those lines; the bounds may leave out some lines, and whole files.
     :param contents: of the files in ``lines``.
-    :param too_large: number of files that were not looked into.
+    :param too_large: number of files that were too large to be searched.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -102,7 +102,7 @@ class SearchResult:
 class Snapshot:
     """The files of one commit.
 
-    :param files: path → entry, folders left out, in the order of their paths.
+    :param files: path → entry, without folders, in the order of their paths.
     """
 
     def __init__(
@@ -115,13 +115,13 @@ class Snapshot:
         self._git = copy.copy(objects.git)
         self._git.memory = bounds.memory
         self._not_to_be_had: set[str] = set()
-        self._one_at_a_time = asyncio.Lock()  # tools are used side by side: one brings, one searches, the others wait
+        self._one_at_a_time = asyncio.Lock()  # tools run at the same time, but only one of them fetches or searches
 
     @classmethod
     async def of(cls, objects: Objects, commit: str, bounds: SnapshotBounds = BOUNDS) -> "Snapshot":
-        """Open a commit, which is here; its blobs need not be.
+        """Open a commit that the repository has; its blobs may be missing.
 
-        :raises CodeAccessError: it is not here, or holds too many files.
+        :raises CodeAccessError: the repository does not have it, or it holds too many files.
         """
         listed = await objects.git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
         return cls(objects, commit, _parse_entries(listed.stdout), bounds)
@@ -130,8 +130,8 @@ class Snapshot:
         """The content of a text file.
 
         :param path: one of ``files``.
-        :raises CannotRead: it is none, or a large one.
-        :raises CodeAccessError: it could not be brought.
+        :raises CannotRead: it is not a text file, or too large.
+        :raises CodeAccessError: it could not be fetched.
         """
         file = self.files[path]
         if file.obstacle:
@@ -150,11 +150,11 @@ class Snapshot:
         """The lines that match in text files.
 
         :param pattern: an extended regular expression (POSIX, as ``grep -E``), matched byte by byte within a line.
-        :param paths: of ``files``; only these are looked into.
+        :param paths: of ``files``; only these are searched.
         :param fixed: the pattern is the text itself.
         :param ignore_case: of the letters A to Z.
-        :raises CannotRead: the pattern is none, takes too long, or there is too much to look into.
-        :raises CodeAccessError: what is to be searched could not be brought.
+        :raises CannotRead: the pattern is invalid or takes too long, or there is too much to search.
+        :raises CodeAccessError: the files could not be fetched.
         """
         files = [self.files[path] for path in sorted(paths) if not self.files[path].obstacle]
         sizes = await self._searchable(files)
@@ -166,7 +166,7 @@ class Snapshot:
         return _without_phantoms(SearchResult(counts, lines, contents, len(files) - len(within)))
 
     async def _searchable(self, files: Sequence[SnapshotFile]) -> dict[str, int]:
-        """The sizes of the blobs a search may look into, which are here from now on."""
+        """Fetch the blobs that a search may read. Returns their sizes."""
         if len(files) > self.bounds.files:
             raise CannotRead(f"{len(files):,} files are more than one search looks into. Narrow it with a glob.")
         sizes: dict[str, int] = {}
@@ -178,7 +178,7 @@ class Snapshot:
         return sizes
 
     async def _sizes(self, files: Sequence[SnapshotFile]) -> dict[str, int]:
-        """The sizes of the blobs that are not too large. What cannot be brought is asked for only once."""
+        """The sizes of the blobs that are not too large. A blob that cannot be fetched is requested only once."""
         async with self._one_at_a_time:
             wanted = {file.blob for file in files} - self._not_to_be_had
             sizes = await self._objects.available(wanted)
@@ -202,8 +202,8 @@ class Snapshot:
     async def _grep(self, files: Sequence[SnapshotFile], *options: str) -> list[tuple[SnapshotFile, bytes]]:
         """What git grep prints about each file, line by line.
 
-        git sees the files under numbers, in a tree made for the purpose: no name can be taken for an option or
-        confuse the output, no attribute applies, and what is not in that tree cannot be found.
+        git sees the files under numbers, in a temporary tree: no name can be taken for an option or confuse the output,
+        no attribute applies, and nothing outside that tree can be found.
         """
         if not files:
             return []
@@ -219,7 +219,10 @@ class Snapshot:
         return [(files[int(number)], rest) for _, number, rest in printed]
 
     async def _search(self, *arguments: str, environment: Mapping[str, str]) -> GitOutput:
-        """A search of git's, or why it found no end."""
+        """Run a search.
+
+        :raises CannotRead: it takes too long, prints too much, or fails; see :func:`_result`.
+        """
         seconds = self.bounds.seconds
         try:
             async with self._one_at_a_time, asyncio.timeout(seconds):
@@ -232,7 +235,7 @@ class Snapshot:
 
 
 def _without_phantoms(found: SearchResult) -> SearchResult:
-    """Without the line that git takes to follow the last one when a pattern matches nothing at all (``^$``)."""
+    """Without the line after the last one, which git reports if a pattern matches the empty text (``^$``)."""
     lines = {path: tuple(n for n in found.lines[path] if n <= _length(text)) for path, text in found.contents.items()}
     counts = {path: n - len(found.lines.get(path, ())) + len(lines.get(path, ())) for path, n in found.counts.items()}
     counts = {path: number for path, number in counts.items() if number}
@@ -240,14 +243,14 @@ def _without_phantoms(found: SearchResult) -> SearchResult:
 
 
 def _length(content: bytes) -> int:
-    """Number of lines."""
+    """The number of lines."""
     return content.count(b"\n") + (content[-1:] not in {b"", b"\n"})
 
 
 def _result(done: GitOutput) -> GitOutput:
-    """What a search printed, if it came to an end.
+    """The output of a search that ended.
 
-    :raises CannotRead: git did not understand the pattern, or it took too much memory.
+    :raises CannotRead: git did not understand the pattern, or the search took too much memory.
     """
     if done.code in {0, 1}:
         return done
@@ -261,7 +264,7 @@ def _result(done: GitOutput) -> GitOutput:
 
 
 def _parse_entries(listed: bytes) -> dict[str, SnapshotFile]:
-    """The entries of ``ls-tree -z``. An odd name never hides an ordinary one that looks the same."""
+    """The entries of ``ls-tree -z``. An odd name never hides an ordinary one with the same printable form."""
     entries = sorted(map(_entry, listed.split(b"\0")[:-1]), key=lambda file: (file.path, not file.has_odd_name))
     return {file.path: file for file in entries}
 
@@ -285,7 +288,7 @@ def _number_blobs(files: Iterable[SnapshotFile]) -> bytes:
 def _select_shown(
     files: Iterable[SnapshotFile], counts: Mapping[str, int], sizes: Mapping[str, int], bounds: SnapshotBounds
 ) -> list[SnapshotFile]:
-    """The files whose matching lines are named: from the first on, as far as the bounds allow."""
+    """The files whose matching lines are named, in order and as far as the bounds allow."""
     shown: list[SnapshotFile] = []
     lines = size = 0
     for file in files:

@@ -1,4 +1,4 @@
-"""Folders that last as long as what they are for, and no longer than the process that made them."""
+"""Temporary folders, which last no longer than their purpose and the process that made them."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def temporary_folder(purpose: str) -> Generator[Path]:
-    """A fresh folder, removed at the end whatever was put into it."""
+    """A fresh folder, removed at the end with everything in it."""
     path = Path(tempfile.mkdtemp(prefix=f"{_mine()}{os.getpid()}-{purpose}-")).resolve()
     try:
         yield path
@@ -20,7 +20,7 @@ def temporary_folder(purpose: str) -> Generator[Path]:
 
 
 def sweep() -> int:
-    """Remove what processes left that were killed; how many folders that were."""
+    """Remove the folders of processes that were killed. Returns how many there were."""
     swept = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_mine()}*"):
         with contextlib.suppress(FileNotFoundError):
@@ -32,7 +32,7 @@ def sweep() -> int:
 
 
 def _mine() -> str:
-    """The beginning of the names: process numbers mean something within their namespace only."""
+    """The prefix of the names, with the PID namespace: process numbers are unique only within it."""
     try:
         return f"forge-{Path('/proc/self/ns/pid').stat().st_ino}-"
     except OSError:
@@ -44,8 +44,8 @@ def remove_tree(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
-        # Closed to us, or nested deeper than Python can follow. To root nothing is closed, and it changes no rights of
-        # what somebody else may have put there.
+        # Not accessible, or nested deeper than Python can follow. Root can access everything, and must not change the
+        # rights of files that somebody else may have put there.
         commands = [["rm", "-rf"]] if os.geteuid() == 0 else [["chmod", "-R", "u+rwx"], ["rm", "-rf"]]
         for command in commands:
             subprocess.run([*command, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)

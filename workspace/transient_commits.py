@@ -1,4 +1,4 @@
-"""Reads what commits of a pull request added and a later one took away: no comparison of its ends shows that."""
+"""Reads what commits of a pull request added and a later one removed; a comparison of its ends does not show it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ _COMMIT = re.compile(rb"\n?commit [0-9a-f]{40,64}\n?")
 class TransientFile:
     """A file as one commit left it.
 
-    :param lines: all of it, as git counts lines.
-    :param added: the 1-based lines this commit added that neither end of the pull request has.
+    :param lines: all lines, as git counts them.
+    :param added: the 1-based lines that this commit added and that neither end of the pull request has.
     :param known: the lines of the file at both ends.
     """
 
@@ -32,9 +32,10 @@ class TransientFile:
 
 
 async def list_transient(code: Objects, merge_base: str, head: str) -> tuple[tuple[TransientFile, ...], bool]:
-    """The files of commits between two commits, the oldest first, and whether that is all of them.
+    """The files of the commits between two commits, the oldest first, and whether they are complete.
 
-    Merges are left out: what they bring is on another branch. What follows an odd merge shows it.
+    Merges are left out, because their changes come from another branch. What a merge adds itself shows in the next
+    commit.
     """
     try:
         commits = _commits(await _read_log(code, merge_base, head))
@@ -63,7 +64,7 @@ async def _read_log(code: Objects, merge_base: str, head: str) -> bytes:
 
 
 def _commits(logged: bytes) -> list[list[Entry]]:
-    """The entries of each commit. A path is never taken for a commit: it follows its entry."""
+    """The entries of each commit. A path cannot be mistaken for a commit, because it follows its entry."""
     commits: list[list[Entry]] = []
     fields = iter(logged.split(b"\0"))
     for field in fields:
@@ -93,7 +94,7 @@ def _of_commit(
 
 
 async def _texts(code: Objects, blobs: set[str]) -> dict[str, tuple[str, ...]]:
-    """The lines of those blobs that are not too many or too large; a binary one has none."""
+    """The lines of the blobs that are within the limits; a binary blob has none."""
     sizes = await code.available(sorted(blobs)[:_MOST_BLOBS])
     small: list[str] = []
     left = _MOST_BYTES

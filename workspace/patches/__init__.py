@@ -1,1 +1,1 @@
-"""Diffs that a model wrote: read strictly, applied to the letter, judged before they count."""
+"""Diffs that a model wrote: parsed strictly, applied exactly, and judged before they count."""

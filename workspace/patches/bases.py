@@ -1,4 +1,4 @@
-"""Brings the files that a diff is written against: the names of a whole commit, the contents of those it changes."""
+"""Loads the files that a diff is written against: the names of a whole commit, the contents of the changed files."""
 
 from collections.abc import Collection
 
@@ -13,11 +13,11 @@ from workspace.patches.tree import FileTree
 async def load_tree(
     objects: Objects, commit: str, paths: Collection[str], most_bytes: int = LIMITS.file_bytes
 ) -> FileTree:
-    """The files of a commit. What a run changed before is put on top with `FileTree.after`.
+    """The files of a commit. `FileTree.after` adds what a run changed before.
 
-    :param paths: of the regular files that may be read; see :func:`workspace.patches.patching.paths`.
-    :param most_bytes: of one file; a larger one makes what reads it refuse.
-    :raises CodeAccessError: git could not bring them, or they are too many.
+    :param paths: the regular files to load; see :func:`workspace.patches.patching.list_paths`.
+    :param most_bytes: the limit of one file; to read a larger one raises ``PatchRefused``.
+    :raises CodeAccessError: git could not fetch them, or there are too many.
     """
     listed = await objects.git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
     modes: dict[str, str] = {}

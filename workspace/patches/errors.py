@@ -1,4 +1,4 @@
-"""Says why a patch is refused, so that who wrote it can write it right."""
+"""Says why a patch is refused, so that its author can correct it."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from workspace.diff import to_printable
 
 
 class PatchRefused(ForgeError):
-    """A patch was not taken, and nothing of it was applied.
+    """A patch was refused, and nothing of it was applied.
 
-    :param violations: why, at least one.
+    :param violations: the reasons, at least one.
     """
 
     source = "patch"
@@ -24,7 +24,7 @@ class PatchRefused(ForgeError):
 
 
 def violation(file: str, constraint: Constraint, grade: Grade, message: str, suggestion: str) -> Violation:
-    """A violation whose path is fit to be shown."""
+    """A violation with a printable path."""
     shown = to_printable(file.encode("utf-8", "surrogatepass"))
     return Violation(file=shown[:300], constraint=constraint, severity=grade, message=message, suggestion=suggestion)
 

@@ -1,4 +1,4 @@
-"""Writes a diff with the line ends of the files it is for: a model neither sees nor writes the returns of CRLF."""
+"""Gives a diff the line ends of its files: a model neither sees nor writes the carriage returns of CRLF."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from workspace.patches.unified_diff import FilePatch
 
 
 def restore_returns(diff: bytes, tree: FileTree) -> bytes:
-    """The diff with a carriage return before each line feed of the files that have one at every line.
+    """The diff with CRLF instead of LF for the files in which every line ends with CRLF.
 
-    A file that ends its lines in both ways is left as it is, and so is one whose hunks hold carriage returns.
+    It leaves alone files with both line ends, and files whose hunks already hold carriage returns.
 
-    :raises PatchRefused: it is no diff of text files, or names one that is too large.
+    :raises PatchRefused: it is not a diff of text files, or names one that is too large.
     """
     lines = diff.split(b"\n")
     for patch in unified_diff.read(diff):
@@ -34,10 +34,10 @@ def _lacks_returns(patch: FilePatch, tree: FileTree) -> bool:
 
 
 def _find_line_feeds(patch: FilePatch) -> Iterator[int]:
-    """The numbers, from 0, of the lines of its hunks that end at a line feed in the file."""
+    """The numbers, from 0, of the lines of its hunks that end with a line feed in the file."""
     for hunk in patch.hunks:
-        at = hunk.line  # the one below its header
+        at = hunk.line  # the line below its header
         for _, text in hunk.lines:
             if text.endswith(b"\n"):
                 yield at
-            at += 1 if text.endswith(b"\n") else 2  # behind the mark of a line without one
+            at += 1 if text.endswith(b"\n") else 2  # skips the mark of a line without a line feed

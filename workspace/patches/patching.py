@@ -1,4 +1,4 @@
-"""Makes a change set out of a diff and the files it was written against, to the letter: no offset, no fuzz."""
+"""Applies a diff to the files it was written against, exactly: no offset, no fuzz."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _PLAIN_PATH = "Name a regular file by its path relative to the root of the repos
 
 
 def parse(diff: bytes, tree: FileTree, limits: PatchLimits = LIMITS) -> ChangeSet:
-    """What a unified diff makes of the files of a tree. Nothing is read before its path was judged.
+    """The change that a unified diff makes to the files of a tree. Every path is judged before its file is read.
 
-    Everything taken here is applied by ``git apply`` with the same result; a lot that git takes is refused.
+    ``git apply`` applies whatever is accepted here with the same result; much that git accepts is refused.
 
-    :raises PatchRefused: it is no diff of text files, names a file in a way that is not allowed, or does not fit.
-        All that is wrong with its files is said at once.
+    :raises PatchRefused: it is not a diff of text files, names a file in a way that is not allowed, or does not fit.
+        The error lists what is wrong with all of its files.
     """
     patches = _read_within(limits, diff)
     wrong: list[Violation] = []
@@ -40,16 +40,16 @@ def parse(diff: bytes, tree: FileTree, limits: PatchLimits = LIMITS) -> ChangeSe
 
 
 def list_paths(diff: bytes, limits: PatchLimits = LIMITS) -> tuple[str, ...]:
-    """The files that have to be there to be read when the diff is parsed.
+    """The existing files that must be read to parse the diff.
 
-    :raises PatchRefused: it is no diff of text files, or too large.
+    :raises PatchRefused: it is not a diff of text files, or is too large.
     """
     there = (patch.path for patch in _read_within(limits, diff) if patch.new_mode is None)
     return tuple(path for path in there if path_rules.find_mistake(path) is None)
 
 
 def _read_within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
-    """The files of a diff that is not too large to look at them one by one."""
+    """The files of a diff, if it is within the limits."""
     if len(diff) > limits.patch_bytes:
         message = f"The diff is {len(diff):,} bytes long, and {limits.patch_bytes:,} are allowed."
         raise refusal("", "limits", message, _SMALLER)
@@ -62,7 +62,7 @@ def _read_within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
 
 @dataclass
 class _Unfit(Exception):
-    """One file of a patch cannot be changed as it asks."""
+    """A file cannot be changed as the patch asks."""
 
     violation: Violation
 
@@ -104,9 +104,9 @@ def _change_file(patch: FilePatch, tree: FileTree, seen: set[str]) -> ChangedFil
 
 
 def _read_before(patch: FilePatch, tree: FileTree) -> tuple[bytes | None, str | None]:
-    """The content and mode of the file, None where it is new.
+    """The content and mode of the file; None if it is new.
 
-    :raises _Unfit: if the file is there and should not be, or the other way round, or is no regular file.
+    :raises _Unfit: if the file exists and should not, or the other way round, or is not a regular file.
     """
     mode = tree.modes.get(patch.path)
     if patch.new_mode is not None:
@@ -124,10 +124,10 @@ def _read_before(patch: FilePatch, tree: FileTree) -> tuple[bytes | None, str | 
 def _apply_hunks(patch: FilePatch, before: bytes) -> bytes:
     """The content after all hunks.
 
-    :raises _Unfit: if a hunk does not stand exactly where its header says.
+    :raises _Unfit: if a hunk does not fit exactly where its header says.
     """
     _check_shape(patch, before)
-    lines = BytesIO(before).readlines()  # which end at a line feed only
+    lines = BytesIO(before).readlines()  # each ends at a line feed only
     done: list[bytes] = []
     at = 0
     for hunk in patch.hunks:
@@ -151,7 +151,7 @@ def _apply_hunks(patch: FilePatch, before: bytes) -> bytes:
 
 
 def _lacks_context(hunk: PatchHunk, is_inside: bool) -> bool:
-    """Whether git could not tell that the hunk belongs there: it takes one without context behind for the file's end.
+    """Whether git could not place the hunk: it applies one without trailing context only at the end of the file.
 
     :param is_inside: whether lines of the file follow.
     """
@@ -159,7 +159,7 @@ def _lacks_context(hunk: PatchHunk, is_inside: bool) -> bool:
 
 
 def _check_shape(patch: FilePatch, before: bytes) -> None:
-    """That a new file comes from nothing in one hunk, and a deleted one goes in one."""
+    """Check that a new file has no old lines, a deleted one no new lines, and either has one hunk."""
     if patch.new_mode is None and not patch.is_gone:
         return
     if len(patch.hunks) > 1:
@@ -173,7 +173,7 @@ def _check_shape(patch: FilePatch, before: bytes) -> None:
 
 
 def _check_place(patch: FilePatch, hunk: PatchHunk, at: int, start: int, new_start: int) -> None:
-    """That hunks follow each other, and the numbers of a header belong together.
+    """Check that the hunks are in order, and that the numbers of a header agree.
 
     :param at: where the hunk before ended, counted from 0.
     :param new_start: where the new lines will begin, counted from 0.
@@ -188,7 +188,7 @@ def _check_place(patch: FilePatch, hunk: PatchHunk, at: int, start: int, new_sta
 
 
 def _mismatch(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], start: int) -> _Unfit:
-    """What does not fit; the file's own lines are not said, since not everybody may read every file."""
+    """Why a hunk does not fit. The file's own lines are not quoted, because not everybody may read every file."""
     differs = next((i for i, line in enumerate(hunk.old) if lines[start + i : start + i + 1] != [line]), 0)
     where = f"The hunk at line {hunk.line} of the diff does not fit: line {start + differs + 1} of the file"
     if start + differs >= len(lines):
@@ -199,7 +199,7 @@ def _mismatch(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], start: 
 
 
 def _find_places(lines: Sequence[bytes], part: Sequence[bytes]) -> list[int]:
-    """Where some lines stand, counted from 1; nothing where looking would take long."""
+    """Where some lines occur, counted from 1; empty if the search would take long."""
     if not part or len(lines) * len(part) > _MOST_COMPARED:
         return []
     starts = (i for i, line in enumerate(lines) if line == part[0])

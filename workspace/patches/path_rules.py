@@ -1,16 +1,16 @@
-"""Decides whether a path may name a file that an agent changes, and which paths a disk takes for the same."""
+"""Decides which paths an agent may change, and which paths some disks treat as the same."""
 
 import re
 import unicodedata
 from collections.abc import Iterable
 
 LONGEST, LONGEST_PART = 1_024, 255  # bytes
-_NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # what NTFS also calls .git, whatever else the folder holds
+_NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # names that NTFS may also give to .git
 _HIDING = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
 def find_mistake(path: str) -> str | None:
-    """What is wrong with a path, as the rest of a sentence about it; None if it names one file inside, in one way."""
+    """What is wrong with a path, as the rest of a sentence about it; None if it is a valid one inside."""
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
@@ -47,8 +47,10 @@ def _parts_mistake(parts: list[str]) -> str | None:
 
 
 def is_git(part: str) -> bool:
-    """Whether some file system takes a name for ``.git``: any case, invisible characters (HFS+, APFS), trailing dots
-    and spaces, streams and short names (NTFS).
+    """Whether some file system takes a name for ``.git``.
+
+    HFS+ and APFS ignore invisible characters; NTFS ignores trailing dots and spaces, and knows streams and short names.
+    All of them may ignore case.
     """
     visible = "".join(character for character in part if unicodedata.category(character) not in _HIDING)
     plain = unicodedata.normalize("NFKC", visible).casefold().split(":")[0].rstrip(". ")
@@ -56,7 +58,7 @@ def is_git(part: str) -> bool:
 
 
 def fold(path: str) -> str:
-    """The path as a disk that sees no difference in case or composition knows it."""
+    """The path without the differences in case and composition that some disks ignore."""
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

@@ -1,4 +1,4 @@
-"""Knows the files a change is made to, and which new paths cannot stand beside those that are there."""
+"""Knows the files that a change is made to, and which new paths would clash with existing ones."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -9,10 +9,10 @@ from workspace.patches.path_rules import fold, folders
 
 
 class FileTree:
-    """The files of a commit, and what was changed on top of it since.
+    """The files of a commit, with later changes applied.
 
     :param modes: path → git's mode, six octal digits, of everything in the tree but folders.
-    :param read: path → content; only asked for regular files in ``modes``.
+    :param read: path → content; only called for regular files in ``modes``.
     """
 
     def __init__(
@@ -23,7 +23,7 @@ class FileTree:
         self._origin = origin
 
     def after(self, change: ChangeSet) -> "FileTree":
-        """The files as they are once the change is made."""
+        """The files after the change."""
         files = {file.path: file for file in change.files}
         modes = {path: mode for path, mode in self.modes.items() if path not in files}
         modes |= {file.path: file.mode for file in files.values() if not file.is_gone}
@@ -35,8 +35,10 @@ class FileTree:
         return FileTree(modes, read, self._origin or self)
 
     def clashes(self, change: ChangeSet) -> dict[str, str]:
-        """New path → another path, there afterwards, beside which it cannot stand: one would have to be a file and a
-        folder at once, or they differ in nothing but case or composition.
+        """New path → the path it clashes with after the change.
+
+        Two paths clash if one of them would be a file and a folder at once, or if they differ only in case or
+        composition.
         """
         origin = self._origin or self
         stays = self._since(origin) | {file.path: not file.is_gone for file in change.files}
@@ -95,7 +97,7 @@ class _Names:
         return self._other(path)
 
     def _other(self, name: str) -> str | None:
-        """A file or folder whose name is like this one."""
+        """Another file or folder whose name differs only in case or composition."""
         key = fold(name)
         alike = {*self.before.alike.get(key, ()), *self.alike.get(key, ())} - {name}
         return min((other for other in alike if self._is_file(other) or self._is_folder(other)), default=None)

@@ -1,6 +1,6 @@
-"""Reads unified diffs as strictly as they can be written: what could be understood in two ways is refused.
+"""Parses unified diffs strictly: whatever could be understood in two ways is refused.
 
-Lines end at a line feed only, so that a carriage return stays part of the content it belongs to.
+Lines end at a line feed only, so that a carriage return stays part of its content.
 """
 
 import re
@@ -30,10 +30,10 @@ _TEXT_ONLY = "Leave binary files as they are; only text can be changed."
 
 @dataclass(frozen=True, slots=True)
 class PatchHunk:
-    """One hunk, its lines with their line feeds where they have one.
+    """One hunk; its lines keep their line feeds.
 
-    :param line: of the diff, counted from 1, at which it begins.
-    :param lines: (mark, content): space, plus or minus.
+    :param line: where it begins in the diff, counted from 1.
+    :param lines: (mark, content); the mark is a space, a plus or a minus.
     """
 
     line: int
@@ -58,9 +58,9 @@ class PatchHunk:
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What a diff says about one file.
+    """The part of a diff about one file.
 
-    :param line: of the diff, counted from 1, at which it begins.
+    :param line: where it begins in the diff, counted from 1.
     :param path: as it is written, not yet judged.
     :param new_mode: of a new file, six octal digits; None if the file is not new.
     """
@@ -73,7 +73,7 @@ class FilePatch:
 
 
 def read(diff: bytes) -> list[FilePatch]:
-    """The files of a diff, at least one, none of them applied to anything yet.
+    """The files of a diff, at least one.
 
     :raises PatchRefused: anything in it is not exactly what a diff of text files needs.
     """
@@ -98,11 +98,14 @@ class _Reader:
         self.path = ""
 
     def files(self) -> Iterator[FilePatch]:
-        while self.at < self.end:  # empty lines after it mean nothing
+        while self.at < self.end:  # empty lines at the end mean nothing
             yield self._file()
 
     def refuse(self, constraint: Constraint, message: str, suggestion: str, line: int | None = None) -> NoReturn:
-        """:param line: counted from 0; the current one if left out."""
+        """Refuse the diff.
+
+        :param line: counted from 0; the current one by default.
+        """
         number = (self.at if line is None else line) + 1
         raise refusal(self.path, constraint, f"Line {number} of the diff: {message}", suggestion)
 
@@ -151,7 +154,7 @@ class _Reader:
         return f"{_quote_start(b'--- ' + old)} and {_quote_start(b'+++ ' + new)} do not go with the lines above them."
 
     def _without_hunks(self, begins: int, new_mode: str | None, is_gone: bool) -> FilePatch:
-        """An empty file that comes or goes."""
+        """An empty file that is added or deleted."""
         if not new_mode and not is_gone:
             self.refuse("syntax", f"{_quote_start(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
         return FilePatch(begins + 1, self.path, new_mode, is_gone, ())
@@ -175,7 +178,7 @@ class _Reader:
         return FilePatch(begins + 1, self.path, new_mode, new == NOWHERE, found)
 
     def _require_lines(self, side: bytes, lines: int, begins: int) -> None:
-        """Without ``diff --git``, git takes a side that has no lines for a file that is not there."""
+        """Without ``diff --git``, git treats a side without lines as a file that does not exist."""
         if side != NOWHERE and not lines:
             self.refuse("syntax", "without “diff --git”, a file needs a line on either side.", _FIRST, begins)
 
@@ -192,7 +195,7 @@ class _Reader:
         return first[2:]
 
     def _set_path(self, name: bytes, line: int) -> None:
-        """Take a path as the current file's."""
+        """Set the path of the current file."""
         try:
             self.path = name.decode()
         except UnicodeDecodeError:
@@ -215,7 +218,7 @@ class _Reader:
         return name
 
     def _unquote(self, name: bytes) -> bytes:
-        """A name as git quotes it, or as it is."""
+        """A name without git's quotation marks, if it has them."""
         if not name.startswith(b'"'):
             return name
         if len(name) < 2 or not name.endswith(b'"') or _is_cut(name[1:-1]):
@@ -275,7 +278,7 @@ class _Reader:
         return PatchHunk(begins + 1, old_start, old_length, new_start, new_length, lines)
 
     def _body(self, old_left: int, new_left: int, begins: int) -> tuple[tuple[bytes, bytes], ...]:
-        """The lines of a hunk, counted by its header: what they contain cannot end it early."""
+        """The lines of a hunk, counted by its header, so that their content cannot end it early."""
         lines: list[tuple[bytes, bytes]] = []
         while old_left or new_left:
             mark, text = self._content()
@@ -291,7 +294,7 @@ class _Reader:
         """One line of a hunk: its mark, empty if it is none, and its content."""
         if self.at >= len(self.lines):
             return b"", b""
-        line = self.line() or b" "  # an empty line of context often loses its space, and git takes it so
+        line = self.line() or b" "  # an empty line of context often loses its space, and git accepts that
         if line[:1] not in {b" ", b"+", b"-"}:
             return b"", b""
         self.at += 1
@@ -319,7 +322,7 @@ _REFUSED = {
 
 
 def _kind(line: bytes) -> bytes | None:
-    """What a line of a header says; None if it is none."""
+    """The kind of a line of a header; None if it is none."""
     return next((kind for kind in (*_TAKEN, *_REFUSED) if line.startswith(kind)), None)
 
 

@@ -1,4 +1,4 @@
-"""Decides what a change must not do, for a single patch and for everything a run is about to push alike."""
+"""Decides whether a change is allowed, both for a single patch and for all that a run is about to push."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ _REGULAR = frozenset({REGULAR, EXECUTABLE})
 
 @dataclass(frozen=True, slots=True)
 class JudgedPatch:
-    """What became of a patch.
+    """The verdict on a patch.
 
     :param change: what it does to the files; None if it was refused.
-    :param violations: what is wrong with it, or worth saying.
+    :param violations: its errors and warnings.
     """
 
     change: ChangeSet | None
@@ -42,7 +42,7 @@ class JudgedPatch:
 
 
 def judge(diff: bytes, tree: FileTree, areas: Areas, limits: PatchLimits = LIMITS) -> JudgedPatch:
-    """A unified diff as a change that may be made, or why it may not.
+    """The change that a unified diff makes, or why it is refused.
 
     :param tree: the files it was written against.
     """
@@ -55,9 +55,9 @@ def judge(diff: bytes, tree: FileTree, areas: Areas, limits: PatchLimits = LIMIT
 
 
 def validate(change: ChangeSet, areas: Areas, tree: FileTree, limits: PatchLimits = LIMITS) -> tuple[Violation, ...]:
-    """Everything a change must not do, file by file in its order, what concerns the whole of it first.
+    """All violations of a change: first those of the whole, then file by file in its order.
 
-    Nothing is read but what ``change`` holds.
+    Nothing is read beyond what ``change`` holds.
 
     :param tree: the files before the change.
     """
@@ -125,7 +125,7 @@ def _check_modes(file: ChangedFile) -> Iterator[Violation]:
 
 
 class _Rules:
-    """Areas, prepared once for all files. What forbids is blind to case, as some disks are; what allows is not."""
+    """Areas, prepared once for all files. Rules that forbid ignore case, as some disks do; rules that allow do not."""
 
     def __init__(self, areas: Areas) -> None:
         self.areas = areas

@@ -1,1 +1,1 @@
-"""Processes that can do little: the sandbox, its levels, its workers."""
+"""The sandbox for untrusted work: its levels, its launcher and its workers."""

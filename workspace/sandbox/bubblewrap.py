@@ -24,12 +24,12 @@ def command_line(
 ) -> list[str]:
     """The bubblewrap command line, up to the program.
 
-    :param folder: what the program sees, read-only, as ``INSIDE``.
+    :param folder: the program sees it, read-only, as ``INSIDE``.
     :param rules: open file descriptor with a BPF program.
-    :param reads: further folders it sees, read-only, where they are.
+    :param reads: further folders that it sees, read-only, at their own paths.
     :param writable: names of folders in ``folder`` that it may change.
     :param start: the folder in ``folder`` that is its current directory.
-    :param environment: variables for the program alone: in bubblewrap's own they could load code outside.
+    :param environment: variables for the program only: in bubblewrap's own environment they could load code outside.
     """
     argv = ["bwrap", "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--disable-userns"]
     argv += ["--cap-drop", "ALL"]

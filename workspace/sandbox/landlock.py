@@ -1,7 +1,7 @@
-"""Landlock: the kernel's way to let a process give up files, TCP ports, signals and abstract sockets for good.
+"""Landlock: lets a process give up files, TCP ports, signals and abstract sockets for good.
 
-The three system calls of landlock(7), by number. Imported by the launcher of level 2 before every program it starts,
-so it imports next to nothing itself.
+It uses the three system calls of landlock(7), by number. The launcher of level 2 imports this before every program it
+starts, so it imports almost nothing itself.
 """
 
 import ctypes
@@ -12,12 +12,12 @@ import struct
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _PATH_BENEATH = 1
-_FILE_RIGHTS = 0xC007  # execute, write, read, truncate, ioctl: those that mean something on a file that is no folder
+_FILE_RIGHTS = 0xC007  # execute, write, read, truncate, ioctl: the rights that a file can have
 
 LOOK = 0x000C
 """Read files and list folders."""
 USE = LOOK | 0x0001
-"""And execute them."""
+"""Read files, list folders, and execute files."""
 CHANGE = 0xFFFE
 """Everything but execute."""
 
@@ -25,7 +25,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Ruleset:
-    """What a process keeps when it gives up everything else.
+    """The rights that a process keeps when it gives up everything else.
 
     :raises OSError: the kernel has no Landlock, or it is switched off.
     """
@@ -45,7 +45,7 @@ class Ruleset:
         return self.version >= 6
 
     def allow(self, path: str | int, rights: int) -> None:
-        """Keep these rights on a file, or on a folder and all below. A path that does not exist is left out.
+        """Keep these rights on a file, or on a folder and all below. A path that does not exist is ignored.
 
         :param path: a path, or an open file.
         """
@@ -64,18 +64,18 @@ class Ruleset:
                 os.close(opened)
 
     def enforce(self) -> None:
-        """Give up everything else, for the calling thread and all it will start. It cannot be undone.
+        """Give up everything else, for the calling thread and all it starts. This cannot be undone.
 
-        The process must have renounced new privileges.
+        The process must have renounced new privileges before.
         """
         _check(_libc.syscall(_RESTRICT, self._ruleset, 0))
         os.close(self._ruleset)
 
 
 def version() -> int:
-    """Which version of Landlock this kernel has (its ABI).
+    """The version of Landlock in this kernel (its ABI).
 
-    :raises OSError: none.
+    :raises OSError: there is none, or it cannot be used.
     """
     ask = 1
     found = _libc.syscall(_CREATE, None, 0, ask)

@@ -1,10 +1,10 @@
-"""Starts one program at sandbox level 2 and stays beside it until it has ended.
+"""Starts one program at sandbox level 2 and watches it until it ends.
 
     python -I -S -c BOOT FOLDER OPTION... -- PROGRAM ARGUMENT...
 
-The program runs in the launcher's process group and cannot leave it, so that whoever kills the group kills all it
-started. The launcher itself kills the group when Forge is gone, when there are too many processes, or when the scratch
-folder holds too much. It runs before every program at level 2 and imports next to nothing.
+The program runs in the launcher's process group and cannot leave it, so killing the group kills all that it started.
+The launcher kills the group itself if Forge is gone, if there are too many processes, or if the scratch folder holds
+too much. It runs before every program at level 2, so it imports almost nothing.
 """
 
 # pathlib and contextlib would cost milliseconds.
@@ -34,7 +34,7 @@ _NOT_STARTED = 127
 
 
 class _Plan:
-    """What to start and within which bounds, from the command line. All values are Forge's own."""
+    """The program to start and its limits, from the command line. All values are Forge's own."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.account: tuple[int, int] | None = None
@@ -81,7 +81,7 @@ class _Plan:
 
 
 def main() -> NoReturn:
-    """The launcher's life; its exit status is the program's, or 128 and the number of the signal that ended it."""
+    """Run the launcher. Its exit status is the program's, or 128 plus the number of the signal that ended it."""
     forge = os.getppid()
     privileges.be_first_to_go()
     plan = _Plan(sys.argv[1:])
@@ -103,9 +103,9 @@ def main() -> NoReturn:
 
 
 def _become(plan: _Plan, launcher: int) -> NoReturn:
-    """Give up everything and turn into the program.
+    """Give up all rights and become the program.
 
-    :raises OSError: something could not be given up, or there is no such program.
+    :raises OSError: a right could not be given up, or there is no such program.
     """
     ruleset = _ruleset(plan)
     limits = plan.limits | {resource.RLIMIT_NPROC: _BACKSTOP * plan.processes + _tasks_of_account(_uid(plan))}
@@ -117,7 +117,7 @@ def _become(plan: _Plan, launcher: int) -> NoReturn:
     ruleset.enforce()
     own_account = plan.account is not None
     seccomp.install(seccomp.filter_for_shared(signals=ruleset.keeps_signals_inside, own_account=own_account))
-    os.environ.update(plan.set)  # not before: in the launcher's own environment they could load code outside
+    os.environ.update(plan.set)  # only now: in the launcher's own environment they could load code too early
     if plan.program is not None:
         os.execve(plan.program, plan.argv, os.environ)
     os.execvp(plan.argv[0], plan.argv)
@@ -164,10 +164,10 @@ def _tasks(process: str) -> tuple[int, int]:
 
 
 def _watch(plan: _Plan, child: int, forge: int) -> None:
-    """Wait for the child's end; end everything early when it goes beyond its bounds or Forge is gone.
+    """Wait for the child to end; kill the group earlier if it exceeds its limits or Forge is gone.
 
-    The kernel's own limit of processes is a multiple of what is allowed, and there only for what happens between two
-    looks: it counts the whole account, and one run that goes wild must not keep the others from starting anything.
+    The kernel's own process limit only matters between two checks. It counts the whole account, so it is a multiple of
+    what is allowed: one program that runs wild must not keep others from starting processes.
     """
     waiting = select.poll()
     waiting.register(os.pidfd_open(child), select.POLLIN)
@@ -187,7 +187,7 @@ def _stop(why: str) -> None:
     try:
         os.write(2, f"\nStopped: {why}.\n".encode())
     except OSError:
-        pass  # its outputs are full; it is stopped all the same
+        pass  # its output is full; it is stopped anyway
     os.killpg(0, _SIGKILL)
 
 
@@ -202,39 +202,40 @@ def _too_many(most: int) -> bool:
     return count > most
 
 
-# Both sides of Forge's watch over disk space
+# Disk usage, which Forge checks, too
 
 
 def describe_overflow(size: int, files: int) -> str:
-    """Why a program is stopped whose folders are too full."""
+    """Why a program is stopped that wrote too much."""
     return f"it left more than {size:,} bytes or {files:,} files, or a folder that cannot be looked through"
 
 
 def too_full(folders: list[str], size: int, files: int) -> bool:
-    """Whether folders hold too much together, by what is allocated; no link is followed.
+    """Whether folders hold too much together, by allocated space; no link is followed.
 
-    :param size: bytes they may hold; :param files: how many files and folders.
+    :param size: bytes they may hold.
+    :param files: how many files and folders they may hold.
     """
     usage = _Usage(size, files)
     try:
         for folder in folders:
             usage.add(folder, None, 0)
     except OSError:
-        return True  # closed to us, or more than can be looked through
+        return True  # not readable, or more than allowed
     return False
 
 
 class _Usage:
-    """What some folders hold so far."""
+    """What some folders may still hold."""
 
     def __init__(self, size: int, files: int) -> None:
         self.size = size
         self.files = files
 
     def add(self, folder: str, parent: int | None, depth: int) -> None:
-        """Count what a folder holds; what is gone meanwhile does not count.
+        """Count what a folder holds; files that are gone by now do not count.
 
-        :raises OSError: it cannot be looked through, or holds too much.
+        :raises OSError: it cannot be read, or holds too much.
         """
         try:
             opened = os.open(folder, _FOLDER, dir_fd=parent)

@@ -1,4 +1,4 @@
-"""Takes in what a program prints, in bounded memory, and never waits for who else holds its pipes."""
+"""Captures what a program prints, in bounded memory, without waiting for other holders of its pipes."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ _MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Output:
-    """The beginning and the end of what a program printed, and how much it printed in all."""
+    """The beginning and the end of what a program printed, and its total size in bytes."""
 
     head: bytes
     tail: bytes
@@ -30,9 +30,9 @@ class Output:
 
 
 class Capture(asyncio.Protocol):
-    """Keeps the first and the last part of what comes through a pipe, in bounded memory.
+    """Keeps the beginning and the end of what comes through a pipe, in bounded memory.
 
-    The pipe is ours and not asyncio's, whose ``Process.wait`` also waits for every other holder of a pipe.
+    The pipe is our own: with a pipe of asyncio, ``Process.wait`` also waits for every other process that holds it.
     """
 
     def __init__(self, limit: int) -> None:
@@ -46,7 +46,7 @@ class Capture(asyncio.Protocol):
         self._total = 0
 
     async def open(self, stack: contextlib.ExitStack) -> int:
-        """Start to read; returns the end for the program, which the caller closes."""
+        """Start to read. Returns the program's end of the pipe, which the caller closes."""
         reading, writing = os.pipe()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: self, os.fdopen(reading, "rb", 0))
         stack.callback(transport.close)
@@ -73,14 +73,14 @@ class Capture(asyncio.Protocol):
 
 
 async def wait_for_end(process: asyncio.subprocess.Process, outputs: Sequence[Capture], seconds: float) -> int | None:
-    """The status of a program; None when its time is up or it printed far more than is kept."""
+    """The status of a program; None if it ran out of time or printed far more than is kept."""
     ending = asyncio.create_task(process.wait())
     floods = [output.flooded for output in outputs]
     try:
         await asyncio.wait([ending, *floods], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if not ending.done():
             return None
-        # Someone else may hold the pipes open for ever: what has not arrived soon after the end does not count.
+        # Another process may hold the pipes open for ever, so what arrives later than this does not count.
         await asyncio.wait([output.closed for output in outputs], timeout=1.0)
         return ending.result()
     finally:

@@ -1,6 +1,6 @@
-"""What a process gives up before it touches untrusted input: its account, its right to more, and life after its parent.
+"""Drops privileges before a process reads untrusted input: its account, new privileges, and outliving its parent.
 
-Imported by the launcher of level 2 before every program it starts, so it imports next to nothing itself.
+The launcher of level 2 imports this before every program it starts, so it imports almost nothing itself.
 """
 
 # pathlib would cost milliseconds.
@@ -24,7 +24,7 @@ def drop_account(uid: int, gid: int) -> None:
 
 
 def renounce(parent: int) -> None:
-    """Refuse new privileges, be closed to debuggers, and die with the parent.
+    """Refuse new privileges and debuggers, and die with the parent.
 
     :param parent: process number of the parent; if it is dead already, this process ends here.
     """
@@ -44,7 +44,7 @@ def limit(limits: dict[int, int]) -> None:
 
 
 def be_first_to_go() -> None:
-    """When the machine runs out of memory, this process and its children are killed before others."""
+    """Have this process and its children killed before others when the machine runs out of memory."""
     try:
         with open("/proc/self/oom_score_adj", "w") as score:
             score.write("1000")
@@ -53,6 +53,6 @@ def be_first_to_go() -> None:
 
 
 def default_signals() -> None:
-    """Undo what Python does to two signals; programs expect the default."""
+    """Restore the default for two signals that Python ignores; programs expect it."""
     for number in (_SIGPIPE, _SIGXFSZ):
         _libc.signal(number, 0)

@@ -1,4 +1,4 @@
-"""The attacks that a sandbox is tried with. Runs inside it, as a file of its own, with the standard library only.
+"""Attacks that test a sandbox. Runs inside it, as a file of its own, with the standard library only.
 
     python -I -S attacks.py FACTS
 
@@ -27,13 +27,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class VictimFacts(TypedDict):
-    """What an attacker would like to know.
+    """What the attacks need to know.
 
-    :param pid: Forge's process; :param namespace: its namespace of processes.
+    :param pid: Forge's process.
+    :param namespace: the PID namespace of that process.
     :param file: a file of Forge that every account may read, in a folder where every account may write.
-    :param port: a port on loopback; :param path, abstract: two Unix sockets. Something listens at each.
+    :param port: a port on loopback at which something listens.
+    :param path, abstract: two Unix sockets at which something listens.
     :param memory, size, processes: the limits, in bytes and in number.
-    :param patience: seconds to wait to be stopped for having too many processes.
+    :param patience: how long, in seconds, to wait for being stopped for too many processes.
     """
 
     pid: int
@@ -143,7 +145,7 @@ def _file_size(facts: VictimFacts) -> None:
 
 
 def _daemon(_: VictimFacts) -> None:
-    """Whether this was possible shows only when the run is over."""
+    """Whether this succeeded shows only after the run."""
     if os.fork() == 0:
         with contextlib.suppress(OSError):
             os.setsid()
@@ -171,7 +173,7 @@ def _bomb(facts: VictimFacts) -> None:
 
 
 def _same_namespace(facts: VictimFacts) -> None:
-    """In another namespace the number means another process."""
+    """Raises an error in another PID namespace, where the number means another process."""
     try:
         mine = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -208,11 +210,11 @@ ATTACKS: Mapping[str, Callable[[VictimFacts], None]] = {
     SURVIVE: _daemon,
     PROCESSES: _bomb,
 }
-"""What is tried, in this order: whoever bombs may be stopped for it."""
+"""The attacks, in this order: a process bomb may be stopped for it, so it comes last."""
 
 
 def main() -> None:
-    """Try everything and say what happened."""
+    """Try all attacks, and print the results."""
     facts: VictimFacts = json.loads(sys.argv[1])
     for name, attack in ATTACKS.items():
         try:

@@ -1,4 +1,4 @@
-"""Finds out by attack which sandbox levels work on this machine."""
+"""Finds out which sandbox levels work on this machine, by attacking them."""
 
 import asyncio
 import json
@@ -36,11 +36,11 @@ Wanted = Literal["auto", "bwrap", "landlock", "none"]
 NAMES = {LIMITS: "limits", LANDLOCK: "landlock", BUBBLEWRAP: "bubblewrap"}
 
 ALWAYS_REFUSED = frozenset({"be root", "take more memory than allowed", "write a larger file than allowed"})
-"""What level 1 refuses on every machine. Levels 2 and 3 refuse every attack."""
+"""The attacks that level 1 refuses on every machine. Levels 2 and 3 refuse every attack."""
 
 _WANTED = {"bwrap": BUBBLEWRAP, "landlock": LANDLOCK, "none": LIMITS}
 _MEMORY, _FILE, _PROCESSES = 512 << 20, 64 << 20, 16
-# For machines whose Python the other account cannot reach.
+# For machines on which the sandbox's account cannot reach Python.
 _IN_SHELL = """
 try() { name=$1; shift; if "$@" >/dev/null 2>&1; then echo "$name\tpossible"; else echo "$name\trefused"; fi; }
 try "be root" [ "$(id -u)" = 0 ]
@@ -52,15 +52,15 @@ try "change its input" sh -c ': > new'
 try "change kernel settings" sh -c ': > /proc/sys/kernel/core_pattern'
 """
 
-_known: dict[str, tuple[SandboxLevel, ...]] = {}  # a machine does not change while a process runs
+_known: dict[str, tuple[SandboxLevel, ...]] = {}  # by account; a machine does not change while a process runs
 
 
 async def make_sandbox(user: str = "nobody", wanted: Wanted = "auto") -> Sandbox:
     """This machine's sandbox, as the operator wants it.
 
     :param user: account that untrusted work runs under when Forge is root (``FORGE_SANDBOX_USER``).
-    :raises ConfigurationError: the level that is wanted does not work here.
-    :raises ToolError: none works, or there is no such account.
+    :raises ConfigurationError: the wanted level does not work here.
+    :raises ToolError: no level works, or there is no such account.
     """
     if user not in _known:
         _known[user] = await probe(user)
@@ -68,10 +68,10 @@ async def make_sandbox(user: str = "nobody", wanted: Wanted = "auto") -> Sandbox
 
 
 def select_levels(levels: Collection[SandboxLevel], wanted: Wanted) -> tuple[SandboxLevel, ...]:
-    """The levels, those switched off that the operator does not want.
+    """The levels, with those switched off that the operator does not want.
 
-    :raises ConfigurationError: the level that is wanted does not work.
-    :raises ToolError: none works.
+    :raises ConfigurationError: the wanted level does not work.
+    :raises ToolError: no level works.
     """
     if not any(level.works for level in levels):
         raise ToolError("; ".join(f"Sandbox level {level.level} does not work: {level.reason}" for level in levels))
@@ -92,7 +92,7 @@ def select_levels(levels: Collection[SandboxLevel], wanted: Wanted) -> tuple[San
 
 
 async def probe(user: str = "nobody") -> tuple[SandboxLevel, ...]:
-    """Which levels work on this machine, found out by attacking them, with the reason where one does not."""
+    """Attack every level: which ones work on this machine, and why the others do not."""
     return tuple(await asyncio.gather(*(_probe_level(level, user) for level in NAMES)))
 
 
@@ -114,9 +114,10 @@ async def _probe_level(level: int, user: str) -> SandboxLevel:
 
 
 def _prerequisites(level: int) -> None:
-    """Say shortly why a level cannot work.
+    """Check what a level needs, so that the reason is short if it is missing.
 
-    :raises OSError: the kernel lacks something. :raises ToolError: a program is missing.
+    :raises OSError: the kernel lacks something.
+    :raises ToolError: a program is missing.
     """
     if level == LANDLOCK:
         landlock.version()
@@ -125,7 +126,7 @@ def _prerequisites(level: int) -> None:
 
 
 async def _attack(level: int, user: str) -> tuple[tuple[Attack, ...], str]:
-    """What became of each attack, none if nothing could be started; and what was said instead."""
+    """The result of each attack, none if nothing could be started; and what the program printed as errors."""
     candidate = Sandbox((), find_account(user))
     with _victim(level) as facts, candidate.folder() as folder:
         shutil.copyfile(probes.__file__, folder / "attacks.py")
@@ -149,7 +150,7 @@ def _in_shell(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
 
 
 def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:
-    """The verdict on each attack. Whoever was stopped while starting processes was refused that."""
+    """The verdict on each attack. If the run was stopped while it started processes, that attack was refused."""
     lines = [line.partition("\t") for line in done.stdout.data.decode(errors="replace").splitlines()]
     answers = {name: answer == probes.REFUSED for name, _, answer in lines}
     if not answers:
@@ -162,7 +163,7 @@ def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:
 
 @contextmanager
 def _victim(level: int) -> Generator[probes.VictimFacts]:
-    """What the attacks are aimed at: this process, a file, and sockets at which something listens."""
+    """The targets of the attacks: this process, a file, and sockets at which something listens."""
     with temporary_folder("probe") as folder, ExitStack() as stack:
         folder.chmod(0o777)
         file = folder / "file"
@@ -190,7 +191,7 @@ def _victim(level: int) -> Generator[probes.VictimFacts]:
 
 
 async def _has_survivors(marker: str, seconds: float) -> bool:
-    """Whether a process with this in its command line is left after some seconds; none is afterwards."""
+    """Whether a process with this in its command line is left after some seconds; it is killed then."""
     for _ in range(1 + int(50 * seconds)):
         if not _find_processes(marker):
             return False

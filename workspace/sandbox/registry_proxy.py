@@ -1,9 +1,9 @@
-"""Lets a program that has no network reach one address of the operator's: a registry, or a proxy to registries.
+"""Lets a sandboxed program without a network reach one address: the operator's registry, or a proxy to registries.
 
-The program has a network of its own with nothing but loopback in it. Before it starts, a few lines of Python inside
-open a listening socket there, hand it out to Forge and become the program. Forge answers at that socket and passes
-bytes on to the one address. Inside there is nothing but the port: no process, no socket in a folder, nothing to take
-over. Which hosts are behind the address is for the operator's proxy to decide.
+The program has its own network with nothing but loopback. Before it starts, a few lines of Python inside open a
+listening socket there, pass it to Forge and become the program. Forge accepts connections at that socket and forwards
+bytes to the one address. Inside there is only the port: no process and no socket file that could be taken over. The
+operator's proxy decides which hosts can be reached through the address.
 """
 
 import asyncio
@@ -17,24 +17,24 @@ from typing import Any
 from urllib.parse import urlsplit
 
 INSIDE = ("127.0.0.1", 3128)
-"""Where the program finds it; nothing else is on its loopback before it starts."""
+"""Where the program finds the proxy; nothing else listens on its loopback before it starts."""
 _URL = "http://{}:{}".format(*INSIDE)
-_LOOPBACK = "127.0.0.1,localhost"  # is the program's own, also the port itself: nothing the proxy could know
+_LOOPBACK = "127.0.0.1,localhost"  # the program's own loopback, which the proxy cannot know
 VARIABLES = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _URL),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), _LOOPBACK),
     "FORGE_REGISTRY": _URL,
 }
-"""What tells the program of it."""
+"""The environment variables that point programs to the proxy."""
 
 SocketPlace = tuple[socket.AddressFamily, Any]
-"""A family of addresses and an address as that family writes it."""
+"""An address family, and an address in its format."""
 
 _STREAM = socket.SOCK_STREAM
 _CHUNK = 1 << 16
 _HOST = re.compile(r"[A-Za-z0-9._:-]+")
 _NO_PYTHON = "There is no python3 inside to open its network. FORGE_SANDBOX_TOOLS can name a folder that holds one."
-# The program never gets the end of the pair: whoever shares a socket with Forge can make Forge wait at it.
+# The program never gets an end of the socket pair: whoever shares a socket with Forge can make Forge wait for it.
 _START = f"if command -v python3 > /dev/null; then exec python3 -I -S -c \"$@\"; fi; echo '{_NO_PYTHON}' >&2; exit 127"
 # Python ignores two signals whose default the program expects.
 _BOOT = f"""
@@ -60,7 +60,7 @@ class Address:
     def parse(cls, url: str) -> "Address":
         """The address of ``http://HOST:PORT``.
 
-        :raises ValueError: that is not what it says.
+        :raises ValueError: the URL has another form.
         """
         try:
             parts = urlsplit(url)
@@ -81,12 +81,13 @@ def _address_error() -> ValueError:
 
 @dataclass(frozen=True, slots=True)
 class ProxyBounds:
-    """What one program may take.
+    """The limits of one program.
 
-    :param at_once: connections, each of which takes two of Forge's open files; more of them wait.
+    :param at_once: simultaneous connections, each of which takes two of Forge's open files; more of them wait.
     :param connections: in all.
     :param bytes: in both directions together.
-    :param connecting: seconds until the address has answered. :param idle: seconds without a byte.
+    :param connecting: seconds until the address must have answered.
+    :param idle: seconds without a byte.
     """
 
     at_once: int = 32
@@ -102,24 +103,25 @@ BOUNDS = ProxyBounds()
 def build_command(argv: Sequence[str], descriptor: int) -> list[str]:
     """The command line that opens the port inside and becomes the program.
 
-    :param argv: the program and its arguments. :param descriptor: of what :meth:`Forwarder.open` returned.
+    :param argv: the program and its arguments.
+    :param descriptor: of the socket that :meth:`Forwarder.open` returned.
     """
     return ["/bin/sh", "-c", _START, "sh", _BOOT, str(descriptor), *argv]
 
 
 class Forwarder:
-    """Passes bytes between the port inside of one sandbox and the address, as long as :meth:`serve` lasts."""
+    """Forwards bytes between one sandbox's port and the address while :meth:`serve` lasts."""
 
     def __init__(self, address: Address, bounds: ProxyBounds = BOUNDS) -> None:
         self.trouble = ""
-        """What went wrong, one sentence for who reads what the program printed."""
+        """What went wrong, one sentence for readers of the program's output."""
         self._address = address
         self._bounds = bounds
         self._left = bounds.bytes
         self._outer: socket.socket | None = None
 
     def open(self, stack: ExitStack) -> socket.socket:
-        """The end of a pair of sockets for the program, through which the port is handed out."""
+        """The program's end of a socket pair, through which it passes the port to Forge."""
         self._outer, inner = socket.socketpair()
         for end in (self._outer, inner):
             stack.callback(end.close)
@@ -128,7 +130,7 @@ class Forwarder:
 
     @asynccontextmanager
     async def serve(self) -> AsyncGenerator[None]:
-        """Answer at the port from when it is handed out to the end of the context, when all connections are cut."""
+        """Serve the port as soon as Forge has it; leaving the context closes all connections."""
         task = asyncio.create_task(self._serve())
         try:
             yield
@@ -163,7 +165,7 @@ class Forwarder:
             port.close()
 
     async def _places(self) -> Sequence[SocketPlace]:
-        """What stands behind the name of the address: looked up once, for a flood of look-ups would keep others out."""
+        """What the address resolves to. It is looked up once, because many look-ups would delay others."""
         look_up = asyncio.get_running_loop().getaddrinfo(self._address.host, self._address.port, type=_STREAM)
         async with asyncio.timeout(self._bounds.connecting):
             return [(family, place) for family, _, _, _, place in await look_up]
@@ -186,7 +188,7 @@ class Forwarder:
         return port
 
     async def _forward(self, connection: socket.socket, places: Sequence[SocketPlace]) -> None:
-        """Serve one connection to its end; what goes wrong with it is the program's to notice."""
+        """Serve one connection to its end; the program itself notices what goes wrong with it."""
         with ExitStack() as stack:
             try:
                 async with asyncio.timeout(self._bounds.connecting):
@@ -211,7 +213,7 @@ class Forwarder:
             await loop.sock_sendall(target, data)
             if not patience.expired():
                 patience.reschedule(loop.time() + self._bounds.idle)
-            await asyncio.sleep(0)  # two sockets that are always ready would leave nobody else a turn
+            await asyncio.sleep(0)  # otherwise two sockets that are always ready would starve other tasks
         target.shutdown(socket.SHUT_WR)
 
 
@@ -220,13 +222,13 @@ def _explain(error: OSError) -> str:
 
 
 def _close(connection: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]) -> None:
-    """The end of a connection, also of one whose task was cancelled before it began."""
+    """Close a connection, even if its task was cancelled before it began."""
     connection.close()
     free.release()
 
 
 async def _connect(places: Sequence[SocketPlace]) -> socket.socket:
-    """A connection to the first place that takes one.
+    """A connection to the first place that accepts one.
 
     :raises OSError: none does.
     """

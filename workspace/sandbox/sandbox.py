@@ -1,10 +1,10 @@
-"""Runs programs on untrusted input in processes that can do little, at the levels this machine offers.
+"""Runs programs on untrusted input in restricted processes, at the levels this machine offers.
 
     1  limits      own account when Forge is root, clean environment, resource limits: for pure parsers only
-    2  landlock    no file but system folders, its input and a scratch folder, no socket, no process left behind
+    2  landlock    only system folders, its input and a scratch folder; no socket; no process left behind
     3  bubblewrap  the same by namespaces: no network, nothing of the host but read-only system folders
 
-Levels 2 and 3 filter system calls and contain code of others. ``workspace.sandbox.probing`` finds out which of them
+Levels 2 and 3 filter system calls and contain untrusted code. ``workspace.sandbox.probing`` finds out which of them
 work here; docs/security.md says what each of them withstands.
 """
 
@@ -35,7 +35,7 @@ BUBBLEWRAP = 3
 
 _SHELL = "/bin/sh"
 _MEGABYTE = 1 << 20
-_LOOK = 0.2  # seconds between two looks at what a program writes, and more if a look takes long
+_LOOK = 0.2  # seconds between two checks of what a program writes; more if a check takes long
 # dash and busybox call the process limit -p, bash calls it -u.
 _LIMITED = (
     "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; "
@@ -72,7 +72,7 @@ class UnixAccount:
 
 
 def find_account(user: str) -> UnixAccount | None:
-    """The account to drop to; None when Forge is not root and therefore cannot and need not.
+    """The account to drop to; None if Forge is not root and keeps its own.
 
     :param user: name of the account, e.g. ``nobody`` (setting ``FORGE_SANDBOX_USER``).
     :raises ToolError: there is no such account, or it is root.
@@ -92,7 +92,7 @@ def find_account(user: str) -> UnixAccount | None:
 
 @dataclass(frozen=True)
 class Quota:
-    """What the folders that a program writes may hold together; files and folders both count as files."""
+    """The most that all folders a program writes may hold; folders count as files, too."""
 
     bytes: int = 256 * _MEGABYTE
     files: int = 20_000
@@ -105,21 +105,21 @@ SCRATCH = Quota()
 class SandboxCommand:
     """A program to run.
 
-    :param argv: program and arguments. An absolute program path also works where the account cannot reach it.
-    :param folder: what it may read; above level 1 it is all it sees of the host's files.
+    :param argv: program and arguments. An absolute program path works even if the account cannot reach it.
+    :param folder: what it may read; above level 1 it sees no other files of the host but system folders and ``reads``.
     :param seconds: wall-clock limit; processor time is limited to the same.
     :param memory: address space in bytes.
     :param output: bytes kept of each of its two outputs.
     :param processes: how many processes and threads it may have; not limited at level 1.
     :param reads: further folders it may read and execute from, e.g. an interpreter outside the system's folders.
-    :param writable: names of folders in ``folder`` that it may change and execute from; what it leaves is kept. The
+    :param writable: names of folders in ``folder`` that it may change and execute from; their content is kept. The
         account must not be able to change ``folder`` itself. Not at level 1.
-    :param quota: what those may hold; a program that leaves more is stopped.
+    :param quota: limits of the writable folders; a program that exceeds them is stopped.
     :param start: its current directory, as a path below ``folder``.
     :param file_bytes: the largest file it may write.
     :param open_files: how many files it may have open.
     :param environment: variables added to the clean environment, or replacing some of it. No secrets.
-    :param proxy: the one address it may reach, at ``registry.INSIDE``. Level 3 only.
+    :param proxy: the only address it may reach, at ``registry_proxy.INSIDE``. Level 3 only.
     """
 
     argv: tuple[str, ...]
@@ -142,8 +142,8 @@ class SandboxCommand:
 class Completed:
     """How a program ended.
 
-    ``status`` is None when it was stopped at its time limit, for printing far too much, or for leaving more than its
-    quota in folders that are kept, which the last line of ``stderr`` says.
+    ``status`` is None if it was stopped: at its time limit, for printing far too much, or for exceeding its quota; the
+    last line of ``stderr`` says so in the last case.
     """
 
     status: int | None
@@ -153,7 +153,7 @@ class Completed:
 
 
 class Sandbox:
-    """Starts programs at a given level. Made once per process by ``workspace.sandbox.probing.sandbox``."""
+    """Starts programs at a given level. Made once per process by ``workspace.sandbox.probing.make_sandbox``."""
 
     def __init__(self, levels: Sequence[SandboxLevel], account: UnixAccount | None) -> None:
         self.levels = tuple(levels)
@@ -187,7 +187,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def folder(self) -> Generator[Path]:
-        """A temporary folder whose content the unprivileged account can read, and no other account can."""
+        """A temporary folder that the unprivileged account can read, and no other account but Forge's."""
         with temporary_folder("files") as path:
             if self.account is not None:
                 os.chown(path, 0, self.account.gid)
@@ -195,7 +195,7 @@ class Sandbox:
             yield path
 
     async def try_level(self, command: SandboxCommand, level: int) -> Completed:
-        """Run a program at a level nobody has yet found to work; only the probe has a reason to."""
+        """Run a program at a level that may not work; only the probe needs this."""
         with contextlib.ExitStack() as stack:
             start = self._start(command, level, stack)
             outputs = [Capture(command.output), Capture(min(command.output, _MEGABYTE))]
@@ -218,9 +218,9 @@ class Sandbox:
 
     def _start(self, command: SandboxCommand, level: int, stack: contextlib.ExitStack) -> "_Start":
         if command.writable and level == LIMITS:
-            raise ToolError("Sandbox level 1 contains nothing, so no program may change the files of a folder at it.")
+            raise ToolError("Sandbox level 1 contains nothing, so no program may change files of its folder there.")
         if command.proxy and level != BUBBLEWRAP:
-            raise ToolError("Only sandbox level 3 has a network of its own in which one address can be reached.")
+            raise ToolError("A program can reach its one address at sandbox level 3 only.")
         argv, program = _program(command, stack)
         if level == LANDLOCK:
             return self._start_launcher(argv, program, command, stack)
@@ -251,7 +251,7 @@ class Sandbox:
     def _start_launcher(
         self, argv: list[str], program: int | None, command: SandboxCommand, stack: contextlib.ExitStack
     ) -> "_Start":
-        """Level 2. The launcher starts as ourselves and becomes the other account by itself."""
+        """Level 2. The launcher starts under Forge's account and drops to the other one itself."""
         scratch = stack.enter_context(temporary_folder("scratch"))
         options = [f"--limit={name}={value}" for name, value in _limits(command).items()]
         options += [f"--look={command.folder}", *(f"--use={folder}" for folder in command.reads)]
@@ -293,7 +293,7 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class _Start:
-    """A process to start: with which environment, which open files, and as whom (None: as ourselves)."""
+    """A process to start, with its environment, its open files, and its account (None: Forge's own)."""
 
     argv: list[str]
     environment: dict[str, str]
@@ -305,8 +305,8 @@ class _Start:
 def _program(command: SandboxCommand, stack: contextlib.ExitStack) -> tuple[list[str], int | None]:
     """The command, and its program as an open file if it lies outside the system's folders.
 
-    The account may not be able to walk to it (a virtualenv in root's home), and level 3 does not show it, but what is
-    open can be executed.
+    The account may not be able to reach it (a virtualenv in root's home), and level 3 does not show it, but an open
+    file can be executed.
 
     :raises ToolError: there is no such program.
     """
@@ -324,7 +324,7 @@ def _program(command: SandboxCommand, stack: contextlib.ExitStack) -> tuple[list
 
 
 def _environment(home: Path, temporary: str = "/tmp") -> dict[str, str]:
-    """Nothing of Forge's own environment: it holds secrets."""
+    """A clean environment: Forge's own holds secrets."""
     return {"PATH": bubblewrap.PATH, "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": temporary, "NO_COLOR": "1"}
 
 
@@ -345,7 +345,7 @@ def _add_limits(argv: list[str], command: SandboxCommand, processes: int) -> lis
 
 
 async def _stop_when_full(group: int, command: SandboxCommand) -> None:
-    """Kill a group of processes as soon as its folders hold too much. Does not come to an end before."""
+    """Kill a group of processes as soon as its folders hold too much. Never returns before that."""
     pause = _LOOK
     while True:
         await asyncio.sleep(pause)
@@ -367,7 +367,7 @@ def _mark_overfull(done: Completed, quota: Quota) -> Completed:
 
 
 def _append_line(done: Completed, sentence: str) -> Completed:
-    """The same, with a sentence of ours as the last line of what it printed."""
+    """The result with a sentence of ours as the last line of ``stderr``."""
     line = f"\n{sentence}\n".encode()
     return replace(done, stderr=replace(done.stderr, tail=done.stderr.tail + line, total=done.stderr.total + len(line)))
 
@@ -378,9 +378,9 @@ def _kill_group(group: int) -> None:
 
 
 def tool_path(name: str) -> str:
-    """Where a program that Forge depends on is installed.
+    """The path of a program that Forge depends on.
 
-    :raises ToolError: it is not.
+    :raises ToolError: it is not installed.
     """
     installed = Path(sysconfig.get_path("scripts")) / name
     found = str(installed) if installed.is_file() else shutil.which(name)

@@ -1,6 +1,6 @@
-"""Which system calls a sandboxed process may make, as BPF programs for the kernel.
+"""System call filters for sandboxed processes, as BPF programs for the kernel.
 
-Imported by the launcher of level 2 before every program it starts, so it imports next to nothing itself.
+The launcher of level 2 imports this before every program it starts, so it imports almost nothing itself.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ Step = tuple[int, int, int, int]
 # Numbers on (x86_64, aarch64); -1 where there is no such call.
 Calls = dict[str, tuple[int, int]]
 
-# What no tool needs and what most escapes start with.
+# Calls that no tool needs and most escapes begin with.
 _FORBIDDEN: Calls = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -50,7 +50,7 @@ _FORBIDDEN: Calls = {
     "open_by_handle_at": (304, 265),
 }
 
-# What namespaces do at level 3: no network, and nothing that outlives the process or reaches another one.
+# At level 3 namespaces do this: no network, and nothing that outlives the process or reaches another one.
 _SHARED: Calls = {
     "socket": (41, 198),
     "shmget": (29, 194),
@@ -65,7 +65,7 @@ _SHARED: Calls = {
     "process_madvise": (440, 440),
     "process_mrelease": (448, 448),
 }
-# These may be meant for another process, whose number is the first argument. 0 is oneself.
+# Calls that may target another process, whose number is the first argument. 0 is the caller.
 _ON_OTHERS: Calls = {
     "prlimit64": (302, 261),
     "sched_setscheduler": (144, 119),
@@ -73,7 +73,7 @@ _ON_OTHERS: Calls = {
     "sched_setattr": (314, 274),
     "sched_setaffinity": (203, 122),
 }
-# Landlock rules on opening files, not on these. They reach what belongs to the same account.
+# Landlock does not restrict these calls. They reach all files of the same account.
 _BY_PATH: Calls = {
     "chmod": (90, -1),
     "fchmodat": (268, 53),
@@ -89,7 +89,7 @@ _BY_PATH: Calls = {
     "removexattrat": (466, 466),
     "truncate": (76, 45),
 }
-# Answered with success and not done: who stays in its process group is killed with it.
+# Answered with success but not done: a process that stays in its group is killed with it.
 _LEAVING: Calls = {"setsid": (112, 157), "setpgid": (109, 154)}
 _SIGNALS: Calls = {
     "kill": (62, 129),
@@ -117,7 +117,7 @@ _FIRST_ARGUMENT = 16
 
 
 def filter_for_namespaces() -> bytes:
-    """For level 3, where namespaces hide the network, the files and the other processes.
+    """The filter for level 3, where namespaces hide the network, the files and the other processes.
 
     :raises OSError: this processor is not known.
     """
@@ -129,10 +129,10 @@ def filter_for_namespaces() -> bytes:
 
 
 def filter_for_shared(*, signals: bool, own_account: bool) -> bytes:
-    """For level 2, where the process shares the machine with all others.
+    """The filter for level 2, where the process shares the machine with all others.
 
-    :param signals: whether Landlock keeps signals inside; where it cannot, nothing may be signalled.
-    :param own_account: whether it has an account of its own, whose files it may do anything with.
+    :param signals: whether Landlock keeps signals inside; if it cannot, no signals are allowed.
+    :param own_account: whether the process has an account of its own, whose files it may change freely.
     :raises OSError: this processor is not known.
     """
     refused = _FORBIDDEN | _SHARED
@@ -148,12 +148,12 @@ def filter_for_shared(*, signals: bool, own_account: bool) -> bytes:
 
 
 def filter_for_parser() -> bytes:
-    """For a parser that needs no other process at all; in addition to another program."""
+    """An additional filter for a parser, which needs no other processes."""
     return _program(_refuse(_PROCESSES | _SIGNALS))
 
 
 def install(program: bytes) -> None:
-    """Subject the calling thread, and all it will start, to a program. It cannot be undone.
+    """Apply a filter to the calling thread and to all it starts. This cannot be undone.
 
     :raises OSError: the kernel refused.
     """
@@ -166,7 +166,7 @@ def install(program: bytes) -> None:
 
 
 def _machine() -> tuple[int, int]:
-    """(the kernel's name of this machine, the column of its numbers)."""
+    """(the kernel's name of this architecture, the column of its call numbers)."""
     name = os.uname().machine
     if name not in _MACHINES:
         raise OSError(errno.ENOSYS, f"there is no system call filter for {name}")
@@ -174,9 +174,9 @@ def _machine() -> tuple[int, int]:
 
 
 def _program(steps: list[Step]) -> bytes:
-    """The steps behind a check of the calling convention. Anything not refused is allowed.
+    """The steps after a check of the calling convention. Anything not refused is allowed.
 
-    ``clone3`` hides its flags from us and answers ENOSYS, so that C libraries use ``clone``.
+    ``clone3`` hides its flags from filters, so it answers ENOSYS and C libraries use ``clone``.
     """
     audit, column = _machine()
     code: list[Step] = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_GIVE, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
@@ -197,7 +197,7 @@ def _answer(numbers: tuple[int, int], answer: int) -> list[Step]:
 
 
 def _when(numbers: tuple[int, int], test: Step, *, then: int, otherwise: int) -> list[Step]:
-    """A call that is judged by its first argument."""
+    """Decides a call by its first argument."""
     number = numbers[_machine()[1]]
     found: Step = (_EQUAL, 0, 4, number)
     return [found, (_LOAD, 0, 0, _FIRST_ARGUMENT), test, (_GIVE, 0, 0, then), (_GIVE, 0, 0, otherwise)]

@@ -1,8 +1,8 @@
-"""A warm worker: imports, gives up its rights, then forks a child for each request and never looks at one itself.
+"""A warm worker: imports its module, gives up its rights, and forks a child for each request.
 
-A request comes as a length, the seconds it may take, and JSON; the answer goes as a length and JSON. Between worker and
-child both stand in shared memory, so that nothing of a request stays behind when its child is gone, and no child holds
-a pipe to Forge.
+The worker itself never looks at a request. A request is a length, its time limit in seconds, and JSON; an answer is a
+length and JSON. Worker and child exchange both in shared memory, so that nothing of a request remains when its child is
+gone, and no child holds a pipe to Forge.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ class Jobs(Protocol):
 
 
 def serve(settings_text: str) -> None:
-    """The whole life of a worker process."""
+    """Run a worker process to its end."""
     settings = json.loads(settings_text)
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -68,9 +68,9 @@ def serve(settings_text: str) -> None:
 
 
 def _give_up_rights(settings: dict[str, Any]) -> str | None:
-    """Confine this process; why it could not be confined at level 2, or None.
+    """Confine this process. Returns why it could not be confined at level 2, or None.
 
-    :raises OSError: not even level 1 could be had.
+    :raises OSError: even level 1 failed.
     """
     os.chdir(settings["folder"])
     ruleset, why_not = (None, settings["unconfined"]) if settings["unconfined"] else _ruleset()
@@ -82,14 +82,14 @@ def _give_up_rights(settings: dict[str, Any]) -> str | None:
     privileges.limit({resource.RLIMIT_FSIZE: 0, resource.RLIMIT_NOFILE: 32})
     if ruleset is not None:
         ruleset.enforce()
-        # It has to end children that take too long. Those may signal nobody.
+        # The worker must end children that take too long; the children may signal nobody.
         seccomp.install(seccomp.filter_for_shared(signals=True, own_account=own_account))
         _prove()
     return why_not
 
 
 def _ruleset() -> tuple[landlock.Ruleset | None, str | None]:
-    """No file but the standard library: a source file may name an encoding nobody thought of."""
+    """Allows no files but the standard library, because a source file may name any encoding."""
     if threading.active_count() != 1:
         return None, "the worker has threads, which would stay unconfined"
     try:
@@ -102,7 +102,7 @@ def _ruleset() -> tuple[landlock.Ruleset | None, str | None]:
 
 
 def _prove() -> None:
-    """Try what must not be possible any more.
+    """Try what must no longer be possible.
 
     :raises RuntimeError: it was possible.
     """
@@ -116,7 +116,7 @@ class _Worker:
     """The confined worker at work.
 
     :param message: the longest answer in bytes.
-    :param rules: what its children may not do in addition; None if it is not confined.
+    :param rules: an additional system call filter for its children; None if it is not confined.
     """
 
     def __init__(self, jobs: Jobs, requests: int, answers: int, message: int, rules: bytes | None) -> None:
@@ -126,7 +126,7 @@ class _Worker:
         self._rules = rules
 
     def serve_one(self) -> bool:
-        """Answer the next request; False if there will be none."""
+        """Answer the next request. Returns False if there are no more."""
         header = _read_exactly(self._requests, REQUEST.size)
         if not header:
             return False
@@ -143,7 +143,7 @@ class _Worker:
         return True
 
     def _answer_in_child(self, request: mmap.mmap, length: int, answer: mmap.mmap, seconds: float) -> str | None:
-        """Have a child put the answer where it belongs; how the child ended if not by itself."""
+        """Have a child write the answer. Returns how the child ended if it did not end by itself."""
         worker = os.getpid()
         child = os.fork()
         if child == 0:
@@ -180,7 +180,7 @@ class _Worker:
         except MemoryError:
             raise
         except Exception as error:
-            # Only the kind: the text of an exception may quote what it was working on.
+            # Only the kind, because the text of an exception may quote its input.
             return {"error": type(error).__name__}
 
 
@@ -205,7 +205,7 @@ def _write(pipe: int, data: memoryview) -> None:
 
 
 def _read_exactly(pipe: int, length: int) -> bytes:
-    """So many bytes; nothing at the end of the pipe."""
+    """Exactly ``length`` bytes; empty at the end of the pipe."""
     data = b""
     while len(data) < length:
         piece = os.read(pipe, length - len(data))
@@ -216,7 +216,7 @@ def _read_exactly(pipe: int, length: int) -> bytes:
 
 
 def _receive(pipe: int, place: mmap.mmap, length: int) -> bool:
-    """Read so many bytes to where the worker does not look at them; False at the end of the pipe."""
+    """Read ``length`` bytes into shared memory, without looking at them. Returns False at the end of the pipe."""
     done = 0
     with memoryview(place) as view:
         while done < length:

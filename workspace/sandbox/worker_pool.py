@@ -1,8 +1,8 @@
 """Keeps a few warm worker processes that run trusted Python parsers on untrusted input, at sandbox level 2.
 
-A worker imports its module once, confines itself, and then has each request answered by a fresh child: what a request
-leaves in memory is gone before the next, and a parser that hangs or dies takes nothing with it. Here is Forge's side;
-``workspace.sandbox.worker`` is the other one. A worker that does not keep to its part is killed and replaced.
+A worker imports its module once, confines itself, and answers each request in a fresh child. So nothing of a request
+stays in memory, and a parser that hangs or dies affects no other request. This is Forge's side;
+``workspace.sandbox.worker`` is the other one. A worker that breaks the protocol is killed and replaced.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, REQUEST
 from workspace.temporary import temporary_folder
 
 _MEGABYTE = 1 << 20
-_GRACE = 2.0  # what a worker may take to end a child that took too long
+_GRACE = 2.0  # seconds that a worker may take to end a child that took too long
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class WorkerPool:
     :param module: name of a module that offers ``workspace.sandbox.worker.Jobs``.
     :param size: number of worker processes.
     :param user: account the workers drop to when Forge is root.
-    :param unconfined: why they shall stay at level 1; None to confine them at level 2 where the kernel can.
+    :param unconfined: why they stay at level 1; None to confine them at level 2 if the kernel can.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class WorkerPool:
         """
         message = json.dumps({"job": job, "request": request}).encode()
         if len(message) > self._limits.message:
-            raise ToolError("There was too much to look at in one piece.")
+            raise ToolError("The input was too large for one piece.")
         worker = await self._idle_worker()
         healthy = False
         try:
@@ -181,7 +181,7 @@ class _Worker:
 
     @classmethod
     async def start(cls, settings: dict[str, JsonValue], limits: WorkerLimits) -> tuple[Self, str | None]:
-        """A worker, and why it is not confined at level 2."""
+        """A worker, and why it is not confined at level 2; None if it is."""
         folder = str(settings["folder"])
         path = [str(Path(entry).absolute()) for entry in sys.path]
         process = await asyncio.create_subprocess_exec(

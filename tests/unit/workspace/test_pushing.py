@@ -38,5 +38,5 @@ def test_each_outcome_has_its_words(flag: str, summary: str, meant: PushOutcome)
     "printed", [b"", b"Done\n", _build_output("!", "[remote failure] (remote failed to report status)")]
 )
 def test_without_a_word_the_outcome_is_unknown(printed: bytes) -> None:
-    with pytest.raises(CodeAccessError, match="did not say"):
+    with pytest.raises(CodeAccessError, match="did not report"):
         parse_outcome(printed, "")
