@@ -1,4 +1,4 @@
-"""Says whether the process lives, and whether it can do its work."""
+"""Reports whether the process is alive, and whether it can do its work."""
 
 import asyncio
 import shutil
@@ -36,11 +36,11 @@ class Health:
         return web.Response(text="ok\n")
 
     async def ready(self, _request: web.Request) -> web.Response:
-        """200 if work can be done, else 503 with what is in the way: database, engine, disk.
+        """200 if work can be done, else 503 with what is broken: database, engine, disk.
 
-        While it is halted, Forge is ready all the same: it accepts webhooks, and stopping was the operator's wish.
+        A halted Forge is ready, too: it accepts webhooks, and the operator wanted the halt.
         """
-        async with self._asked:  # however many ask, the database is written to once a second
+        async with self._asked:  # write to the database at most once a second, however many ask
             if time.monotonic() - self._looked_at >= MAX_AGE_S:
                 self._problems = [name for name, fine in await self._parts() if not fine]
                 self._looked_at = time.monotonic()

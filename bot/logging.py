@@ -1,4 +1,4 @@
-"""Structured logs on standard error, for people or as JSON lines. Nothing is written that is not redacted first."""
+"""Structured logs on standard error, for people or as JSON lines. Everything is redacted before it is written."""
 
 import logging
 import sys
@@ -15,7 +15,7 @@ from domain.text.redaction import redact_outgoing
 
 
 def configure(log_format: str, level: int = logging.INFO) -> None:
-    """Set up logging for the process, and what Python itself prints of an exception nobody caught.
+    """Set up logging for the process, and redact what Python prints of an uncaught exception.
 
     :param log_format: ``console`` or ``json``.
     """
@@ -47,12 +47,12 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
 
 
 def redact_event(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The structlog processor: every value of the line as it may leave, nested ones and exceptions included."""
+    """A structlog processor that redacts every value of a line, nested ones and exceptions included."""
     return {_redact(key): _safe(value) for key, value in event.items()}
 
 
 class Record(logging.LogRecord):
-    """A record of the standard library's logging, safe whichever handler writes it; libraries bring their own."""
+    """A log record of the standard library, redacted for every handler, because libraries bring their own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,7 +66,7 @@ class Record(logging.LogRecord):
 
 
 def _safe(value: object) -> object:
-    """The value with texts redacted. What is neither text nor number is written by its ``repr``, so that is taken."""
+    """The value with its texts redacted. Anything but text and numbers becomes its ``repr``, as it would be written."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -83,7 +83,7 @@ def _redact(text: str) -> str:
 
 
 def print_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print an exception as Python would, redacted; also what ``sys.excepthook`` is."""
+    """Print an exception as Python would, redacted; also used as ``sys.excepthook``."""
     sys.stderr.write(_redact("".join(traceback.format_exception(kind, error, trace))))
 
 

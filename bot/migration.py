@@ -1,4 +1,4 @@
-"""Migrates the database at the start of a process, and explains why it cannot be used."""
+"""Migrates the database at the start of a process, and explains why that failed."""
 
 import asyncio
 import sqlite3
@@ -11,9 +11,9 @@ from memory.db.engine import Engine
 
 
 async def migrate(engine: Engine) -> None:
-    """Bring our tables up to date.
+    """Migrate the database to this version's schema.
 
-    :raises ConfigurationError: if the database is another version's, or none.
+    :raises ConfigurationError: if it belongs to another version, or is not a database.
     :raises DatabaseUnavailable: if it cannot be reached or written.
     """
     where = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
@@ -23,7 +23,7 @@ async def migrate(engine: Engine) -> None:
         why = error.message.splitlines()[0].rstrip(".")
         raise DatabaseUnavailable(
             f"FORGE_DATABASE_URL {where} cannot be used: {why}.",
-            "Check that it is right, that the database is there, and that Forge may write it.",
+            "Check the setting, that the database is there, and that Forge may write to it.",
         ) from None
     except DBAPIError as error:
         if not isinstance(error.orig, sqlite3.DatabaseError) or isinstance(error, OperationalError):

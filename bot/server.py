@@ -1,4 +1,4 @@
-"""Serves the HTTP surface of a running Forge: webhook door, health and metrics."""
+"""Serves the HTTP endpoints of a running Forge: webhooks, health and metrics."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ _GRACE_S = 0.02  # seconds in which the connections accepted last can still send
 
 
 def application(running: Forge) -> web.Application:
-    """The HTTP surface of a running Forge."""
+    """The HTTP endpoints of a running Forge."""
     app = web.Application(client_max_size=MAX_BODY)
     if running.door is not None:
         app.router.add_post("/webhook", running.door.receive)
@@ -35,7 +35,7 @@ def application(running: Forge) -> web.Application:
 
 @asynccontextmanager
 async def serve(running: Forge, header_seconds: float = HEADER_SECONDS) -> AsyncGenerator[int]:
-    """Serve the HTTP surface, and have missed deliveries sent again; the port.
+    """Serve the HTTP endpoints, and have GitHub repeat missed deliveries; yields the port.
 
     :param header_seconds: in which the headers of a request must arrive.
     """
@@ -44,7 +44,7 @@ async def serve(running: Forge, header_seconds: float = HEADER_SECONDS) -> Async
     try:
         async with (
             _listen(runner, running.settings, header_seconds) as port,
-            _redeliver(running),  # only now that they can arrive
+            _redeliver(running),  # only now can they arrive
         ):
             yield port
     finally:
@@ -53,7 +53,7 @@ async def serve(running: Forge, header_seconds: float = HEADER_SECONDS) -> Async
 
 @asynccontextmanager
 async def _listen(runner: web.AppRunner, settings: Settings, header_seconds: float) -> AsyncGenerator[int]:
-    """Listen at the address of the settings; the port.
+    """Listen at the address of the settings; yields the port.
 
     :raises ConfigurationError: if the address cannot be used.
     """
@@ -61,7 +61,7 @@ async def _listen(runner: web.AppRunner, settings: Settings, header_seconds: flo
         try:
             yield int(server.sockets[0].getsockname()[1])
         finally:
-            # asyncio neither answers nor closes connections that it accepted and did not hand over before the server
+            # asyncio neither answers nor closes connections that it accepted but had not handed over when the server
             # closed (https://github.com/python/cpython/issues/109564), and aiohttp drops connections without a request.
             # So stop accepting first, and give the last ones a moment.
             for listener in server.sockets:
@@ -82,18 +82,18 @@ async def _server(runner: web.AppRunner, settings: Settings, header_seconds: flo
     try:
         return await asyncio.get_running_loop().create_server(accept, host, port, backlog=128)
     except (socket.gaierror, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no host name"
+        why = getattr(error, "strerror", None) or "it is not a host name"
         raise ConfigurationError(
             f"FORGE_HOST {host} cannot be resolved: {why}.", "Use an address of this machine, or 0.0.0.0 for all."
         ) from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigurationError(
-                f"FORGE_PORT {port} is in use on {host}.", "Stop what uses it, or set another."
+                f"FORGE_PORT {port} is in use on {host}.", "Stop the program that uses it, or set another port."
             ) from None
         if error.errno == errno.EADDRNOTAVAIL:
             raise ConfigurationError(
-                f"FORGE_HOST {host} is no address of this machine.", "Use one that is, or 0.0.0.0 for all."
+                f"FORGE_HOST {host} is not an address of this machine.", "Use one that is, or 0.0.0.0 for all."
             ) from None
         why = os.strerror(error.errno) if error.errno else str(error)
         raise ConfigurationError(
@@ -103,7 +103,7 @@ async def _server(runner: web.AppRunner, settings: Settings, header_seconds: flo
 
 @asynccontextmanager
 async def _redeliver(running: Forge) -> AsyncGenerator[None]:
-    """Look for missed deliveries meanwhile, if this process accepts webhooks."""
+    """Look for missed deliveries in the background, if this process accepts webhooks."""
     sweeping = asyncio.create_task(running.redelivery.keep_sweeping()) if running.door is not None else None
     try:
         yield

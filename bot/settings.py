@@ -47,7 +47,7 @@ _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 
 class Installation(BaseSettings):
-    """What a command needs that looks into the database: an auditor has neither the App's key nor its secret."""
+    """The settings of a command that only reads the database: an auditor has neither the App's key nor its secret."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, env_file=_DOTENV, extra="ignore", frozen=True)
 
@@ -92,7 +92,7 @@ class Installation(BaseSettings):
     def _require_exists(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
         wrong = next((folder for folder in value if not folder.is_absolute() or not folder.is_dir()), None)
         if wrong is not None:
-            raise ValueError(f"{wrong} is no absolute path of a folder; name folders, separated by colons")
+            raise ValueError(f"{wrong} is not an absolute path of a folder; name folders, separated by colons")
         return value
 
     @field_validator("sandbox_proxy", mode="before")
@@ -108,7 +108,7 @@ class Installation(BaseSettings):
             return value
         found = [_PRICE.fullmatch(part.strip()) for part in value.split(",") if part.strip()]
         if not all(found):
-            raise ValueError("write NAME=INPUT/OUTPUT, e.g. openai:my-model=0.5/1.5, several with commas")
+            raise ValueError("write NAME=INPUT/OUTPUT, e.g. openai:my-model=0.5/1.5, separated by commas")
         return {match[1]: FixedPrice(Decimal(match[2]), Decimal(match[3])) for match in found if match}
 
     @field_validator("github_api_url", "github_web_url")
@@ -141,16 +141,16 @@ class Installation(BaseSettings):
         return self.metrics if self.metrics is not None else self.host in {"127.0.0.1", "localhost", "::1"}
 
     def make_data_dir(self) -> None:
-        """Make the folder for what Forge keeps beside the database, and see that it can be written.
+        """Create the folder for what Forge keeps beside the database, and check that it can be written.
 
         :raises ConfigurationError: if that does not work.
         """
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise _unusable_folder(self.data_dir, "cannot be made: there is a file in its place") from None
+            raise _unusable_folder(self.data_dir, "cannot be created: there is a file in its place") from None
         except OSError as error:
-            raise _unusable_folder(self.data_dir, f"cannot be made: {error.strerror}") from None
+            raise _unusable_folder(self.data_dir, f"cannot be created: {error.strerror}") from None
         try:
             with tempfile.TemporaryFile(dir=self.data_dir):
                 pass
@@ -173,9 +173,9 @@ class Settings(Installation):
 
     @property
     def github(self) -> GitHubSettings:
-        """Where GitHub is and who we are there.
+        """GitHub's addresses, and the App's identity there.
 
-        :raises ConfigurationError: if an address is not a safe one, or the key is none or cannot be read.
+        :raises ConfigurationError: if an address is not safe, or the key is missing or cannot be read.
         """
         return GitHubSettings(
             self.github_api_url, self.github_web_url, self.app_id, self.private_key_pem(), self.write_interval
@@ -204,7 +204,7 @@ class Settings(Installation):
 
 
 def _unusable_folder(folder: Path, why: str) -> ConfigurationError:
-    return ConfigurationError(f"FORGE_DATA_DIR {folder} {why}.", "Name a folder that Forge may write.")
+    return ConfigurationError(f"FORGE_DATA_DIR {folder} {why}.", "Name a folder that Forge may write to.")
 
 
 AnySettings = TypeVar("AnySettings", bound=Installation)
@@ -225,7 +225,7 @@ def load() -> Settings:
 
 
 def load_installation() -> Installation:
-    """The settings of a command that only looks into the database.
+    """The settings of a command that only reads the database.
 
     :raises ConfigurationError: one line that names the first wrong setting.
     """
@@ -242,9 +242,9 @@ def _build(kind: type[AnySettings]) -> AnySettings:
 
 
 def _read_dotenv(file: Path) -> Mapping[str, str | None]:
-    """What ``.env`` says.
+    """The settings in ``.env``.
 
-    :raises ConfigurationError: if it cannot be read, or a line of it is no setting.
+    :raises ConfigurationError: if it cannot be read, or a line of it is not NAME=VALUE.
     """
     if not file.exists():
         return {}
@@ -258,13 +258,13 @@ def _read_dotenv(file: Path) -> Mapping[str, str | None]:
     wrong = next((each for each in bindings if each.error or (each.key and each.value is None)), None)
     if wrong is not None:
         raise ConfigurationError(
-            f"{file} line {wrong.original.line} is not NAME=VALUE.", "Mend it, or begin it with “#” to leave it out."
+            f"{file} line {wrong.original.line} is not NAME=VALUE.", "Correct it, or begin it with “#” to leave it out."
         )
     return dotenv_values(file)
 
 
 def _feed_providers(values: Mapping[str, str | None]) -> None:
-    """Give the providers' SDKs their keys and addresses, which they look for in the environment; what is there wins."""
+    """Put the providers' keys and addresses into the environment, where their SDKs look; what is there wins."""
     for name, value in values.items():
         if value and _OF_PROVIDERS.fullmatch(name):
             os.environ.setdefault(name, value)
@@ -276,17 +276,17 @@ def provider_secrets() -> tuple[str, ...]:
 
 
 def _refuse_unknown(variables: Mapping[str, str | None]) -> None:
-    """A misspelt setting would be without effect, and nobody would know."""
+    """A misspelt setting would silently have no effect."""
     known = sorted(_PREFIX + name.upper() for name in Settings.model_fields)
     for name in sorted(variables):
         if name.upper().startswith(_PREFIX) and name.upper() not in known:
             nearest = difflib.get_close_matches(name.upper(), known, 1, cutoff=0.7)
             advice = f"Did you mean {nearest[0]}?" if nearest else "docs/operations.md lists them; unset this one."
-            raise ConfigurationError(f"{name.upper()} is no setting of Forge.", advice)
+            raise ConfigurationError(f"{name.upper()} is not a setting of Forge.", advice)
 
 
 def _explain(mistake: ErrorDetails) -> ConfigurationError:
-    """A mistake in the words of whoever sets the setting. The value is not repeated: it may be a secret."""
+    """Explain a mistake to the operator, without the value, which may be a secret."""
     name = _PREFIX + "_".join(str(part) for part in mistake["loc"][:1]).upper()
     if mistake["type"] == "missing":
         return ConfigurationError(f"{name} is not set.", "Set it in the environment or in .env.")

@@ -1,4 +1,7 @@
-"""The webhook door: read, verify, translate, make durable, then answer within milliseconds (docs/contract.md, HTTP)."""
+"""The webhook endpoint: reads, verifies, translates and stores a delivery, and answers within milliseconds.
+
+See docs/contract.md, HTTP.
+"""
 
 import asyncio
 import contextlib
@@ -24,10 +27,10 @@ from pipeline.intake import Intake
 log = structlog.get_logger(__name__)
 
 MAX_BODY = 25 * 1024 * 1024  # GitHub never sends more
-LARGE_BODY = 1024 * 1024  # few are that large, so only some of them are read at a time
+LARGE_BODY = 1024 * 1024  # few bodies are larger, so only some of these are read at a time
 MAX_LARGE_BODIES = 8
-LONG_BODY = 20_000  # bytes; few comments make one so long
-BODY_SECONDS = 5.0  # with the time to store it well under the 10 after which GitHub gives up
+LONG_BODY = 20_000  # bytes; few comments make a body so long
+BODY_SECONDS = 5.0  # with the time to store it, well under the 10 after which GitHub gives up
 
 _EVENT = "X-GitHub-Event"
 _GUID = "X-GitHub-Delivery"
@@ -68,10 +71,10 @@ class Door:
         self._secrets = secrets
         self._body_seconds = body_seconds
         self._count = count
-        self._large_bodies = 0  # that are being received
+        self._large_bodies = 0  # being received now
 
     async def receive(self, request: web.Request) -> web.Response:
-        """The handler of ``POST /webhook``. Never 500."""
+        """The handler of ``POST /webhook``; never answers 500."""
         try:
             status, outcome, why = 202, *await self._take(request)
         except Refused as refused:
@@ -86,8 +89,8 @@ class Door:
         return _answer(status, f"{outcome}: {why}" if why else outcome)
 
     async def _take(self, request: web.Request) -> tuple[str, str]:
-        """Make a delivery durable; what became of it, and why."""
-        delivery = await self._read_delivery(request)  # the body is forgotten before the database is waited for
+        """Store a delivery; returns the outcome, and why."""
+        delivery = await self._read_delivery(request)  # frees the body before waiting for the database
         if not await self._intake.accept(delivery):
             return "seen before", ""
         return ("ignored", delivery.reason) if delivery.command is None else ("accepted", "")
@@ -113,7 +116,7 @@ class Door:
         )
 
     async def _translate(self, event: str, payload: Mapping[str, Any] | Ignored, size: int) -> AnyCommand | Ignored:
-        """Translates a payload. A long comment is parsed in a thread, so that other requests need not wait."""
+        """Translate a payload. A long comment is parsed in a thread, so that other requests need not wait."""
         if isinstance(payload, Ignored):
             return payload
         if size <= LONG_BODY:
@@ -152,7 +155,9 @@ class Door:
             self._large_bodies -= 1
 
     def _verify(self, body: bytes, signature: str) -> None:
-        valid = [_is_signed(body, signature, secret) for secret in self._secrets]  # all, so that time tells nothing
+        valid = [
+            _is_signed(body, signature, secret) for secret in self._secrets
+        ]  # check all, so that the time reveals nothing
         if not any(valid):
             raise Refused(401, f"The {_SIGNATURE} header does not match the body.")
 
@@ -200,5 +205,5 @@ def _parse(body: bytes, content_type: str) -> Mapping[str, Any] | Ignored:
 def _answer(status: int, text: str) -> web.Response:
     response = web.Response(status=status, text=text + "\n")
     if status >= 400:
-        response.force_close()  # the rest of the body is not waited for
+        response.force_close()  # do not wait for the rest of the body
     return response

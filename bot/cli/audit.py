@@ -1,4 +1,4 @@
-"""`forge audit`: who decided what, and what stopped whom, as a story, as JSON Lines or as CSV."""
+"""`forge audit`: prints who decided what, and what was stopped, as text, JSON Lines or CSV."""
 
 import csv
 import json
@@ -25,14 +25,14 @@ from messages.audit import COLUMNS, AuditEntry, format_duration, to_json, to_row
 from safety.guards import Guard
 
 BREAKERS = ("iteration", "stagnation", "cost", "time", "error_rate", *(guard.value for guard in Guard))
-DEFAULT_LIMIT = 200  # events of a story, if nobody says how many
+DEFAULT_LIMIT = 200  # events printed as text without --limit
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What was typed."""
+    """The options as typed."""
 
     run: str | None = None
     gate: str | None = None
@@ -44,10 +44,10 @@ class AuditOptions:
 
 
 async def show(settings: Installation, asked: AuditOptions, form: str) -> None:
-    """Print what was asked for.
+    """Print the events that match the options.
 
     :param form: ``story``, ``jsonl`` or ``csv``.
-    :raises ForgeError: if it makes no sense; one line that says what is possible.
+    :raises ForgeError: if the options contradict each other or name something unknown.
     """
     since, until = parse_period(asked.since, asked.until, SystemClock().now())
     if sum(each is not None for each in (asked.run, asked.gate, asked.breaker)) > 1:
@@ -63,18 +63,18 @@ async def show(settings: Installation, asked: AuditOptions, form: str) -> None:
 
 
 def parse_period(since: str | None, until: str | None, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """What ``--since`` and ``--until`` mean.
+    """The times that ``--since`` and ``--until`` name.
 
-    :raises ForgeError: if one is no moment, or nothing can lie between them.
+    :raises ForgeError: if one is not a time, or ``--since`` is not before ``--until``.
     """
     begin, end = parse_moment(since, now, "--since"), parse_moment(until, now, "--until")
     if begin is not None and end is not None and begin >= end:
-        raise ForgeError("--since is not before --until, so nothing can lie between them.")
+        raise ForgeError("--since is not before --until, so no event can match.")
     return begin, end
 
 
 def parse_moment(text: str | None, now: datetime, option: str) -> datetime | None:
-    """A moment as people write it: ``2h`` ago, or a date or time in ISO 8601, in UTC where nothing else is said."""
+    """Parses ``2h`` as two hours ago, anything else as a date or time in ISO 8601, in UTC unless it names a zone."""
     if text is None:
         return None
     ago = re.fullmatch(r"(\d{1,4})([mhdw])", text)
@@ -83,8 +83,8 @@ def parse_moment(text: str | None, now: datetime, option: str) -> datetime | Non
     try:
         named = datetime.fromisoformat(text)
     except ValueError:
-        possible = "Write 30m, 2h, 7d or 2w for so long ago, or a moment such as 2026-01-31 or 2026-01-31T14:00."
-        raise ForgeError(f"{option} {strip_invisible(text)} is no moment.", possible) from None
+        possible = "Write 30m, 2h, 7d or 2w for a time ago, or a date or time such as 2026-01-31 or 2026-01-31T14:00."
+        raise ForgeError(f"{option} {strip_invisible(text)} is not a time.", possible) from None
     return named.replace(tzinfo=UTC) if named.tzinfo is None else named
 
 
@@ -98,21 +98,21 @@ async def _build_filter(
         known = sorted({*STANDARD_GATES, *await audit.list_gate_names(database)})
         if asked.gate not in known:
             raise UnknownName(
-                f"There is no gate {strip_invisible(asked.gate)}.", f"There are {', '.join(known)}, or a G-… id."
+                f"There is no gate {strip_invisible(asked.gate)}.", f"Use {', '.join(known)} or a G-… id."
             )
     if asked.breaker is not None and asked.breaker not in BREAKERS:
-        raise UnknownName(f"There is no breaker {strip_invisible(asked.breaker)}.", f"There are {', '.join(BREAKERS)}.")
+        raise UnknownName(f"There is no breaker {strip_invisible(asked.breaker)}.", f"Use {', '.join(BREAKERS)}.")
     repositories = None if asked.repository is None else await find_repositories(database, asked.repository)
     return EventFilter(run, asked.gate, gate_id, asked.breaker, repositories, since, until)
 
 
 async def find_run(database: Database, text: str) -> str:
-    """The id of the run with this id or these last characters.
+    """The id of the run with this id, or with an id that ends so.
 
     :raises ForgeError: if there is none, or more than one.
     """
     ending = text.removeprefix("…").removeprefix("...")
-    advice = "Give its whole id or the last 6 characters; `forge runs` lists the latest."
+    advice = "Give the whole id or its last 6 characters; `forge runs` lists the latest."
     found = await audit.find_runs(database, ending) if len(ending) >= 6 else ()
     if not found:
         raise UnknownName(f"There is no run {strip_invisible(text)}.", advice)
@@ -124,17 +124,17 @@ async def find_run(database: Database, text: str) -> str:
 async def find_repositories(database: Database, full_name: str) -> Sequence[int]:
     """The ids of the repositories that had this name.
 
-    :raises NotThere: if Forge never ran there.
+    :raises UnknownName: if Forge never ran there.
     """
     found = await audit.find_repositories(database, full_name)
     if not found:
-        advice = "Write OWNER/NAME of one in which Forge ran; `forge runs` lists the latest."
-        raise UnknownName(f"No run was in a repository {strip_invisible(full_name)}.", advice)
+        advice = "Write OWNER/NAME; `forge runs` lists the latest runs and their repositories."
+        raise UnknownName(f"Forge never ran in {strip_invisible(full_name)}.", advice)
     return found
 
 
 async def find_gate(database: Database, shown_id: str) -> Gate:
-    """The gate with this id or these last characters.
+    """The gate with this id, or with an id that ends so.
 
     :raises ForgeError: if there is none, or more than one.
     """
@@ -148,7 +148,7 @@ async def find_gate(database: Database, shown_id: str) -> Gate:
     return found[0]
 
 
-# --- a story ------------------------------------------------------------------------------------------------------
+# --- text ---------------------------------------------------------------------------------------------------------
 
 
 def _print_story(entries: Sequence[AuditEntry], limit: int) -> None:
@@ -156,13 +156,13 @@ def _print_story(entries: Sequence[AuditEntry], limit: int) -> None:
         for line in render_entries(entries):
             console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
         if not entries:
-            console.print("Nothing of that is in the audit.")
+            console.print("No event matches.")
         if len(entries) == limit:
-            console.print(f"These are the newest {limit}; --limit, --since or an export shows more.")
+            console.print(f"Only the newest {limit} are shown; --limit, --since or an export shows more.")
 
 
 def render_entries(entries: Sequence[AuditEntry]) -> list[str]:
-    """Each event in a line, and below it who, why and with which words, where the ledger knows."""
+    """One line for each event; below it, if known, who acted, why, and what they wrote."""
     return [line for entry in entries for line in _render_entry(entry)]
 
 
@@ -182,7 +182,7 @@ def _render_entry(entry: AuditEntry) -> list[str]:
 
 
 def _flatten(text: str) -> str:
-    """One line that does nothing to a terminal and tells no secret."""
+    """The text as one line, without control sequences and secrets."""
     return " ".join(strip_invisible(redact_outgoing(text)).split())
 
 
@@ -204,9 +204,7 @@ async def _export(database: Database, wanted: EventFilter, limit: int | None, wr
 
 def _json_writer(file: IO[str]) -> Callable[[AuditEntry], None]:
     def write(entry: AuditEntry) -> None:
-        told = json.dumps(
-            PROCESS_REDACTOR.redact_values(to_json(entry))
-        )  # ASCII only: nothing in it acts on a terminal
+        told = json.dumps(PROCESS_REDACTOR.redact_values(to_json(entry)))  # ASCII only, so it cannot control a terminal
         file.write(f"{told}\n")
 
     return write
@@ -223,7 +221,7 @@ def _csv_writer(file: IO[str]) -> Callable[[AuditEntry], None]:
 
 
 def escape_cell(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula (OWASP, CSV injection) and no terminal for a command."""
+    """Makes a cell safe: no spreadsheet reads it as a formula (OWASP, CSV injection), no terminal as a command."""
     plain = strip_invisible(redact_outgoing(cell))
     return f"'{plain}" if plain.startswith(_FORMULA) else plain
 

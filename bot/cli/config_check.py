@@ -1,4 +1,4 @@
-"""`forge config check`: what `Forge / config` would say of a file, before it is pushed."""
+"""`forge config check`: shows what `Forge / config` would say about a file, before it is pushed."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pipeline.config.loading import parse
 
 
 def check(file: Path) -> bool:
-    """Print every mistake of a configuration file on a line of its own, and answer whether there is none.
+    """Print each mistake in a configuration file on its own line, and return whether the file is valid.
 
     :raises ConfigurationError: if the file cannot be read.
     """

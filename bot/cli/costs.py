@@ -1,4 +1,4 @@
-"""`forge costs`: what models cost, by phase, model, repository and day, and how far the budgets of today are used."""
+"""`forge costs`: shows what models cost by phase, model, repository and day, and today's use of the budgets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MAX_DAYS = 31
 
 @dataclass(frozen=True)
 class CostOptions:
-    """What was typed."""
+    """The options as typed."""
 
     by: GroupBy | None = None
     run: str | None = None
@@ -38,9 +38,9 @@ class CostOptions:
 
 
 async def show(settings: Installation, asked: CostOptions) -> None:
-    """Print the sums, all of them if none is named, and the budgets of the repositories that spent today.
+    """Print the sums by the chosen grouping, or by all, and the budgets of the repositories that spent today.
 
-    :raises ForgeError: if it makes no sense; one line that says what is possible.
+    :raises ForgeError: if the options contradict each other or name something unknown.
     """
     now = SystemClock().now()
     since, until = auditing.parse_period(asked.since, asked.until, now)
@@ -67,7 +67,7 @@ async def show(settings: Installation, asked: CostOptions) -> None:
 async def _budgets(
     settings: Installation, database: Database, known: SpendingRepository, now: datetime
 ) -> list[tuple[str, LimitUse]]:
-    """The day's budget of a repository as it was last configured, and the ceiling of its installation."""
+    """The daily budget of a repository, as last configured, and the daily ceiling of its installation."""
     owner, _, name = known.full_name.partition("/")
     repository = RepositoryRef(installation_id=known.installation_id, id=known.id, owner=owner, name=name)
     held = await loading.load_stored(database, repository, settings.ceilings.of_configuration)
@@ -100,7 +100,7 @@ def _cells(spent: Spent) -> tuple[str, ...]:
 
 def _budget_table(budgets: Sequence[tuple[str, LimitUse]]) -> Table:
     numbers = (Column("used", justify="right"), Column("limit", justify="right"))
-    table = Table("budget of today (UTC)", "of", *numbers, box=None)
+    table = Table("today's budget (UTC)", "of", *numbers, box=None)
     for repository, use in budgets:
         table.add_row(escape(strip_invisible(repository)), use.name, format_usd(use.used), format_usd(use.limit))
     return table

@@ -1,4 +1,4 @@
-"""Corrects simple findings in the working tree: what level 2 does on GitHub by itself, and nothing else."""
+"""Corrects simple findings in the working tree, the same ones that level 2 corrects automatically on GitHub."""
 
 import asyncio
 import tempfile
@@ -12,10 +12,10 @@ from workspace.local_repository import LocalRepository
 
 
 async def correct(code: LocalRepository, findings: Sequence[Finding]) -> list[Finding]:
-    """Write the corrected files, and answer what was corrected.
+    """Write the corrected files, and return the findings that were corrected.
 
-    A file that is not as it was reviewed, because somebody wrote to it or because git stores it otherwise, is left
-    alone, and so is what a link leads to.
+    Leaves alone a file behind a symbolic link, and one that differs from what was reviewed, because somebody wrote to
+    it or git stores it differently.
 
     :raises ForgeError: if there is no working tree, or a file cannot be written.
     """
@@ -39,7 +39,7 @@ def _is_unchanged(top: Path, path: str, content: bytes) -> bool:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Replace the file at once, with its mode."""
+    """Replace the file atomically, and keep its mode."""
     try:
         mode = file.stat().st_mode
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".forge-", delete=False) as new:
@@ -52,4 +52,6 @@ def _write(file: Path, content: bytes) -> None:
                 Path(new.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        raise ForgeError(f"{file} could not be written: {error.strerror}.", "Nothing else was corrected.") from None
+        raise ForgeError(
+            f"{file} could not be written: {error.strerror}.", "The files after it were not corrected."
+        ) from None

@@ -1,4 +1,4 @@
-"""`forge gates`: what waits for whom, what was decided, and where on GitHub. The terminal never decides."""
+"""`forge gates`: shows which gates wait for whom, what was decided, and where on GitHub. People decide only there."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ from messages.audit import format_duration
 
 
 async def show_all(settings: Installation, state: GateState | None, limit: int) -> None:
-    """Print the latest gates, those that wait first, and how gates were answered."""
+    """Print the latest gates, waiting ones first, and statistics of the answers."""
     async with open_database(settings) as database:
         found = await history.list_waiting_first(database, limit, state)
         records = await history.load_statistics(database)
@@ -27,16 +27,16 @@ async def show_all(settings: Installation, state: GateState | None, limit: int) 
         for line in (line for gate in found for line in _render_brief(gate, settings.github_web_url)):
             console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
         if not found:
-            console.print("No gate was asked." if state is None else f"No gate is {state.value}.")
+            console.print("There are no gates." if state is None else f"No gate is {state.value}.")
         elif state is None:
             console.print()
             console.print(_statistics(records))
 
 
 async def show_one(settings: Installation, shown_id: str) -> None:
-    """Print all that is known of a gate.
+    """Print everything about one gate.
 
-    :raises ForgeError: if there is none of this name, or more than one.
+    :raises ForgeError: if no gate, or more than one, has this id.
     """
     async with open_database(settings) as database:
         gate = await find_gate(database, shown_id)
@@ -46,7 +46,7 @@ async def show_one(settings: Installation, shown_id: str) -> None:
 
 
 def render_gate(gate: Gate, web_url: str) -> list[str]:
-    """What was asked, why, what can be answered, and what was."""
+    """The question, its reasons, the possible answers, and the answer given."""
     request = gate.request
     return [
         f"{gate.short_id}  {_plain(gate.name)}  {gate.state.value}  {_place(gate)}  head {gate.head_sha[:7]}",
@@ -56,12 +56,12 @@ def render_gate(gate: Gate, web_url: str) -> list[str]:
         f"  {_describe_authority(gate)}",
         *_render_answer(gate),
         *(f"  {address}" for address in list_addresses(gate, web_url)),
-        *(["  It is decided there, by a button or a comment; the terminal only shows."] if gate.is_waiting else []),
+        *(["  Decide it there, by a button or a comment; the terminal only shows it."] if gate.is_waiting else []),
     ]
 
 
 def list_addresses(gate: Gate, web_url: str) -> Iterator[str]:
-    """Where the gate is shown: its check, and its comment on the issue or pull request."""
+    """The URLs of the gate's check and of its comment on the issue or pull request."""
     repository = f"{web_url}/{gate.repository.full_name}"
     if gate.check_id is not None:
         yield f"{repository}/runs/{gate.check_id}"
@@ -91,8 +91,8 @@ def _describe_authority(gate: Gate) -> str:
         *(["the author of the change"] if request.not_author else []),
         *(["the requester"] if request.not_requester else []),
     ]
-    passed = f"; {_plain(gate.delegate)} was asked to" if gate.delegate else ""
-    told = f"; then {_plain(', '.join(request.escalate))} would be told" if request.escalate else ""
+    passed = f"; {_plain(gate.delegate)} was asked to decide" if gate.delegate else ""
+    told = f"; then {_plain(', '.join(request.escalate))} will be told" if request.escalate else ""
     left_out = f", but not {' or '.join(but)}" if but else ""
     return f"Who may decide: {request.role} or above{left_out}{passed}. Until {gate.until:%Y-%m-%d %H:%M} UTC{told}."
 

@@ -1,4 +1,4 @@
-"""`forge halt` and `forge resume`: the operator's stop, which every process heeds."""
+"""`forge halt` and `forge resume`: stop every process, and let all continue."""
 
 from bot.cli.output import output
 from bot.cli.run import open_database, operator_name
@@ -10,27 +10,27 @@ from memory.process.halts import Halt
 
 
 async def halt(settings: Installation, why: str) -> None:
-    """Stop every process before its next call of a model and its next write to GitHub."""
+    """Stop every process before its next model call and its next write to GitHub."""
     async with open_database(settings) as database:
         is_new = await halts.halt(database, why.strip(), operator_name(), SystemClock().now())
         held = await halts.get_current(database)
     if is_new:
-        _print("Halted: no model is called and nothing is written to GitHub until `forge resume`. Webhooks are kept.")
+        _print("Halted: Forge calls no model and writes nothing to GitHub until `forge resume`. It stores webhooks.")
     elif held is not None:
-        _print(f"{describe_halt(held)} `forge resume` lets it go on.")
+        _print(f"{describe_halt(held)} `forge resume` lets it continue.")
 
 
 async def resume(settings: Installation) -> None:
-    """Let everything go on that waits for this."""
+    """Let everything continue that the halt stopped."""
     async with open_database(settings) as database:
         held = await halts.resume(database, operator_name(), SystemClock().now())
-    _print("Forge is not halted; nothing to do." if held is None else "Resumed: what waited goes on within a second.")
+    _print("Forge is not halted; nothing to do." if held is None else "Resumed: the work continues within a second.")
 
 
 def describe_halt(held: Halt) -> str:
-    """Since when Forge is halted and why, in one line."""
+    """One line that says since when Forge is halted, and why."""
     why = " ".join(strip_invisible(held.why).split())
-    return f"Forge is halted since {held.since:%Y-%m-%d %H:%M:%S} UTC{f': {why}' if why else ''}."
+    return f"Forge has been halted since {held.since:%Y-%m-%d %H:%M:%S} UTC{f': {why}' if why else ''}."
 
 
 def _print(text: str) -> None:

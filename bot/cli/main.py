@@ -1,4 +1,4 @@
-"""The command line: what operators and developers type. Decisions are made on GitHub, never here."""
+"""The command line for operators and developers. People decide on GitHub, never here."""
 
 import asyncio
 import gc
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Forge(TyperGroup):
-    """The commands; what typer passes on of another library's words is left out of its messages."""
+    """The commands; removes pydantic's prefix from the error messages that typer passes on."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -54,7 +54,7 @@ class _Forge(TyperGroup):
             raise
 
 
-_HERE, _SERVE, _LOOK, _STEP_IN = "Without GitHub", "Serve", "Look", "Step in"  # panels of the help
+_HERE, _SERVE, _LOOK, _STEP_IN = "Without GitHub", "Serve", "Inspect", "Intervene"  # panels of the help
 cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates", rich_help_panel=_LOOK)
@@ -66,7 +66,7 @@ _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.requir
 
 
 def main() -> None:
-    """Do what the command line says; an error becomes one message and exit code 2, or 1 for what is not there."""
+    """Run the command; an error becomes one message and exit code 2, or 1 if something named does not exist."""
     try:
         with guard_output():
             cli()
@@ -75,7 +75,7 @@ def main() -> None:
         sys.exit(1 if isinstance(error, UnknownName) else 2)
     except Exception as error:
         print_uncaught(type(error), error, error.__traceback__)
-        errors.print("[bold red]forge:[/] Forge made a mistake of its own; this is what it knows of it.")
+        errors.print("[bold red]forge:[/] Forge made a mistake of its own; please report it with the lines above.")
         sys.exit(2)
 
 
@@ -89,10 +89,10 @@ def _version(wanted: bool) -> None:
 @cli.callback(help="Forge reviews pull requests on GitHub.")
 def options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print which version this is.")
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version.")
     ] = False,
 ) -> None:
-    """What is said before a command."""
+    """The options before a command."""
 
 
 @cli.command(rich_help_panel=_SERVE)
@@ -103,24 +103,24 @@ def serve() -> None:
 
 @cli.command(rich_help_panel=_SERVE)
 def worker() -> None:
-    """Do work only, beside other processes on the same database; health and metrics are served all the same."""
+    """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
     run_app(_work)
 
 
 @cli.command(rich_help_panel=_SERVE)
 def migrate() -> None:
-    """Bring the database to this version's schema. `serve` and `worker` do it, too."""
+    """Migrate the database to this version's schema. `serve` and `worker` do so when they start."""
     _run(listing.migrate)
 
 
 @cli.command(rich_help_panel=_SERVE)
 def doctor(
-    ask: Annotated[bool, typer.Option("--ask", help="Ask the models, too: it costs a few tokens.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Name the attacks on the sandbox.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Also ask the models, for a few tokens.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="List the attacks on the sandbox.")] = False,
 ) -> None:
-    """Examine settings, database, GitHub, webhook, models, clock, tools and sandbox.
+    """Check settings, database, GitHub, webhook, models, clock, tools and sandbox.
 
-    Exit codes: 0 Forge can work here, 1 something marked ✗ keeps it from that.
+    Exit codes: 0 Forge can work here, 1 it cannot because of what is marked ✗.
     """
     configure("console", level=40)
     healthy = asyncio.run(examination.examine(Console(), ask=ask, verbose=verbose))
@@ -131,15 +131,17 @@ def doctor(
 def runs(
     state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
-    events: Annotated[str | None, typer.Option(metavar="RUN", help="Replay the events of this run.")] = None,
+    events: Annotated[str | None, typer.Option(metavar="RUN", help="List the events of this run.")] = None,
 ) -> None:
-    """List the latest runs, or what happened in one."""
+    """List the latest runs, or the events of one."""
     _run(lambda settings: listing.show_runs(settings, state, limit, events))
 
 
 @cli.command(rich_help_panel=_LOOK)
 def deliveries(
-    failed: Annotated[bool, typer.Option("--failed", help="List those that failed, newest first, GUID first.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="List the failed ones, newest first, each by its GUID.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
 ) -> None:
     """Count deliveries by event, outcome and kind of reason."""
@@ -147,24 +149,28 @@ def deliveries(
 
 
 @cli.command(rich_help_panel=_STEP_IN)
-def replay(guid: Annotated[str, typer.Argument(help="The X-GitHub-Delivery of the delivery.")]) -> None:
-    """Do again what a delivery asked for; nothing is posted twice. `forge deliveries` counts it as one more."""
+def replay(guid: Annotated[str, typer.Argument(help="The delivery's X-GitHub-Delivery header.")]) -> None:
+    """Repeat what a delivery asked for; posts nothing twice. `forge deliveries` counts it as a new one."""
     _run(lambda settings: listing.replay(settings, guid))
 
 
 @cli.command(rich_help_panel=_LOOK)
 def audit(
-    run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
-    gate: Annotated[str | None, typer.Option(metavar="NAME|G-ID", help="Of gates of this name, or of one.")] = None,
-    breaker: Annotated[str | None, typer.Option(metavar="NAME", help="Of this breaker or guard.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="WHEN", help="From then on: 2h, 7d, 2026-01-31T14:00.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before then.")] = None,
-    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The newest so many; a story has 200.")] = None,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Export as JSON Lines, everything there is.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Export as CSV, everything there is.")] = False,
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only this run: its id or the last 6 characters.")
+    ] = None,
+    gate: Annotated[str | None, typer.Option(metavar="NAME|G-ID", help="Only gates of this name, or one gate.")] = None,
+    breaker: Annotated[str | None, typer.Option(metavar="NAME", help="Only this breaker or guard.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="From this time on: 2h, 7d, 2026-01-31T14:00.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before this time.")] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many, newest first; 200 as text.")] = None,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Export everything as JSON Lines.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Export everything as CSV.")] = False,
 ) -> None:
-    """Tell who decided what, and what stopped whom."""
+    """Show who decided what, and what was stopped and why."""
     if as_jsonl and as_csv:
         raise typer.BadParameter("Choose one of --jsonl and --csv.")
     asked = auditing.AuditOptions(run, gate, breaker, since, until, repository, limit)
@@ -174,11 +180,15 @@ def audit(
 
 @cli.command(rich_help_panel=_LOOK)
 def costs(
-    by: Annotated[GroupBy | None, typer.Option(help="One sum only; else all, and the budgets of today.")] = None,
-    run: Annotated[str | None, typer.Option(metavar="ID", help="Of this run: its id or the last 6 characters.")] = None,
-    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="WHEN", help="From then on: 2h, 7d, 2026-01-31T14:00.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before then.")] = None,
+    by: Annotated[GroupBy | None, typer.Option(help="Only this grouping; else all, and today's budgets.")] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only this run: its id or the last 6 characters.")
+    ] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="From this time on: 2h, 7d, 2026-01-31T14:00.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before this time.")] = None,
 ) -> None:
     """Sum up what models cost, by phase, model, repository and day (UTC)."""
     _run(lambda settings: spending.show(settings, spending.CostOptions(by, run, repository, since, until)))
@@ -186,11 +196,11 @@ def costs(
 
 @cli.command(rich_help_panel=_LOOK)
 def metrics(
-    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="In this repository.")] = None,
-    weeks: Annotated[int, typer.Option(min=1, max=52, help="How many.")] = 12,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    weeks: Annotated[int, typer.Option(min=1, max=52, help="How many weeks.")] = 12,
     as_json: Annotated[bool, typer.Option("--json", help="Print every week as JSON.")] = False,
 ) -> None:
-    """Show how well Forge does, week by week: success, cost, iterations, what people dismissed and overrode."""
+    """Show how well Forge does week by week: success, cost, iterations, dismissals and overrides."""
     _run(lambda settings: feedback.show(settings, repository, weeks, as_json=as_json))
 
 
@@ -200,26 +210,26 @@ def list_gates(
     state: Annotated[GateState | None, typer.Option(help="Only gates in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
 ) -> None:
-    """List the latest gates, those that wait first. They are decided on GitHub."""
+    """List the latest gates, waiting ones first. People decide them on GitHub."""
     if context.invoked_subcommand is None:
         _run(lambda settings: asking.show_all(settings, state, limit))
 
 
 @gates.command("show")
 def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]) -> None:
-    """Show what a gate asks, why, what can be answered, and what was."""
+    """Show a gate's question, its reasons, the possible answers, and the answer given."""
     _run(lambda settings: asking.show_one(settings, gate))
 
 
 @cli.command(rich_help_panel=_STEP_IN)
-def halt(why: Annotated[str, typer.Argument(help="Why; it is shown and kept.")] = "") -> None:
-    """Stop everything now: no model is called, nothing is written to GitHub. Webhooks are kept for later."""
+def halt(why: Annotated[str, typer.Argument(help="The reason; it is shown and recorded.")] = "") -> None:
+    """Stop everything now: Forge calls no model and writes nothing to GitHub. It stores webhooks for later."""
     _run(lambda settings: halting.halt(settings, why))
 
 
 @cli.command(rich_help_panel=_STEP_IN)
 def resume() -> None:
-    """Let everything go on that `forge halt` stopped."""
+    """Continue everything that `forge halt` stopped."""
     _run(halting.resume)
 
 
@@ -229,19 +239,19 @@ def review(
     base: Annotated[
         str | None, typer.Option(help="The revision to compare with.", show_default="origin/HEAD, main or master")
     ] = None,
-    staged: Annotated[bool, typer.Option("--staged", help="Look at what is staged, against HEAD.")] = False,
+    staged: Annotated[bool, typer.Option("--staged", help="Review what is staged, compared with HEAD.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Correct formatting and simple lint in the working tree.")] = False,
     unread_ok: Annotated[
-        bool, typer.Option("--unread-ok", help="End with 0 instead of 4, as the hook for pre-commit does.")
+        bool, typer.Option("--unread-ok", help="Exit with 0 instead of 4, as the pre-commit hook does.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
     as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
 ) -> None:
     """Review a local repository against a revision, like a pull request.
 
-    One line per finding where the output is no terminal. Exit codes: 0 approve, 1 changes requested, 2 wrong input or
-    an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141 nobody read
-    the output to its end.
+    Prints one line per finding if the output is not a terminal. Exit codes: 0 approve, 1 changes requested, 2 wrong
+    input or an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141 the
+    reader of the output stopped before its end.
     """
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")
@@ -253,9 +263,9 @@ def review(
 
 @configuration.command("check")
 def check_configuration(
-    file: Annotated[Path, typer.Argument(help="The file, or what is to become it.")] = Path(PATH),
+    file: Annotated[Path, typer.Argument(help="The configuration file.")] = Path(PATH),
 ) -> None:
-    """Say what `Forge / config` would say of a file, before it is pushed.
+    """Show what `Forge / config` would say about a file, before it is pushed.
 
     Exit codes: 0 valid, 1 mistakes, 2 it cannot be read.
     """
@@ -268,7 +278,7 @@ def demo(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every comment, review and check in full.")] = False,
 ) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
-    from bot import demo as show  # imported late: nothing else needs the simulated GitHub
+    from bot import demo as show  # imported here, because only the demo needs the simulated GitHub
 
     configure("console", level=40)
     console = Console()
@@ -298,9 +308,9 @@ def _warn_unusable(running: process.Forge) -> None:
 
 
 async def _wait_for_end(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:
-    """Wait for the signal to stop; die where another process may do this one's work by now."""
+    """Wait for the signal to stop; exit at once if another process may have taken over this one's work."""
     gc.collect()
-    gc.freeze()  # what is there for good need not be looked through again while everybody waits
+    gc.freeze()  # a collection pauses the process, so do not scan lasting objects again
     waiting = [asyncio.create_task(event.wait()) for event in (stopped, workflows.displaced)]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
@@ -312,7 +322,7 @@ async def _wait_for_end(stopped: asyncio.Event, workflows: WorkflowEngine) -> No
 
 
 def _stop_signal() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT."""
+    """An event that the first SIGTERM or SIGINT sets."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""`forge memory`: what Forge knows, for people to see, add to, put right and take away."""
+"""`forge memory`: shows what Forge remembers, and lets people add, correct and archive it."""
 
 import itertools
 import sys
@@ -29,25 +29,25 @@ from memory.reports import costs
 from pipeline.config import loading
 from pipeline.verdicts import suppression
 
-SHORTEST = 6  # characters of an id that people type
+SHORTEST = 6  # characters of an id that must be given
 _MAKE_ROOM = "Archive some with `forge memory archive M-ID`."
 
 commands = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Show, add, edit, archive, export and import what Forge knows."
+    no_args_is_help=True, add_completion=False, help="Show, add, edit, archive, export and import memories."
 )
 
-_Repository = Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Of this repository.")]
+_Repository = Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")]
 _Needed = Annotated[str, typer.Option("--repository", metavar="OWNER/NAME", help="The repository.")]
-_OfKind = Annotated[MemoryKind | None, typer.Option(help="Only of this kind.")]
-_Archived = Annotated[bool, typer.Option("--archived", help="What counts no more, too.")]
+_OfKind = Annotated[MemoryKind | None, typer.Option(help="Only this kind.")]
+_Archived = Annotated[bool, typer.Option("--archived", help="Include archived memories.")]
 _Name = Annotated[str, typer.Argument(metavar="M-ID", help="As `forge memory list` lists it.")]
 _Context = Annotated[str | None, typer.Option(help="When it matters.")]
-_Tags = Annotated[str | None, typer.Option(help="Words, rules and paths under which it is found, with commas.")]
+_Tags = Annotated[str | None, typer.Option(help="Words, rules and paths to find it by, separated by commas.")]
 
 
 @dataclass(frozen=True)
 class MemoryOptions:
-    """What was typed to narrow a list."""
+    """The options that narrow a list."""
 
     repository: str | None = None
     kind: MemoryKind | None = None
@@ -58,7 +58,7 @@ class MemoryOptions:
 
 @dataclass(frozen=True)
 class MemoryText:
-    """What a memory says; None leaves a part as it is."""
+    """The parts of a memory; None leaves a part unchanged."""
 
     content: str | None = None
     context: str | None = None
@@ -66,7 +66,7 @@ class MemoryText:
 
     @property
     def tag_names(self) -> tuple[str, ...] | None:
-        """The tags, which people separate by commas."""
+        """The tags; people separate them by commas."""
         if self.tags is None:
             return None
         return tuple(dict.fromkeys(tag for tag in map(validation.to_one_line, self.tags.split(",")) if tag))
@@ -77,17 +77,17 @@ def list_command(
     repository: _Repository = None,
     kind: _OfKind = None,
     archived: _Archived = False,
-    patterns: Annotated[bool, typer.Option("--patterns", help="Only what recurred.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 100,
+    patterns: Annotated[bool, typer.Option("--patterns", help="Only memories that recurred.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most this many, newest first.")] = 100,
 ) -> None:
-    """List what is remembered, newest first, with its confidence as of now."""
+    """List memories, newest first, with their current confidence."""
     run(lambda settings: show_all(settings, MemoryOptions(repository, kind, archived, patterns, limit)))
 
 
 async def show_all(settings: Installation, asked: MemoryOptions) -> None:
-    """Print what is remembered, newest first.
+    """Print memories, newest first.
 
-    :raises NotThere: if Forge never ran in the repository.
+    :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
         ids = await _find_ids(database, asked.repository)
@@ -100,21 +100,21 @@ async def show_all(settings: Installation, asked: MemoryOptions) -> None:
         for line in (line for each in found for line in shown.render_brief(each, names, now)):
             console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
         if not found:
-            console.print("Nothing of that is remembered.")
+            console.print("No memory matches.")
         elif len(found) == asked.limit:
-            console.print(f"These are the newest {asked.limit}; --limit or an export shows more.")
+            console.print(f"Only the newest {asked.limit} are shown; --limit or an export shows more.")
 
 
 @commands.command("show")
 def show_command(name: _Name) -> None:
-    """Show all of a memory: its source, what became of it, and where it was recalled."""
+    """Show everything about a memory: its source, its history, and where it was recalled."""
     run(lambda settings: show_one(settings, name))
 
 
 async def show_one(settings: Installation, name: str) -> None:
-    """Print all that is known of a memory.
+    """Print everything about a memory.
 
-    :raises ForgeError: if there is none of this name, or more than one.
+    :raises ForgeError: if no memory, or more than one, has this id.
     """
     async with open_database(settings) as database:
         memory = await _find_memory(database, name)
@@ -129,16 +129,16 @@ def add_command(
     repository: _Needed,
     context: _Context = None,
     tags: _Tags = None,
-    kind: Annotated[MemoryKind, typer.Option(help="What sort of thing it is.")] = MemoryKind.semantic,
+    kind: Annotated[MemoryKind, typer.Option(help="The kind of memory.")] = MemoryKind.semantic,
 ) -> None:
     """Have Forge remember something; it does not decay."""
     run(lambda settings: add(settings, repository, MemoryText(text, context, tags), kind))
 
 
 async def add(settings: Installation, repository: str, words: MemoryText, kind: MemoryKind) -> None:
-    """Keep what the operator says; it does not decay.
+    """Store a memory from the operator; it does not decay.
 
-    :raises ForgeError: if it cannot be kept as it is, or Forge never ran in the repository.
+    :raises ForgeError: if its text is not allowed, there is no room, or Forge never ran in the repository.
     """
     now, by = SystemClock().now(), operator_name()
     async with open_database(settings) as database:
@@ -157,7 +157,7 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
         most = await _load_capacity(database, where)
         kept = await catalogue.add(database, _validate(memory), by, most)
     if kept is None:
-        what = f"No more than {shown.count_memories(most)} can count in {where.full_name}, and all that do are pinned."
+        what = f"{where.full_name} can have at most {shown.count_memories(most)}, and all of them are pinned."
         raise ForgeError(f"{what} Nothing was added.", _MAKE_ROOM)
     if kept.id == memory.id:
         _print(f"{memory.short_id} is remembered in {where.full_name}; it does not decay.")
@@ -168,47 +168,47 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
 @commands.command("edit")
 def edit_command(
     name: _Name,
-    content: Annotated[str | None, typer.Option(help="What it says.")] = None,
+    content: Annotated[str | None, typer.Option(help="Its text.")] = None,
     context: _Context = None,
     tags: _Tags = None,
 ) -> None:
-    """Put right what a memory says. What it said before is kept in the ledger."""
+    """Correct a memory. The ledger keeps what it said before."""
     run(lambda settings: edit(settings, name, MemoryText(content, context, tags)))
 
 
 async def edit(settings: Installation, name: str, words: MemoryText) -> None:
-    """Put right what a memory says; the ledger keeps what it said before.
+    """Correct a memory; the ledger keeps what it said before.
 
-    :raises ForgeError: if that is not possible; one line that says why and what is.
+    :raises ForgeError: if it cannot be changed.
     """
     if (words.content, words.context, words.tags) == (None, None, None):
         raise ForgeError("There is nothing to change.", "Give --content, --context or --tags.")
     async with open_database(settings) as database:
         memory = await _find_memory(database, name)
         if memory_file.is_from_file(memory):
-            why = f"{memory.short_id} stands in {PATH} of its repository."
-            raise ForgeError(why, "Change it there; the default branch counts.")
+            why = f"{memory.short_id} comes from {PATH} in its repository."
+            raise ForgeError(why, "Change it there, on the default branch.")
         changed = _validate(_apply(memory, words))
         if changed == memory:
             _print(f"{memory.short_id} says that already, so nothing was changed.")
             return
         if not await catalogue.edit(database, memory, changed, operator_name(), SystemClock().now()):
             raise ForgeError(
-                f"{memory.short_id} is archived and counts no more.", "Add it anew with `forge memory add`."
+                f"{memory.short_id} is archived and no longer used.", "Add it again with `forge memory add`."
             )
-    _print(f"{memory.short_id} is changed; `forge memory show {memory.short_id}` has what it said before.")
+    _print(f"{memory.short_id} is changed; `forge memory show {memory.short_id}` shows what it said before.")
 
 
 @commands.command("archive")
 def archive_command(name: _Name) -> None:
-    """Let a memory count no more. It is kept."""
+    """Archive a memory: Forge keeps it but no longer uses it."""
     run(lambda settings: archive(settings, name))
 
 
 async def archive(settings: Installation, name: str) -> None:
-    """Let a memory count no more. It is kept.
+    """Archive a memory: Forge keeps it but no longer uses it.
 
-    :raises ForgeError: if there is none of this name, or more than one.
+    :raises ForgeError: if no memory, or more than one, has this id.
     """
     async with open_database(settings) as database:
         memory = await _find_memory(database, name)
@@ -217,12 +217,12 @@ async def archive(settings: Installation, name: str) -> None:
     if not was_live:
         _print(f"{memory.short_id} was archived before, so nothing was changed.")
         return
-    _print(f"{memory.short_id} is archived: it is kept, and counts no more.", *shown.render_remaining(story))
+    _print(f"{memory.short_id} is archived: Forge keeps it but no longer uses it.", *shown.render_remaining(story))
 
 
 @commands.command("export")
 def export_command(
-    file: Annotated[Path | None, typer.Argument(help="Where to; standard output, if none is named.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="The file to write; default: standard output.")] = None,
     repository: _Repository = None,
     kind: _OfKind = None,
     archived: _Archived = False,
@@ -256,24 +256,24 @@ async def export(settings: Installation, asked: MemoryOptions, file: Path | None
 
 @commands.command("import")
 def import_command(
-    file: Annotated[Path, typer.Argument(help="JSON Lines, as exported; - is standard input.")], repository: _Needed
+    file: Annotated[Path, typer.Argument(help="JSON Lines as exported; - for standard input.")], repository: _Needed
 ) -> None:
-    """Import memories: all lines, or none if one is wrong. What is known already is not stored twice."""
+    """Import memories: all lines, or none if one is wrong. Known memories are not stored twice."""
     run(lambda settings: import_memories(settings, file, repository))
 
 
 async def import_memories(settings: Installation, file: Path, repository: str) -> None:
-    """Keep the memories of a file of JSON Lines, all of them or none.
+    """Store the memories of a JSON Lines file, all of them or none.
 
     :param file: ``-``: standard input.
-    :raises ForgeError: if the file cannot be read or a line is wrong, which is named; then nothing was imported.
+    :raises ForgeError: if the file cannot be read, a line is wrong, or there is no room; then nothing was imported.
     """
     now = SystemClock().now()
     named = "standard input" if str(file) == "-" else file.name
     found, mistakes = parse_lines(_read_text(file).split("\n"), now)
     if mistakes:
         raise ForgeError(
-            shown.describe_mistakes(named, mistakes), "Nothing was imported; mend the file and import it again."
+            shown.describe_mistakes(named, mistakes), "Nothing was imported; correct the file and import it again."
         )
     live = [line for line in found if line.archived_at is None]
     async with open_database(settings) as database:
@@ -282,7 +282,7 @@ async def import_memories(settings: Installation, file: Path, repository: str) -
         most = await _load_capacity(database, where)
         taken = await catalogue.import_memories(database, where, new, named, operator_name(), now, most)
     if taken.added is None:
-        what = f"{where.full_name} has {shown.count_memories(taken.live)}, and no more than {most:,} can count there."
+        what = f"{where.full_name} has {shown.count_memories(taken.live)}, and can have at most {most:,}."
         raise ForgeError(f"{what} Nothing was imported.", f"{_MAKE_ROOM[:-1]}, or import fewer.")
     skipped = shown.describe_skipped(found, live, taken.added)
     _print(f"{shown.count_memories(taken.added)} imported into {where.full_name}{skipped}.")
@@ -292,16 +292,16 @@ async def import_memories(settings: Installation, file: Path, repository: str) -
 def why_command(
     finding: Annotated[str, typer.Argument(metavar="F-ID", help="As the check names it.")],
     repository: _Needed,
-    number: Annotated[int, typer.Option(min=1, help="Of the pull request.")],
+    number: Annotated[int, typer.Option(min=1, help="The pull request's number.")],
 ) -> None:
-    """Show which memories led to a finding, and which dismissals lower or mute it."""
+    """Show which memories led to a finding, and which dismissals lower its confidence or mute it."""
     run(lambda settings: explain(settings, finding, repository, number))
 
 
 async def explain(settings: Installation, finding: str, repository: str, number: int) -> None:
-    """Print what people and memories have to do with a finding.
+    """Print which memories and dismissals affect a finding.
 
-    :raises NotThere: if there is no such finding, or Forge never ran in the repository.
+    :raises UnknownName: if there is no such finding, or Forge never ran in the repository.
     """
     async with open_database(settings) as database:
         where = await _find_repository(database, repository)
@@ -321,7 +321,7 @@ async def _find_ids(database: Database, repository: str | None) -> Sequence[int]
 async def _find_repository(database: Database, full_name: str) -> RepositoryRef:
     await auditing.find_repositories(database, full_name)
     found = await catalogue.find_repository(database, full_name)
-    assert found is not None  # or the line before would have said so
+    assert found is not None  # otherwise the line above would have raised
     return found
 
 
@@ -342,18 +342,18 @@ def _apply(memory: Memory, words: MemoryText) -> Memory:
 
 
 def _validate(memory: Memory) -> Memory:
-    """The memory in one line.
+    """The memory with each text on one line.
 
-    :raises ForgeError: if it cannot be kept as it is.
+    :raises ForgeError: if a part of it is not allowed.
     """
     for part, what, allowed in validation.find_mistakes(memory.content, memory.context, memory.tags):
-        raise ForgeError(f"The {part} {what}.", f"Allowed: {allowed}." if allowed else "Take that out.")
+        raise ForgeError(f"The {part} {what}.", f"Allowed: {allowed}." if allowed else "Remove it.")
     plain = {"content": validation.to_one_line(memory.content), "context": validation.to_one_line(memory.context)}
     return memory.model_copy(update=plain)
 
 
 def _read_text(file: Path) -> str:
-    """The text of a file of at most so many lines; what comes after them is not read."""
+    """The text of a file, up to one line more than is allowed; the rest is not read."""
     try:
         if str(file) == "-":
             return "".join(itertools.islice(sys.stdin, MOST_LINES + 1))
@@ -366,7 +366,7 @@ def _read_text(file: Path) -> str:
 
 
 async def _load_capacity(database: Database, where: RepositoryRef) -> int:
-    """How many memories may live there, as far as is known here."""
+    """How many memories the repository can have, by its stored configuration."""
     return (await loading.load_stored(database, where)).memory.max
 
 

@@ -1,4 +1,4 @@
-"""How the command line shows memories; nothing in them acts on a terminal."""
+"""Renders memories for the command line, without control sequences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -21,12 +21,12 @@ _WORDS = {
     "dismissed": "doubted by a person",
 }
 _OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
-_NAMED = 12  # lines with mistakes that an import names
-_WIDTH = 100  # characters of what a memory says in a list
+_NAMED = 12  # wrong lines that an import lists
+_WIDTH = 100  # characters of a memory's text in a list
 
 
 def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetime) -> Iterator[str]:
-    """A memory in a list: which, where, how sure, how used; below it what it says."""
+    """A memory in a list: id, kind, repository, confidence and uses; its text below."""
     memory = shelved.memory
     state = (
         f"archived: {memory.archived_why}"
@@ -44,7 +44,7 @@ def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetim
 
 
 def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime) -> Iterator[str]:
-    """All that is known of a memory."""
+    """Everything about a memory."""
     shelved, memory = story.entry, story.entry.memory
     yield f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  {memory.id}"
     yield f"  {_plain(memory.content)}"
@@ -62,7 +62,7 @@ def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime)
 
 
 def _render_pattern(shelved: CatalogueEntry, now: datetime) -> Iterator[str]:
-    """What makes a memory a pattern, if it is one."""
+    """The figures of a pattern, if the memory is one."""
     found = to_pattern(shelved.memory, {Use(use): count for use, count in shelved.uses.items()}, now)
     if found is not None:
         rate = "not applied yet" if found.success_rate is None else f"helped {found.success_rate:.0%} of the time"
@@ -70,15 +70,15 @@ def _render_pattern(shelved: CatalogueEntry, now: datetime) -> Iterator[str]:
 
 
 def render_remaining(story: MemoryHistory) -> Iterator[str]:
-    """What stands although a memory counts no more."""
+    """The dismissals that still apply although their memory is archived."""
     for each in story.dismissals:
         if not each.is_undone:
             how = f"`/forge undismiss {each.finding}` there undoes it"
-            yield f"The dismissal of {each.finding} in #{each.number} that taught it stands; {how}."
+            yield f"The dismissal of {each.finding} in #{each.number} that taught it still applies; {how}."
 
 
 def render_evidence(evidence: Evidence) -> Iterator[str]:
-    """What people and memories have to do with a finding; `/forge why` says the same on GitHub."""
+    """Which memories and dismissals affect a finding; `/forge why` says the same on GitHub."""
     finding = evidence.finding
     yield f"{finding.id}  {_plain(finding.rule)}  {_plain(finding.where)}  confidence {finding.confidence:.2f}"
     yield f"  {_plain(finding.message)}"
@@ -86,17 +86,17 @@ def render_evidence(evidence: Evidence) -> Iterator[str]:
         yield f"  Led to it: {memory.short_id} {_plain(memory.content)}"
     yield f"  {_describe_status(evidence)}"
     if evidence.past:
-        yield "  Others of its rule that were dismissed here:"
+        yield "  Other findings of its rule that were dismissed here:"
         yield from (f"    {_describe_dismissal(each)}" for each in evidence.past)
 
 
 def _describe_status(evidence: Evidence) -> str:
-    """Whether it is raised, and how sure it is here."""
+    """Whether the finding is raised, and its confidence here."""
     held, weight = evidence.held, evidence.weight
     if evidence.dismissal is not None:
         return f"Muted by its own dismissal: {_describe_dismissal(evidence.dismissal)}"
     if weight is None:
-        return "Raised: nothing is learned here (`memory.enabled`), so only its own dismissal would mute it"
+        return "Raised: learning is off here (`memory.enabled`), so only its own dismissal would mute it"
     sure = f"confidence here {weight.effective:.2f}, of {weight.stated:.2f} as stated"
     if held is not None:
         like = (
@@ -108,7 +108,7 @@ def _describe_status(evidence: Evidence) -> str:
         return f"Suppressed, because {like}{named}: {sure}"
     if evidence.unseconded is not None:
         return f"Raised, because it blocks and only {_plain(evidence.unseconded.by)} dismissed similar ones: {sure}"
-    return f"Raised{', whatever dismissals of similar ones say' if evidence.exempt else ''}: {sure}"
+    return f"Raised{' despite dismissals of similar ones' if evidence.exempt else ''}: {sure}"
 
 
 def _describe_place(memory: Memory, names: Mapping[int, str]) -> str:
@@ -131,12 +131,12 @@ def _describe_confidence(memory: Memory, now: datetime) -> str:
 
 
 def _render_history(story: MemoryHistory) -> Iterator[str]:
-    """What became of it and what people did with it, in order."""
+    """Its uses and people's changes, in order."""
     used = [(at, f"{_WORDS.get(use, use)} ({_plain(cause)})") for at, use, cause in story.uses]
     done = [(event.time, _describe_event(event)) for event in story.events]
     taught = [
         f"  Taught by {each.by}'s dismissal of {each.finding} in #{each.number}"
-        + (", which was taken back" if each.is_undone else "")
+        + (", which was undone" if each.is_undone else "")
         for each in story.dismissals
     ]
     yield from taught
@@ -166,7 +166,7 @@ def _describe_event(event: Event) -> str:
 
 
 def _describe_change(payload: Mapping[str, Any]) -> str:
-    """The parts that an edit changed, as they were."""
+    """The parts that an edit changed, as they were before."""
     before, after = payload.get("before", {}), payload.get("after", {})
     parts = [f"{name} “{_plain(_text(value))}”" for name, value in before.items() if value != after.get(name)]
     return ", ".join(parts)
@@ -194,7 +194,7 @@ def _plain(text: str) -> str:
 def describe_mistakes(named: str, mistakes: Sequence[LineMistake]) -> str:
     first, others = mistakes[0], mistakes[1:]
     more = ", ".join(str(each.line) for each in others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
-    also = f" Wrong, too: line{'' if len(others) == 1 else 's'} {more}." if others else ""
+    also = f" Also wrong: line{'' if len(others) == 1 else 's'} {more}." if others else ""
     return f"Line {first.line} of {named}: {strip_invisible(first.what)}.{also}"
 
 

@@ -1,4 +1,4 @@
-"""`forge metrics`: how well Forge does, week by week, with the trend."""
+"""`forge metrics`: shows how well Forge does week by week, with the trend."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ UNKNOWN = "–"
 async def show(settings: Installation, repository: str | None, weeks: int, *, as_json: bool) -> None:
     """Print every metric of the last weeks.
 
-    :raises NotThere: if Forge never ran in the repository.
+    :raises UnknownName: if Forge never ran in the repository.
     """
     now = SystemClock().now()
     async with open_database(settings) as database:
@@ -32,11 +32,11 @@ async def show(settings: Installation, repository: str | None, weeks: int, *, as
             console.file.write(json.dumps(to_json(found, now), indent=2) + "\n")
             return
         console.print(_table(found))
-        console.print(f"{weeks} weeks of seven days, the last of which ends now; {UNKNOWN}: nothing is known.")
+        console.print(f"{weeks} weeks of seven days, the last ending now; {UNKNOWN}: no data.")
 
 
 def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
-    """The metrics for programs: values week by week, null where nothing is known."""
+    """The metrics for programs: one value per week, null without data."""
     return [
         {
             "metric": each.metric.name,
@@ -51,7 +51,7 @@ def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
 
 
 def format_value(series: Series, value: float | None) -> str:
-    """A value for people."""
+    """A value as text for people."""
     if value is None:
         return UNKNOWN
     if series.metric.unit == "s":

@@ -1,4 +1,4 @@
-"""Prints what a command was asked for on standard output, which may be closed or full."""
+"""Prints a command's result on standard output, which may be closed or full."""
 
 import os
 import signal
@@ -13,17 +13,17 @@ from domain.errors import ForgeError
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
 _OF_THE_LIBRARY = frozenset({"get_help", "echo"})
-"""The functions by which the library of the command line prints."""
+"""The functions with which click and typer print."""
 
 
 @contextmanager
 def output() -> Generator[Console]:
-    """The console to print on; nothing else is done meanwhile, so that a failure is one of the output.
+    """The console to print on. Only print inside it, because any OSError there counts as a failed write.
 
-    :raises ForgeError: if something printed could not be written.
-    :raises SystemExit: without a word, if nobody reads any more, as `head` does after its lines.
+    :raises ForgeError: if the output could not be written.
+    :raises SystemExit: silently, if the reader has closed the pipe, as `head` does.
     """
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # so Python says that it was closed
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # Python's sign that it was closed
         raise ForgeError("Standard output is closed, so nothing can be printed.")
     try:
         yield _Console()
@@ -37,9 +37,9 @@ def output() -> Generator[Console]:
 
 @contextmanager
 def guard_output() -> Generator[None]:
-    """For what the library of the command line prints by itself: help and completion.
+    """Guards what click and typer print themselves: help and completion.
 
-    :raises ForgeError: if that could not be written.
+    :raises ForgeError: if it could not be written.
     """
     try:
         yield
@@ -56,11 +56,11 @@ def _output_error(error: OSError) -> ForgeError:
 
 
 def _give_up_output() -> None:
-    """Throw away what is left in the buffer, or the interpreter would fail at it once more at its end."""
+    """Discard what is left in the buffer, or the interpreter would fail on it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Not an exit code of rich's own, which says that changes are requested."""
+        """Raise the error again: rich would exit with 1, which here means that changes are requested."""
         raise  # noqa: PLE0704  # rich calls this while it handles the error

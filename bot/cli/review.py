@@ -1,4 +1,4 @@
-"""Reviews a local repository on the command line, with the same layers as a pull request."""
+"""Reviews a local repository with the same linters and security checks as a pull request."""
 
 import json
 import sys
@@ -24,20 +24,20 @@ from pipeline.config import loading
 from safety.risk import PullRequestAuthor
 from workspace.local_repository import HEAD, LocalRepository, open_local
 
-_NO_MODEL = "`forge review` asks no model; on GitHub one reads every change of source, where it is set up."
+_NO_MODEL = "`forge review` asks no model; on GitHub a model reads every source change, if one is set up."
 JSON_VERSION = 1
-"""Of what `--json` prints; a change that a reader could stumble over raises it."""
+"""The version of the `--json` format; a breaking change raises it."""
 
 
 async def run(
     path: Path, base: str | None, shown: Literal["text", "json", "sarif"], *, staged: bool = False, fix: bool = False
 ) -> Decision:
-    """Review a repository, print the result, and answer what it came to.
+    """Review a repository, print the result, and return the decision.
 
     :param path: a folder in it.
     :param base: the revision to compare with; None for the default branch, or for HEAD if ``staged``.
     :param staged: look at the index instead of the working tree.
-    :param fix: correct what is simple in the working tree, and review what is left.
+    :param fix: correct simple findings in the working tree, and review the result.
     :raises CodeAccessError: if there is no repository, no such revision, or no common history.
     :raises ForgeError: if the result cannot be printed, or a file cannot be written.
     """
@@ -57,7 +57,7 @@ async def run(
 
 async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> tuple[Review, str | None]:
     if staged and fix:
-        raise ForgeError("--fix corrects the working tree, and --staged looks at the index.", "Choose one of them.")
+        raise ForgeError("--fix corrects the working tree, but --staged reviews the index.", "Choose one of them.")
     async with Toolbox.start() as toolbox:
         compared = HEAD if staged and base is None else base
         async with open_local(path, compared, staged=staged) as code:
@@ -86,4 +86,4 @@ async def _review_code(code: LocalRepository, toolbox: Toolbox) -> tuple[Review,
 
 
 async def _no_dependencies() -> None:
-    """GitHub's dependency comparison needs GitHub."""
+    """Only GitHub can compare dependencies."""

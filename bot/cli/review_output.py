@@ -1,4 +1,4 @@
-"""Prints a local review: one line per finding for programs, grouped by file and whole on a terminal."""
+"""Prints a local review: one line per finding for programs; on a terminal in full, grouped by file."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -16,14 +16,14 @@ from safety.autofix import is_simple
 from safety.review_decision import UNREAD
 
 _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
-_MAX_LINES = 12  # of a fix
+_MAX_LINES = 12  # of a fix that are shown
 
 
 def print_review(console: Console, review: Review, problem: str | None, *, whole: bool) -> None:
-    """Print what a review found, what it did not look at, and what it came to.
+    """Print a review's findings, what it did not read, and its decision.
 
     :param problem: what is wrong with the configuration.
-    :param whole: for a person at a terminal; otherwise each finding is ``path:line: severity rule: message [F-ID]``.
+    :param whole: in full, for a terminal; otherwise each finding is ``path:line: severity rule: message [F-ID]``.
     """
     if problem:
         _print(console, f"[yellow]! {to_terminal(problem)}[/]")
@@ -42,7 +42,7 @@ def print_review(console: Console, review: Review, problem: str | None, *, whole
 
 
 def to_terminal(text: str) -> str:
-    """Text of tools and of the repository as the terminal may get it: no sequences, no markup, no secret."""
+    """Makes text of tools and of the repository safe to print: no control sequences, markup or secrets."""
     return escape(redact_outgoing(strip_invisible(text)))
 
 
@@ -59,7 +59,7 @@ def _render_line(finding: Finding) -> str:
 
 
 def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """The files in the order of their gravest finding, and each one's from top to bottom."""
+    """Print the files in the order of their gravest finding, and each file's findings from top to bottom."""
     order = {finding.path: number for number, finding in reversed(list(enumerate(findings)))}
     by_place = sorted(findings, key=lambda finding: (order[finding.path], finding.line or 0))
     for path, found in groupby(by_place, key=lambda finding: finding.path):
@@ -82,15 +82,15 @@ def _render_fix(fix: Fix, *, applied: bool) -> Iterator[str]:
     if not fix.replacement:
         yield f"fix: remove {lines}{by}"
         return
-    yield f"fix: instead of {lines}{by}"
+    yield f"fix: replace {lines}{by}"
     written = fix.replacement.split("\n")
     yield from (f"  {line}" for line in written[:_MAX_LINES])
     if len(written) > _MAX_LINES:
-        yield f"  … {len(written) - _MAX_LINES} more"
+        yield f"    … {len(written) - _MAX_LINES} more lines"
 
 
 def _render_notes(review: Review) -> Iterator[str]:
-    """What the layers could not do as far as no reason of the verdict says it, and what they have to say besides."""
+    """The problems that the reasons of the decision do not mention, the notes of the checks, and what was not read."""
     told = " ".join(reason.text for reason in review.reasons)
     for layer in review.layers:
         problems = [f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem and tool.problem not in told]

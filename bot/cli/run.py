@@ -14,11 +14,11 @@ from memory.db.engine import Database, sync_engine
 
 
 class UnknownName(ForgeError):
-    """The database has nothing of the name that was given."""
+    """The database has nothing with the given name."""
 
 
 def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
-    """Do the work of a command that only needs the database.
+    """Run a command that needs only the database.
 
     :raises ConfigurationError: if a setting is wrong.
     """
@@ -28,7 +28,7 @@ def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
 
 
 def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
-    """Do the work of a command that needs all settings of the App.
+    """Run a command that needs all settings of the App.
 
     :raises ConfigurationError: if a setting is wrong.
     """
@@ -57,7 +57,7 @@ async def open_database(settings: Installation) -> AsyncGenerator[Database]:
 
 
 def operator_name() -> str:
-    """The account on this machine that runs the command; empty where it has no name, as in some containers."""
+    """The account on this machine that runs the command; empty if it has no name, as in some containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

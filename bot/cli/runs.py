@@ -1,4 +1,4 @@
-"""What the command line shows from the database."""
+"""Shows runs and deliveries from the database, and replays deliveries."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,7 +23,7 @@ from pipeline.worker.queues import build_client
 
 
 async def migrate(settings: Installation) -> None:
-    """Bring our tables up to date."""
+    """Migrate the database to this version's schema."""
     engine = sync_engine(settings.database_url)
     try:
         await migration.migrate(engine)
@@ -58,7 +58,7 @@ async def show_deliveries(settings: Installation) -> None:
 
 
 async def show_failed(settings: Installation, limit: int) -> None:
-    """Show the deliveries that failed, one per line, its GUID first: `forge replay` takes it."""
+    """Show the failed deliveries, one per line, each beginning with the GUID for `forge replay`."""
     async with open_database(settings) as database:
         found = await stored.list_failures(database, limit)
     with output() as console:
@@ -69,9 +69,9 @@ async def show_failed(settings: Installation, limit: int) -> None:
 
 
 async def replay(settings: Installation, guid: str) -> None:
-    """Queue the command of a delivery once more, as a delivery of its own.
+    """Queue the command of a delivery again, as a new delivery.
 
-    :raises NotThere: if there is no such delivery.
+    :raises UnknownName: if there is no such delivery.
     :raises ForgeError: if it asked for nothing.
     """
     async with open_database(settings) as database:
@@ -79,14 +79,14 @@ async def replay(settings: Installation, guid: str) -> None:
     if row is None:
         raise UnknownName(f"There is no delivery {guid}.", "GitHub's list of deliveries shows the GUIDs.")
     if row.command is None:
-        raise ForgeError(f"Delivery {guid} was ignored ({row.reason}), so there is nothing to do again.")
+        raise ForgeError(f"Delivery {guid} was ignored ({row.reason}), so there is nothing to repeat.")
     again = stored.build_replay_guid(guid, new_id())
     await _accept(settings, ReceivedDelivery(again, row.event, row.action, SystemClock().now(), row.command, ""))
     Console().print(f"Queued again as {again}.", highlight=False, soft_wrap=True)
 
 
 async def _accept(settings: Installation, delivery: ReceivedDelivery) -> None:
-    """Store a delivery and queue its work in one transaction, as the door does."""
+    """Store a delivery and queue its work in one transaction, as the webhook endpoint does."""
     engine = sync_engine(settings.database_url)
     intake = Intake(engine, build_client(engine), BUSY_SECONDS)
     intake.start()

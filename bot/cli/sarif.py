@@ -1,4 +1,4 @@
-"""Writes findings as SARIF 2.1.0, as GitHub's code scanning wants it and Forge itself reads it."""
+"""Writes findings as SARIF 2.1.0 for GitHub's code scanning; Forge reads the same format."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _PAGES = re.compile(
     r"|https://bandit\.readthedocs\.io/\S+\.html#b\d+-([a-z0-9_-]+)"
     r"|https://bandit\.readthedocs\.io/\S+/b\d+_([a-z0-9_]+)\.html"
 )
-"""The pages of rules that end in the rule's name."""
+"""The addresses of rule pages that end in the rule's name."""
 
 
 def build_document(findings: Sequence[Finding], problem: str | None = None) -> dict[str, Any]:
@@ -51,9 +51,9 @@ def build_document(findings: Sequence[Finding], problem: str | None = None) -> d
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
-    """A rule, as grave as its gravest finding: GitHub wants both descriptions and a help of each.
+    """A rule with the severity of its gravest finding. GitHub wants both descriptions and a help text for each.
 
-    What a finding says is about one place, so nothing of that describes the rule.
+    A finding's message is about one place, so it does not describe the rule.
     """
     name, message = _name(finding), rule_texts.describe_rule(finding.rule)
     first = message.partition(". ")[0].rstrip(".") if message else ""
@@ -75,7 +75,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
 
 
 def _name(finding: Finding) -> str:
-    """What the rule's own page calls it, where that is known to be a name; else nothing."""
+    """The rule's name from the address of its page; empty if the address has none."""
     page = _PAGES.fullmatch(finding.help_url or "")
     return next(filter(None, page.groups())).replace("-", " ").replace("_", " ").capitalize() if page else ""
 
@@ -98,7 +98,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
 
 
 def _fix(artifact: dict[str, str], fix: Fix) -> dict[str, Any]:
-    """Whole lines, from the beginning of the first to the beginning of what follows the last."""
+    """Replaces whole lines: from the start of the first to the start of the line after the last."""
     region = {"startLine": fix.start_line, "startColumn": 1, "endLine": fix.end_line + 1, "endColumn": 1}
     written = f"{fix.replacement}\n" if fix.replacement else ""
     replacement = {"deletedRegion": region, "insertedContent": {"text": written}}

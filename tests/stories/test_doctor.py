@@ -49,7 +49,7 @@ async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.Monke
     assert "✓ database: forge.db will be created at the start" in told
     assert "✓ disk: " in told
     assert "✓ GitHub: " in told
-    assert "✓ clock: as GitHub's" in told
+    assert "✓ clock: agrees with GitHub's" in told
     assert "✗ webhook: the App has no address" in told
     assert "✓ deliveries: none yet" in told
     assert "! installations: none yet" in told
@@ -95,7 +95,7 @@ async def test_what_github_knows_of_the_app(github: Simulator, monkeypatch: pyte
             _, said = await _examine(github, monkeypatch)
         assert f"✓ webhook: {address}" in said
         assert told in said
-        assert ("FORGE_WEBHOOK_SECRET is not the secret in the App's settings" in said) == (status == 401)
+        assert ("and the secret in the App's settings to the same value" in said) == (status == 401)
         assert "✓ installations: 1 (octo-org)" in said
 
 
@@ -121,7 +121,7 @@ async def _door(status: int) -> AsyncGenerator[str]:
     [
         (
             answer_text([{"type": "text", "text": "ok"}]),
-            "✓ model: anthropic:claude-haiku-4-5, 1 USD for a million tokens",
+            "✓ model: anthropic:claude-haiku-4-5, 1 USD per million input tokens",
         ),
         (answer_error(401), "✗ model: anthropic:claude-haiku-4-5 cannot be used: it refuses the key"),
         (
@@ -150,7 +150,7 @@ async def test_a_price_that_nobody_knows(github: Simulator, monkeypatch: pytest.
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("FORGE_FAST_MODEL", "anthropic:claude-none-such-9")
     told = (await _examine(github, monkeypatch))[1]
-    assert "✓ model: anthropic:claude-none-such-9, whose price is not known, so it counts as the dearest" in told
+    assert "✓ model: anthropic:claude-none-such-9, price unknown, so Forge counts that of Anthropic's dearest" in told
 
 
 async def test_linters_that_are_not_installed(
@@ -164,7 +164,7 @@ async def test_linters_that_are_not_installed(
     await configurations.keep(
         database, ConfigurationScope("repository 1", 1, False), "a", {"review": {"linters": listed}}
     )
-    assert "✓ linters: all programs that configurations name are there (1)" in (await _examine(github, monkeypatch))[1]
+    assert "✓ linters: all configured programs are installed (1)" in (await _examine(github, monkeypatch))[1]
 
     listed.append({"name": "notes", "run": "no-such-linter --sarif"})
     await configurations.keep(
@@ -174,7 +174,7 @@ async def test_linters_that_are_not_installed(
     Path(".github").mkdir()
     Path(".github/forge.yml").write_text("review: {linters: [{name: a, run: /opt/none-such}]}\n")
     told = (await _examine(github, monkeypatch))[1]
-    assert "! linters: 2 of 3 programs that configurations name are not in " in told
+    assert "! linters: 2 of 3 configured programs are not in " in told
     assert ": /opt/none-such, no-such-linter\n" in told
 
 
@@ -206,8 +206,8 @@ async def test_a_database_in_a_folder_that_is_not_there(github: Simulator, monke
 async def test_a_folder_that_cannot_be_made(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGE_DATA_DIR", "/proc/nope")
     healthy, told = await _examine(github, monkeypatch)
-    assert "✗ disk: FORGE_DATA_DIR /proc/nope cannot be made: " in told
-    assert "room" not in told
+    assert "✗ disk: FORGE_DATA_DIR /proc/nope cannot be created: " in told
+    assert "Free some space" not in told
     assert not healthy
 
 
@@ -228,7 +228,7 @@ async def test_a_database_that_is_there(
 ) -> None:
     url = create_database(backend, tmp_path)
     monkeypatch.setenv("FORGE_DATABASE_URL", url)
-    assert f"✓ database: {backend}, schema of this version" in (await _examine(github, monkeypatch))[1]
+    assert f"✓ database: {backend}, schema is up to date" in (await _examine(github, monkeypatch))[1]
     drop_database(url)
 
 
@@ -236,7 +236,7 @@ async def test_an_empty_database(github: Simulator, monkeypatch: pytest.MonkeyPa
     url = create_database("postgresql", tmp_path, migrated=False)
     monkeypatch.setenv("FORGE_DATABASE_URL", url)
     told = (await _examine(github, monkeypatch))[1]
-    assert "✓ database: postgresql, will be brought to this version's schema at the start" in told
+    assert "✓ database: postgresql, schema will be migrated at the start" in told
     drop_database(url)
 
 

@@ -119,13 +119,13 @@ async def test_operators_are_told(story: Story, capsys: pytest.CaptureFixture[st
     await halt.resume(settings)
     assert capsys.readouterr().out == "Forge is not halted; nothing to do.\n"
     await halt.halt(settings, "a\x1b[31m [red]leak[/]\n")
-    assert capsys.readouterr().out.startswith("Halted: no model is called")
+    assert capsys.readouterr().out.startswith("Halted: Forge calls no model")
     await halt.halt(settings, "again")
     [line] = capsys.readouterr().out.splitlines()
-    assert line.startswith("Forge is halted since 20")
+    assert line.startswith("Forge has been halted since 20")
     assert "\x1b" not in line
     assert "[red]leak[/]" in line
-    assert line.endswith("`forge resume` lets it go on.")
+    assert line.endswith("`forge resume` lets it continue.")
 
     async with (
         serve(story.forge) as port,
@@ -134,10 +134,10 @@ async def test_operators_are_told(story: Story, capsys: pytest.CaptureFixture[st
     ):
         assert (answer.status, await answer.text()) == (200, "ready, but halted by the operator\n")
     found = await doctor.check_database(settings)
-    assert "Forge is halted since" in found.state
-    assert found.advice == "`forge resume` lets it go on."
+    assert "Forge has been halted since" in found.state
+    assert found.advice == "`forge resume` lets it continue."
 
     await halt.resume(settings)
-    assert capsys.readouterr().out == "Resumed: what waited goes on within a second.\n"
+    assert capsys.readouterr().out == "Resumed: the work continues within a second.\n"
     assert await halts.get_current(story.forge.services.database) is None
     assert (await doctor.check_database(settings)).advice == ""

@@ -15,7 +15,7 @@ async def test_a_port_in_use(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         assert await _refusal(tmp_path, port=port) == (
-            f"FORGE_PORT {port} is in use on 127.0.0.1. Stop what uses it, or set another."
+            f"FORGE_PORT {port} is in use on 127.0.0.1. Stop the program that uses it, or set another port."
         )
 
 
@@ -23,8 +23,8 @@ async def test_a_port_in_use(tmp_path: Path) -> None:
     ("host", "why"),
     [
         ("no host!", "cannot be resolved"),  # no resolver asks the network for it
-        ("two..dots", "cannot be resolved: it is no host name"),
-        ("192.0.2.1", "is no address of this machine"),
+        ("two..dots", "cannot be resolved: it is not a host name"),
+        ("192.0.2.1", "is not an address of this machine"),
     ],
 )
 async def test_a_host_that_is_none(host: str, why: str, tmp_path: Path) -> None:

@@ -158,13 +158,13 @@ async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (AuditOptions(run="nope"), "There is no run nope. Give its whole id or the last 6 characters"),
+        (AuditOptions(run="nope"), "There is no run nope. Give the whole id or its last 6 characters"),
         (AuditOptions(run="…ZZZZZZ"), "There is no run …ZZZZZZ."),
-        (AuditOptions(gate="nope"), "There is no gate nope. There are architecture_approval, "),
+        (AuditOptions(gate="nope"), "There is no gate nope. Use architecture_approval, "),
         (AuditOptions(gate="G-ZZZZZZ"), "There is no gate G-ZZZZZZ. `forge gates` lists the latest."),
-        (AuditOptions(breaker="nope"), "There is no breaker nope. There are iteration, stagnation, cost"),
-        (AuditOptions(repository="octo-org/nope"), "No run was in a repository octo-org/nope."),
-        (AuditOptions(since="yesterday"), "--since yesterday is no moment. Write 30m, 2h, 7d or 2w"),
+        (AuditOptions(breaker="nope"), "There is no breaker nope. Use iteration, stagnation, cost"),
+        (AuditOptions(repository="octo-org/nope"), "Forge never ran in octo-org/nope."),
+        (AuditOptions(since="yesterday"), "--since yesterday is not a time. Write 30m, 2h, 7d or 2w"),
         (AuditOptions(since="1h", until="2h"), "--since is not before --until"),
         (AuditOptions(run=RUN, gate="guard"), "Choose one of --run, --gate and --breaker."),
     ],
@@ -180,7 +180,7 @@ async def test_a_run_by_its_last_characters(url: str, capsys: pytest.CaptureFixt
     await auditing.show(settings(url), AuditOptions(run="…aaaaaa"), "story")
     assert "gate security_findings" in capsys.readouterr().out
     await auditing.show(settings(url), AuditOptions(until="2020-01-01"), "story")
-    assert capsys.readouterr().out == "Nothing of that is in the audit.\n"
+    assert capsys.readouterr().out == "No event matches.\n"
 
 
 @pytest.mark.parametrize(

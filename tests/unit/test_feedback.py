@@ -248,13 +248,13 @@ async def test_they_are_printed(url: str, capsys: pytest.CaptureFixture[str]) ->
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == "metric this week of week before trend"
     assert len(lines) == 2 + len(METRICS)
-    assert lines[-1] == "12 weeks of seven days, the last of which ends now; –: nothing is known."
+    assert lines[-1] == "12 weeks of seven days, the last ending now; –: no data."
 
     await shown.show(settings(url), "octo-org/shop", 2, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert [each["metric"] for each in told] == [metric.name for metric in METRICS]
     assert {len(each["values"]) for each in told} == {2}
-    with pytest.raises(UnknownName, match="No run was in a repository a/b"):
+    with pytest.raises(UnknownName, match="Forge never ran in a/b"):
         await shown.show(settings(url), "a/b", 2, as_json=True)
 
 

@@ -81,7 +81,7 @@ async def test_costs_are_shown_with_the_budgets_of_today(url: str, capsys: pytes
 
 @pytest.mark.parametrize("asked", [CostOptions(run="nope"), CostOptions(repository="a/b"), CostOptions(since="soon")])
 async def test_costs_of_what_is_not_there(asked: CostOptions, url: str) -> None:
-    with pytest.raises(ForgeError, match=r"There is no run|No run was in|is no moment"):
+    with pytest.raises(ForgeError, match=r"There is no run|Forge never ran in|is not a time"):
         await spending.show(settings(url), asked)
 
 
@@ -92,7 +92,7 @@ async def test_gates_that_wait_come_first_and_are_linked(url: str, capsys: pytes
         "G-00G000  guard  octo-org/shop#1  waits until 2026-05-02 00:00 UTC",
         (
             "    Who may decide: maintain or above, but not the author of the change. Until 2026-05-02 00:00 UTC; then"
-            " octo-org/security would be told."
+            " octo-org/security will be told."
         ),
         "    https://github.com/octo-org/shop/pull/1#issuecomment-88",
         "G-00G003  guard  octo-org/shop#1  expired",
@@ -118,7 +118,7 @@ async def test_a_gate_is_shown_whole(url: str, capsys: pytest.CaptureFixture[str
         "  /forge approve security_findings: lets it go on",
         (
             "  Who may decide: maintain or above, but not the author of the change. Until 2026-05-02 00:00 UTC; then"
-            " octo-org/security would be told."
+            " octo-org/security will be told."
         ),
         "  approved by carol, after 1 min (button), 2026-05-01 12:01:00 UTC",
         "  “log it”",

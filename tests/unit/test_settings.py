@@ -24,9 +24,9 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("FORGE_CEILING_RNU", "3", "FORGE_CEILING_RNU is no setting of Forge. Did you mean FORGE_CEILING_RUN?"),
-        ("forge_prot", "3", "FORGE_PROT is no setting of Forge. Did you mean FORGE_PORT?"),
-        ("FORGE_ZZZZZZ", "", "FORGE_ZZZZZZ is no setting of Forge. docs/operations.md lists them"),
+        ("FORGE_CEILING_RNU", "3", "FORGE_CEILING_RNU is not a setting of Forge. Did you mean FORGE_CEILING_RUN?"),
+        ("forge_prot", "3", "FORGE_PROT is not a setting of Forge. Did you mean FORGE_PORT?"),
+        ("FORGE_ZZZZZZ", "", "FORGE_ZZZZZZ is not a setting of Forge. docs/operations.md lists them"),
         ("FORGE_WEBHOOK_SECRET", "", "FORGE_WEBHOOK_SECRET is empty."),
         ("FORGE_WEBHOOK_SECRET", " , ", "FORGE_WEBHOOK_SECRET is empty."),
         ("FORGE_WEBHOOK_SECRET", "a", "FORGE_WEBHOOK_SECRET is shorter than 16 characters"),
@@ -143,7 +143,7 @@ def test_a_command_that_looks_needs_neither_app_nor_secret(monkeypatch: pytest.M
 
 def test_a_folder_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for path, why in (("file", "there is a file"), ("file/below", "there is a file"), ("/proc/nope", "cannot be made")):
+    for path, why in (("file", "there is a file"), ("file/below", "there is a file"), ("/proc/nope", "be created")):
         monkeypatch.setenv("FORGE_DATA_DIR", path)
         with pytest.raises(ConfigurationError, match=f"^FORGE_DATA_DIR {path} .*{why}"):
             load().make_data_dir()

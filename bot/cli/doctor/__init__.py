@@ -1,1 +1,1 @@
-"""``forge doctor``: looks at everything that Forge needs."""
+"""``forge doctor``: checks everything that Forge needs."""

@@ -1,4 +1,4 @@
-"""What an examination found out about one part of an installation."""
+"""The result of checking one part of an installation."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,11 +10,11 @@ from domain.text.escaping import strip_invisible
 
 
 class PartState(Enum):
-    """How it is with a part."""
+    """The state of a part."""
 
     well = "well"
-    note = "note"  # Forge can work, but somebody should know of it
-    broken = "broken"  # Forge cannot do its work until it is mended
+    note = "note"  # Forge can work, but somebody should look at it
+    broken = "broken"  # Forge cannot work until it is fixed
 
 
 _MARKS = {PartState.well: "[green]✓[/]", PartState.note: "[yellow]![/]", PartState.broken: "[red]✗[/]"}
@@ -22,10 +22,10 @@ _MARKS = {PartState.well: "[green]✓[/]", PartState.note: "[yellow]![/]", PartS
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found out about one part.
+    """The result of checking one part.
 
-    :param state: what is so, for a person.
-    :param advice: what that person can do about it, if anything.
+    :param state: what was found, as text for people.
+    :param advice: what people can do about it; may be empty.
     """
 
     part: str
@@ -35,22 +35,22 @@ class Diagnosis:
 
 
 def ok(part: str, state: str) -> Diagnosis:
-    """Nothing is to be done."""
+    """The part works."""
     return Diagnosis(part, PartState.well, state)
 
 
 def warn(part: str, state: str, advice: str) -> Diagnosis:
-    """Forge can work, but somebody should know of it."""
+    """Forge can work, but somebody should look at it."""
     return Diagnosis(part, PartState.note, state, advice)
 
 
 def fail(part: str, state: str, advice: str) -> Diagnosis:
-    """Forge cannot do its work until it is mended."""
+    """Forge cannot work until it is fixed."""
     return Diagnosis(part, PartState.broken, state, advice)
 
 
 def show(console: Console, diagnosis: Diagnosis) -> bool:
-    """Print it, and answer whether Forge can work all the same."""
+    """Print a diagnosis, and return whether Forge can work with it."""
     console.print(
         f"{_MARKS[diagnosis.condition]} {diagnosis.part}: {escape(strip_invisible(diagnosis.state))}",
         soft_wrap=True,

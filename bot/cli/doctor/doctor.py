@@ -1,4 +1,4 @@
-"""Examines whether Forge can work here, part by part, and says what to do about what cannot."""
+"""Checks part by part whether Forge can work here, and says how to fix what is broken."""
 
 import asyncio
 import platform
@@ -27,10 +27,10 @@ _MANIFEST = Path(__file__).parents[3] / "app.yml"  # in a checkout and in the wh
 
 
 async def examine(console: Console, *, ask: bool = False, verbose: bool = False) -> bool:
-    """Examine everything, print each part as it is known, and answer whether Forge can work here.
+    """Check everything, print each result as soon as it is known, and return whether Forge can work here.
 
     :param ask: spend a few tokens to see whether the models answer.
-    :param verbose: show what each attack on the sandbox came to.
+    :param verbose: show the result of each attack on the sandbox.
     """
     healthy = True
     async for finding in _diagnose(ask=ask):

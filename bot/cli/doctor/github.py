@@ -1,4 +1,4 @@
-"""Examines the App on GitHub: permissions, webhook, deliveries, installations, and the clock."""
+"""Checks the App on GitHub (permissions, webhook, deliveries, installations) and this machine's clock."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,13 +14,13 @@ from domain.errors import CodeHostError, ForgeError
 from domain.github.deliveries import DeliveryAttempt
 
 _MAX_SKEW = timedelta(seconds=60)
-"""An App's token names the times it is valid between, and GitHub takes none from the future."""
+"""GitHub refuses an App's token that was issued in the future."""
 
 _MAX_ATTEMPTS = 20  # deliveries
 
 
 async def check_github(settings: Settings, host: GitHubHost, needed: Mapping[str, str]) -> AsyncGenerator[Diagnosis]:
-    """The clock first: with a wrong one GitHub refuses everything else.
+    """Check the clock first, because GitHub refuses every request if it is wrong.
 
     :param needed: permission → level.
     """
@@ -31,7 +31,7 @@ async def check_github(settings: Settings, host: GitHubHost, needed: Mapping[str
         yield fail("GitHub", error.message, error.advice or "Check FORGE_APP_ID, the key and the API address.")
         return
     if missing:
-        advice = "Grant what app.yml names, in the App's settings."
+        advice = "Grant the permissions of app.yml in the App's settings."
         yield fail("GitHub", f"App {slug} lacks {', '.join(missing)}", advice)
     else:
         yield ok("GitHub", f"App {slug} at {settings.github_api_url}, with the permissions it needs")
@@ -49,19 +49,19 @@ async def _check_clock(settings: Settings) -> Diagnosis:
             answer = await client.head(settings.github_api_url)
         there = parsedate_to_datetime(answer.headers["date"])
     except (httpx2.HTTPError, KeyError, ValueError) as error:
-        why = f"GitHub does not say what time it is ({type(error).__name__})"
+        why = f"GitHub's time is unknown ({type(error).__name__})"
         return warn("clock", why, "Check FORGE_GITHUB_API_URL and the network.")
     return compare_clocks(there, datetime.now(UTC))
 
 
 def compare_clocks(there: datetime, here: datetime) -> Diagnosis:
-    """Whether this machine's clock is right enough."""
+    """Compare this machine's clock with GitHub's."""
     apart = here - there
     if abs(apart) <= _MAX_SKEW:
-        return ok("clock", "as GitHub's")
+        return ok("clock", "agrees with GitHub's")
     way = "ahead of" if apart > timedelta() else "behind"
-    state = f"{abs(apart).total_seconds():.0f} s {way} GitHub's: it refuses what the App signs, and gates end wrongly"
-    return fail("clock", state, "Set it by NTP.")
+    state = f"{abs(apart).total_seconds():.0f} s {way} GitHub's: it refuses the App's tokens, and gates expire wrongly"
+    return fail("clock", state, "Synchronise it by NTP.")
 
 
 def check_hook(hook: HookShown) -> Diagnosis:
@@ -69,16 +69,16 @@ def check_hook(hook: HookShown) -> Diagnosis:
     if not hook.url:
         return fail("webhook", "the App has no address", "Set https://YOUR-HOST/webhook in the App's settings.")
     if not hook.secret:
-        advice = "Set FORGE_WEBHOOK_SECRET's value in the App's settings, too."
-        return fail("webhook", f"{hook.url} has no secret, so every delivery is refused", advice)
+        advice = "Set the value of FORGE_WEBHOOK_SECRET in the App's settings."
+        return fail("webhook", f"{hook.url} has no secret, so Forge refuses every delivery", advice)
     if hook.insecure_ssl == "1":
-        advice = "Switch SSL verification on in the App's settings."
+        advice = "Turn on SSL verification in the App's settings."
         return warn("webhook", f"{hook.url}, and GitHub does not verify its certificate", advice)
     return ok("webhook", hook.url)
 
 
 def check_deliveries(attempts: Sequence[DeliveryAttempt]) -> Diagnosis:
-    """What became of GitHub's latest deliveries, newest first."""
+    """Whether GitHub's latest deliveries, newest first, arrived."""
     if not attempts:
         return ok("deliveries", "none yet")
     failed = [each for each in attempts if not each.is_answered]
@@ -87,17 +87,17 @@ def check_deliveries(attempts: Sequence[DeliveryAttempt]) -> Diagnosis:
         return ok("deliveries", state)
     status = attempts[0].status_code
     if status == 401:
-        advice = "FORGE_WEBHOOK_SECRET is not the secret in the App's settings: set the same in both."
-        return fail("deliveries", f"{state}; the newest had a signature that does not fit", advice)
+        advice = "Set FORGE_WEBHOOK_SECRET and the secret in the App's settings to the same value."
+        return fail("deliveries", f"{state}; the newest had a wrong signature", advice)
     said = f"was answered with {status}" if status else "was not answered"
-    advice = "See that `forge serve` runs, and that GitHub reaches the webhook's address."
+    advice = "Check that `forge serve` runs and that GitHub can reach the webhook's address."
     return warn("deliveries", f"{state}; the newest {said}", advice)
 
 
 def check_installations(accounts: Sequence[str], more: bool) -> Diagnosis:
     """Where the App is installed."""
     if not accounts:
-        return warn("installations", "none yet", "Install the App where it shall work.")
+        return warn("installations", "none yet", "Install the App on the repositories where it should work.")
     shown = ", ".join(accounts[:5]) + (" …" if len(accounts) > 5 else "")
     count = f"{len(accounts)} or more" if more else str(len(accounts))
     return ok("installations", f"{count} ({shown})")

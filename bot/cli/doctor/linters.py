@@ -1,4 +1,4 @@
-"""Examines whether the programs of the linters that repositories configure are where Forge would run them."""
+"""Checks whether the linters that repositories configure are installed where Forge runs them."""
 
 import shlex
 import shutil
@@ -19,13 +19,13 @@ from memory.repositories import configurations
 from pipeline.config.loading import PATH, load_from_checkout
 from workspace.sandbox.bubblewrap import PATH as SEARCHED
 
-_MAX_NAMED = 10  # that are named
+_MAX_NAMED = 10  # missing programs that are listed
 
 
 async def check_linters(settings: Installation) -> Diagnosis | None:
-    """Whether all of them are there: those of each last valid configuration, and of the one in this folder, if any.
+    """Check the linters of each repository's last valid configuration, and of the configuration in this folder, if any.
 
-    A program that a repository brings along, by a relative path, cannot be looked for. None: nobody names one.
+    A program with a relative path comes with its repository and is not checked. None if there is nothing to check.
     """
     named = {
         program
@@ -36,10 +36,10 @@ async def check_linters(settings: Installation) -> Diagnosis | None:
         return None
     missing = sorted(program for program in named if shutil.which(program, path=SEARCHED) is None)
     if not missing:
-        return ok("linters", f"all programs that configurations name are there ({len(named)})")
+        return ok("linters", f"all configured programs are installed ({len(named)})")
     told = ", ".join(missing[:_MAX_NAMED]) + (" …" if len(missing) > _MAX_NAMED else "")
-    state = f"{len(missing)} of {len(named)} programs that configurations name are not in {SEARCHED}: {told}"
-    return warn("linters", state, "Install them there; until then the reviews of those repositories ask for a person.")
+    state = f"{len(missing)} of {len(named)} configured programs are not in {SEARCHED}: {told}"
+    return warn("linters", state, "Install them there; until then, reviews of those repositories need a person.")
 
 
 def _missing_program(linter: Linter) -> str | None:
@@ -56,10 +56,10 @@ def _read_local() -> Sequence[Linter]:
 
 
 async def _load_stored(settings: Installation) -> Sequence[Linter]:
-    """Those of the database; none where it cannot be read, which another part says."""
+    """The linters in the database; none if it cannot be read, which another check reports."""
     url = make_url(settings.database_url)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        return ()  # looking for it would make it
+        return ()  # opening it would create it
     try:
         async with open_database(settings) as database:
             return [linter for values in await configurations.list_all(database) for linter in _find_linters(values)]
@@ -73,5 +73,5 @@ def _find_linters(values: Any) -> Iterator[Linter]:
     for each in listed if isinstance(listed, list) else ():  # pyright: ignore[reportUnknownVariableType]
         try:
             yield Linter.model_validate(each)
-        except ValidationError:  # stricter rules refuse it by now
+        except ValidationError:  # newer rules refuse it
             continue

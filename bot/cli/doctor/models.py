@@ -1,4 +1,4 @@
-"""Examines the models: their names, their providers' keys, their prices, and if wanted whether they answer."""
+"""Checks the models: their names, their providers' keys, their prices and, on request, whether they answer."""
 
 from collections.abc import AsyncGenerator
 
@@ -9,11 +9,11 @@ from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.settings import Settings
 from domain.money import FREE, MICRO, Usage
 
-_SAMPLE_TOKENS = 100_000  # tokens; dearer prices of very long questions begin above
+_SAMPLE_TOKENS = 100_000  # tokens; providers charge more for much longer prompts
 
 
 async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagnosis]:
-    """Each model that is set, once.
+    """Check each configured model once.
 
     :param ask: spend a few tokens to see whether it answers.
     """
@@ -28,16 +28,16 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
     if isinstance(embedding, Unusable):
         yield fail("model", embedding.reason, f"{embedding.advice} Or unset FORGE_EMBEDDING_MODEL.")
     elif embedding is not None:
-        yield ok("model", f"{embedding.name} makes vectors")
+        yield ok("model", f"{embedding.name} computes embeddings")
 
 
 async def _check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Diagnosis:
     if isinstance(model, Unusable):
-        advice = f"{model.advice} Without a model a review has linters and security checks only."
+        advice = f"{model.advice} Without a model, a review runs only linters and security checks."
         return fail("model", model.reason, advice) if is_wanted else warn("model", model.reason, advice)
     state = f"{model.name}, {_describe_price(model)}"
     if not ask:
-        return ok("model", f"{state} (not asked: --ask spends a few tokens)")
+        return ok("model", f"{state} (not asked; --ask does, for a few tokens)")
     is_well, said = await try_model(model)
     if is_well:
         return ok("model", f"{state}, {said}")
@@ -46,11 +46,9 @@ async def _check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask:
 
 def _describe_price(model: LanguageModel) -> str:
     if isinstance(model.price, FallbackPrice):
-        return (
-            "whose price is not known, so it counts as the dearest model of Anthropic (FORGE_MODEL_PRICES says others)"
-        )
+        return "price unknown, so Forge counts that of Anthropic's dearest model (FORGE_MODEL_PRICES sets another)"
     if model.price == FREE:
-        return "which counts as 0.00 USD"
+        return "counted as free"
     sides = (Usage(input_tokens=_SAMPLE_TOKENS), Usage(output_tokens=_SAMPLE_TOKENS))
     given, made = (model.price.cost(usage) * 1_000_000 / _SAMPLE_TOKENS / MICRO for usage in sides)
-    return f"{given:g} USD for a million tokens read, {made:g} written"
+    return f"{given:g} USD per million input tokens, {made:g} per million output tokens"

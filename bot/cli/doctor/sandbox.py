@@ -1,4 +1,4 @@
-"""Examines which level of the sandbox works here, and which attacks it refuses."""
+"""Checks which level of the sandbox works here, and which attacks it refuses."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _OUTCOMES = {True: "refused", False: "[yellow]possible[/]", None: "not tried"}
 
 
 async def show_sandbox(console: Console, user: str, wanted: Wanted, *, verbose: bool) -> bool:
-    """Print the level in use, with ``verbose`` the result of each attack, and answer whether Forge can work with it."""
+    """Print the level in use, with ``verbose`` also each attack's result, and return whether Forge can work with it."""
     try:
         levels = await probe(user)
     except ForgeError as error:
@@ -38,7 +38,7 @@ async def show_sandbox(console: Console, user: str, wanted: Wanted, *, verbose: 
     state = f"level {best.level} ({best.name}) is used and refuses {refused} of {len(ATTACKS)} attacks"
     state += "" if verbose else " (--verbose names them)"
     if best.level < CODE:
-        return show(console, fail("sandbox", f"{state}: pull requests from forks are not checked", NO_SANDBOX))
+        return show(console, fail("sandbox", f"{state}, so pull requests from forks are not checked", NO_SANDBOX))
     return show(console, ok("sandbox", state))
 
 

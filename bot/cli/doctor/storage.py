@@ -1,4 +1,4 @@
-"""Examines the database and the disk that Forge would use."""
+"""Checks the database and the disk that Forge uses."""
 
 import asyncio
 import shutil
@@ -21,7 +21,7 @@ from memory.process import halts
 
 
 async def check_database(settings: Settings) -> Diagnosis:
-    """Whether the database answers, and has this version's schema or can get it."""
+    """Whether the database answers, and has this version's schema or can be migrated to it."""
     try:
         engine = sync_engine(settings.database_url, busy_seconds=3)
     except ForgeError as error:
@@ -34,23 +34,23 @@ async def check_database(settings: Settings) -> Diagnosis:
     except ForgeError as error:
         return fail("database", error.message, error.advice)
     except DBAPIError as error:
-        return fail("database", str(error.orig), "Name another one in FORGE_DATABASE_URL, or restore this one.")
+        return fail("database", str(error.orig), "Restore it, or name another one in FORGE_DATABASE_URL.")
     finally:
         engine.dispose()
     if current and (halted := await _check_halt(settings)):
         return halted
-    state = "schema of this version" if current else "will be brought to this version's schema at the start"
+    state = "schema is up to date" if current else "schema will be migrated at the start"
     return ok("database", f"{engine.dialect.name}, {state}")
 
 
 async def _check_halt(settings: Settings) -> Diagnosis | None:
     async with open_database(settings) as database:
         held = await halts.get_current(database)
-    return None if held is None else warn("database", describe_halt(held), "`forge resume` lets it go on.")
+    return None if held is None else warn("database", describe_halt(held), "`forge resume` lets it continue.")
 
 
 def _check_new_file(settings: Settings, file: Path) -> Diagnosis:
-    """Whether an SQLite file can be made at the start. It is not made here."""
+    """Whether an SQLite file can be created at the start. Does not create it."""
     folder = file.absolute().parent
     try:
         with nullcontext() if folder.exists() else _make_data_dir(settings), tempfile.TemporaryFile(dir=folder):
@@ -58,12 +58,12 @@ def _check_new_file(settings: Settings, file: Path) -> Diagnosis:
     except ForgeError as error:
         return fail("database", f"{file} cannot be created: {error.message}", error.advice)
     except OSError as error:
-        advice = "Make its folder, or name another file in FORGE_DATABASE_URL."
+        advice = "Create its folder, or name another file in FORGE_DATABASE_URL."
         return fail("database", f"{file} cannot be created: {error.strerror}", advice)
 
 
 async def check_disk(settings: Settings) -> Diagnosis:
-    """Whether there is room in the data folder."""
+    """Whether the disk of the data folder has enough space."""
     try:
         with _make_data_dir(settings):
             free = shutil.disk_usage(settings.data_dir).free
@@ -71,15 +71,15 @@ async def check_disk(settings: Settings) -> Diagnosis:
         return fail("disk", error.message, error.advice)
     state = f"{free / 1e9:.1f} GB free at {settings.data_dir}"
     if free < MIN_FREE:
-        return fail("disk", state, "Make room, or set FORGE_DATA_DIR elsewhere.")
+        return fail("disk", state, "Free some space, or set FORGE_DATA_DIR to another disk.")
     return ok("disk", state)
 
 
 @contextmanager
 def _make_data_dir(settings: Settings) -> Generator[None]:
-    """The folder as it will be at the start; what was made for that is removed again.
+    """Create the data folder as at the start; at the end, remove what was created.
 
-    :raises ConfigurationError: if it cannot be made or written.
+    :raises ConfigurationError: if it cannot be created or written.
     """
     folder = settings.data_dir.absolute()
     made = [each for each in (folder, *folder.parents) if not each.exists()]

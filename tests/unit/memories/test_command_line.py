@@ -57,11 +57,11 @@ async def test_what_is_listed(url: str, capsys: pytest.CaptureFixture[str]) -> N
         "    Tests use make db.",
     ]
     await remembered.show_all(settings(url), MemoryOptions(repository="octo-org/bank"))
-    assert capsys.readouterr().out == "Nothing of that is remembered.\n"
+    assert capsys.readouterr().out == "No memory matches.\n"
     await remembered.show_all(settings(url), MemoryOptions(kind=MemoryKind.semantic, archived=True, limit=2))
     listed = capsys.readouterr().out.splitlines()
     assert listed[0] == "M-00M002  semantic  octo-org/bank  archived: unused  never recalled"
-    assert listed[-1] == "These are the newest 2; --limit or an export shows more."
+    assert listed[-1] == "Only the newest 2 are shown; --limit or an export shows more."
 
 
 async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,12 +77,12 @@ async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytes
     await remembered.archive(settings(url), name)
     await remembered.archive(settings(url), name)
     assert capsys.readouterr().out.splitlines() == [
-        f"{name} is changed; `forge memory show {name}` has what it said before.",
+        f"{name} is changed; `forge memory show {name}` shows what it said before.",
         f"{name} says that already, so nothing was changed.",
-        f"{name} is archived: it is kept, and counts no more.",
+        f"{name} is archived: Forge keeps it but no longer uses it.",
         f"{name} was archived before, so nothing was changed.",
     ]
-    with pytest.raises(ForgeError, match="is archived and counts no more"):
+    with pytest.raises(ForgeError, match="is archived and no longer used"):
         await remembered.edit(settings(url), name, MemoryText("Use neither."))
 
     await remembered.show_one(settings(url), name)
@@ -164,7 +164,7 @@ async def test_what_is_not_there(url: str) -> None:
         remembered.add(settings(url), "a/b", MemoryText("x"), MemoryKind.semantic),
         remembered.explain(settings(url), "F-ABCDEF", "a/b", 1),
     ):
-        with pytest.raises(UnknownName, match="No run was in a repository a/b"):
+        with pytest.raises(UnknownName, match="Forge never ran in a/b"):
             await call
     with pytest.raises(UnknownName, match="There is no finding F-ABCDEF in octo-org/shop#1"):
         await remembered.explain(settings(url), "F-ABCDEF", "octo-org/shop", 1)
@@ -215,7 +215,7 @@ GOOD = '{"content": "Fine."}'
     [
         ([GOOD, "", "{"], "Line 3 of x.jsonl: it is not JSON."),
         (["[]"], "Line 1 of x.jsonl: it is not a JSON object."),
-        ([GOOD, "{}", "1", GOOD, "{"], "Line 2 of x.jsonl: `content` is missing. Wrong, too: lines 3, 5."),
+        ([GOOD, "{}", "1", GOOD, "{"], "Line 2 of x.jsonl: `content` is missing. Also wrong: lines 3, 5."),
         (['{"content": "a", "sure": 1}'], "Line 1 of x.jsonl: `sure` is not a field; there are id, repository,"),
         (['{"content": "a", "kind": "odd"}'], "Line 1 of x.jsonl: `kind` is none of 'episodic', 'semantic'"),
         (['{"content": "a", "confidence": 2}'], "Line 1 of x.jsonl: `confidence`: input should be less than"),
@@ -253,7 +253,7 @@ async def test_files_that_cannot_be_read_or_written(url: str, tmp_path: Path) ->
 async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "many.jsonl"
     file.write_text("\n".join(json.dumps({"content": f"Number {number}."}) for number in range(9_999)))
-    with pytest.raises(ForgeError, match=r"has 2 memories, and no more than 10,000 can count there\. Nothing was"):
+    with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 10,000\. Nothing was"):
         await remembered.import_memories(settings(url), file, "octo-org/shop")
     await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out == "9,999 memories imported into octo-org/bank.\n"
@@ -266,12 +266,12 @@ async def test_no_more_than_the_repository_wants(url: str, tmp_path: Path, capsy
     await configurations.keep(
         database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}}
     )
-    with pytest.raises(ForgeError, match=r"has 2 memories, and no more than 2 can count there\. Nothing was imported"):
+    with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 2\. Nothing was imported"):
         await remembered.import_memories(settings(url), file, "octo-org/shop")
     await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask twice."), MemoryKind.semantic)
     assert "does not decay" in capsys.readouterr().out
     assert {each.content for each in await memories.list_live(database, SHOP)} == {"Ask first.", "Ask twice."}
-    with pytest.raises(ForgeError, match=r"all that do are pinned\. Nothing was added\."):
+    with pytest.raises(ForgeError, match=r"all of them are pinned\. Nothing was added\."):
         await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask thrice."), MemoryKind.semantic)
     await database.close()
 
@@ -281,7 +281,7 @@ async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -
     source = ".github/forge-memory.md at ccccccc, line 1"
     await memories.add(database, _memory("01J0000000000000000000M009", content="From the file.", source=source))
     await database.close()
-    with pytest.raises(ForgeError, match=r"M-00M009 stands in .github/forge-memory.md of its repository"):
+    with pytest.raises(ForgeError, match=r"M-00M009 comes from .github/forge-memory.md in its repository"):
         await remembered.edit(settings(url), "M-00M009", MemoryText("Other."))
 
 
@@ -297,14 +297,14 @@ async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[
         "  unused import",
         "  Led to it: M-00M001 Ask first.",
         "  Raised: confidence here 0.70, of 0.90 as stated",
-        "  Others of its rule that were dismissed here:",
+        "  Other findings of its rule that were dismissed here:",
         "    F-AAAAAA in #1, app.py, by carol on 2026-05-01: “on purpose”; it taught M-00M000",
     ]
     await remembered.explain(settings(url), "F-AAAAAA", "octo-org/shop", 1)
     assert "  Muted by its own dismissal: F-AAAAAA in #1, app.py, by carol" in capsys.readouterr().out
     await remembered.archive(settings(url), "M-00M000")
     assert capsys.readouterr().out.splitlines()[1] == (
-        "The dismissal of F-AAAAAA in #1 that taught it stands; `/forge undismiss F-AAAAAA` there undoes it."
+        "The dismissal of F-AAAAAA in #1 that taught it still applies; `/forge undismiss F-AAAAAA` there undoes it."
     )
     async with database.transaction() as session:
         session.add_all(_dismissal(f"F-MORE0{number}", str(number) * 64) for number in range(4, 8))
@@ -314,7 +314,7 @@ async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[
         database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"enabled": False}}
     )
     await remembered.explain(settings(url), "F-BBBBBB", "octo-org/shop", 1)
-    assert "  Raised: nothing is learned here" in capsys.readouterr().out
+    assert "  Raised: learning is off here" in capsys.readouterr().out
     await database.close()
 
 
