@@ -1,1 +1,1 @@
-"""The process: webhook door, settings, GitHub adapter, engine set-up and command line."""
+"""The process: webhook endpoint, settings, GitHub client, workflow engine set-up and command line."""

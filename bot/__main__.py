@@ -1,4 +1,4 @@
-"""Starts the command line; Ctrl-C ends it without a traceback, while everything is still being imported, too."""
+"""Starts the command line. Ctrl-C ends it without a traceback, even during the imports."""
 
 import sys
 

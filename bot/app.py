@@ -25,7 +25,7 @@ from workspace.sandbox.worker_pool import WorkerPool
 
 @dataclass(frozen=True)
 class Forge:
-    """A running Forge: its parts, for the door and for whoever started it."""
+    """The parts of a running Forge."""
 
     settings: Settings
     services: Services
@@ -37,16 +37,16 @@ class Forge:
 
 @dataclass(frozen=True)
 class Patience:
-    """How many seconds things are waited for. Tests have less of it.
+    """How long Forge waits for things, in seconds. Tests wait less.
 
     :param body: for the body of a webhook.
-    :param door: for a delivery to become durable; its database connection has a little less.
-    :param worker: for the database, in everything else.
+    :param door: until a delivery is stored; its database connection waits a little less.
+    :param worker: for the database, everywhere else.
     :param heartbeat: between two sweeps.
-    :param stubborn: not seconds: how often the longest pause is repeated where giving up would lose something.
-    :param telling: for progress to last before it is shown.
-    :param lag: between two looks at what GitHub told of and does not show yet.
-    :param settling: until GitHub shows what was written.
+    :param stubborn: a count, not seconds: how often the longest pause is repeated where giving up would lose work.
+    :param telling: before progress is written, if nothing newer replaces it.
+    :param lag: pauses before reading again what a webhook reported and GitHub's API does not show yet.
+    :param settling: until GitHub's API shows what Forge wrote.
     """
 
     body: float = BODY_SECONDS
@@ -80,20 +80,20 @@ async def forge(
     models: Models | None = None,
     pool: WorkerPool | None = None,
 ) -> AsyncGenerator[Forge]:
-    """Start everything on the running event loop; stop it again at the end.
+    """Start everything on the running event loop, and stop it at the end.
 
-    :param door: whether webhooks are accepted, or only work is done (``forge worker``).
-    :param clock: another clock, in tests.
+    :param door: whether to accept webhooks, or only to do work (``forge worker``).
+    :param clock: the tests' own clock.
     :param pauses: seconds before each repetition of a failed step.
     :param durable: how a step is made durable.
-    :param patience: how long things are waited for.
-    :param models: other models than those of the settings, in tests and in the demo.
-    :param pool: workers that are warm already, in tests.
+    :param patience: how long to wait for things.
+    :param models: replace the models of the settings in tests and in the demo.
+    :param pool: workers that tests have already started.
     :raises ConfigurationError: if a setting is wrong.
     :raises DatabaseUnavailable: if the database cannot be opened or migrated.
     """
     hide_own_secrets(settings)
-    _ = settings.github  # a wrong key or address raises before anything starts
+    _ = settings.github  # raises for a wrong key or address before anything starts
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         settings.make_data_dir()

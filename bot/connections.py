@@ -1,4 +1,4 @@
-"""Bounds how long a connection may hold a place without asking for anything, which aiohttp bounds by an hour."""
+"""Closes connections that send no request in time; aiohttp itself waits an hour."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from aiohttp.web_protocol import RequestHandler
 
 log = structlog.get_logger(__name__)
 
-HEADER_SECONDS = 10.0  # GitHub gives up a delivery after as many
-IDLE_SECONDS = 75.0  # between two requests: more than proxies keep an idle connection
+HEADER_SECONDS = 10.0  # GitHub gives up on a delivery after as many
+IDLE_SECONDS = 75.0  # between two requests; longer than proxies keep an idle connection
 
 
 class Connection(RequestHandler):
-    """A connection that is closed where the headers of a request do not come, and where nothing more is asked.
+    """A connection that is closed if a request's headers do not arrive in time, or no further request comes.
 
-    :param header_seconds: from the connection, or from the first byte of a later request, to the last header.
+    :param header_seconds: seconds from the connection, or from the first byte of a later request, to the last header.
     """
 
     __slots__ = ("_header_seconds", "_headers_due")
@@ -45,7 +45,7 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
 
     def log_exception(self, *args: Any, **more: Any) -> None:
-        """Logs one line for malformed HTTP, which anybody can send, and a traceback for mistakes of ours."""
+        """Logs one line for malformed HTTP, which anybody can send, and a traceback for errors of Forge."""
         error = more.get("exc_info")
         if isinstance(error, HttpProcessingError):
             log.info("http.malformed", why=" ".join(str(error.message).split())[:200])
@@ -54,7 +54,7 @@ class Connection(RequestHandler):
 
     @property
     def _lacks_headers(self) -> bool:
-        """Whether it waits for a request: not while one is read or answered."""
+        """Whether it waits for a request; false while one is read or answered."""
         return self._waiter is not None and not self._waiter.done()
 
     def _expect_headers(self) -> None:
@@ -72,7 +72,7 @@ class Connection(RequestHandler):
 
 
 def connection_factory(server: web.Server, header_seconds: float = HEADER_SECONDS) -> Callable[[], Connection]:
-    """Makes the connections of a server. The signature is over the bytes as they came: they are not decompressed."""
+    """Makes a server's connections. Bodies are not decompressed, because the signature covers the bytes as sent."""
     return partial(
         Connection,
         server,

@@ -1,7 +1,7 @@
-"""Prometheus metrics, fed by the event bus, the door and the database; no repository is ever named in a label.
+"""Prometheus metrics from the event bus, the webhook endpoint and the database; no label ever names a repository.
 
-What is counted is counted by the process in which it happened. What stands somewhere now (gates that wait, breakers,
-levels) is read from the database when somebody asks, so any process tells it for all.
+Each process counts its own events. The current state (waiting gates, breakers, levels) is read from the database at
+each scrape, so any process reports it for all.
 """
 
 from datetime import datetime, timedelta
@@ -35,13 +35,13 @@ _CALLS = (0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 80)
 
 
 FEEDBACK_INTERVAL = timedelta(minutes=5)
-"""How old the figures of the week may be: they are drawn from all of it, so not at each scrape."""
+"""How old the figures of the week may be; computing them at each scrape would cost too much."""
 
 
 class Metrics:
     """The metrics of one process.
 
-    :param database: what stands somewhere now is read from it; None: that is left out.
+    :param database: the current state is read from it; None: it is left out.
     """
 
     def __init__(self, bus: Bus, database: Database | None = None, clock: Clock | None = None) -> None:
@@ -60,7 +60,7 @@ class Metrics:
         self._guards = Counter("forge_guard_trips", "Guards that stopped a phase", ["guard"], registry=registry)
         self._iterations = Histogram(
             "forge_run_iterations",
-            "Calls of models a run made until it was completed",
+            "Model calls of a run until it was completed",
             buckets=_CALLS,
             registry=registry,
         )
@@ -78,7 +78,7 @@ class Metrics:
         )
         self._waiting = Gauge("forge_gates_waiting", "Gates that wait for a person", ["gate"], registry=registry)
         self._levels = Gauge(
-            "forge_ladder_levels", "Repositories by level, once it moved", ["level"], registry=registry
+            "forge_ladder_levels", "Repositories by level, once it changed", ["level"], registry=registry
         )
         self._feedback = Gauge(
             "forge_feedback", "How well Forge did in the last seven days", ["metric"], registry=registry
@@ -101,7 +101,7 @@ class Metrics:
         return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def _read_state(self, database: Database) -> None:
-        """Read what stands somewhere now; without the database, nothing is told of it rather than something old."""
+        """Read the current state; without the database, report none rather than an old one."""
         for gauge in (self._breakers, self._waiting, self._levels):
             gauge.clear()
         try:
@@ -118,7 +118,7 @@ class Metrics:
         await self._update_feedback(database)
 
     async def _update_feedback(self, database: Database) -> None:
-        """Draw the figures of the last seven days, unless that was done a moment ago."""
+        """Compute the figures of the last seven days, unless they are recent enough."""
         now = self._clock.now()
         if self._drawn is not None and timedelta() <= now - self._drawn < FEEDBACK_INTERVAL:
             return
@@ -155,15 +155,15 @@ class Metrics:
 
 
 def _gate(name: str) -> str:
-    """A label out of a bounded set: repositories name gates of their own."""
+    """A label from a bounded set, because repositories name their own gates."""
     return name if name in STANDARD_GATES else "own"
 
 
 def _model(name: str) -> str:
-    """The operator names the models, with a colon."""
+    """A label from a bounded set: the operator names the models, with a colon."""
     return name if ":" in name else "unknown"
 
 
 def _tool(source: str) -> str:
-    """A label out of a bounded set: linters are named by repositories, models by the operator and with a colon."""
+    """A label from a bounded set: repositories name linters; the operator names models, with a colon."""
     return source if source in _OWN or ":" in source else "configured linter"

@@ -1,4 +1,4 @@
-"""Builds the parts that workflows are given, from the settings."""
+"""Builds the parts that workflows use, from the settings."""
 
 import asyncio
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ async def build_services(
 
 
 def _cache(settings: Settings) -> DependencyCache | None:
-    """The cache of downloads of set-up commands; None, and the old one is removed, if the operator wants none."""
+    """The cache for downloads of set-up commands. If the operator wants none, an old one is deleted."""
     folder, most = settings.data_dir / "dependencies", settings.dependency_cache
     if most:
         return DependencyCache(folder, most_bytes=most)

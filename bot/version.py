@@ -1,4 +1,4 @@
-"""Says which version of Forge this is."""
+"""The version of Forge."""
 
 from importlib.metadata import version
 

@@ -28,11 +28,11 @@ _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "
 
 
 class DemoDriver:
-    """Two consoles and the simulated GitHub.
+    """Drives the simulated GitHub, and prints on two consoles.
 
-    :param console: gets one line for each thing that happens.
+    :param console: prints one line for each event.
     :param patience: seconds one review may take.
-    :param details: gets each comment, review and check in full; if it is ``console``, they replace their lines there.
+    :param details: prints each comment, review and check in full; if it is ``console``, they replace their lines there.
     """
 
     def __init__(self, console: Console, github: Simulator, patience: float, details: Console) -> None:
@@ -49,16 +49,16 @@ class DemoDriver:
             yield client
 
     async def write(self, login: str, pull: PullRequest, text: str) -> None:
-        """Write a comment in the form of the pull request's page."""
+        """Write a comment with the form on the pull request's page."""
         self.say(login, text)
         async with self.browser(login) as client:
             address = f"/{pull.repository.full_name}/pull/{pull.number}/comment"
             (await client.post(address, data={"body": text})).raise_for_status()
 
     async def command(self, settings: Settings, *words: str, about: str) -> str:
-        """Run a command of `forge` on the database of the demo and show what it prints; that text.
+        """Run a `forge` command on the demo's database, and show and return what it prints.
 
-        :param about: a login; the lines with it are shown without ``--verbose``.
+        :param about: a login; without ``--verbose``, only the lines with it are shown.
         """
         self.console.print(f"$ forge {' '.join(words)}", style="bold", markup=False, soft_wrap=True)
         process = await asyncio.create_subprocess_exec(
@@ -78,7 +78,7 @@ class DemoDriver:
         return printed
 
     async def wait_for_threads(self, pull: PullRequest) -> list[Thread]:
-        """Forge resolves threads after its verdict, one after the other; those it has resolved in the end."""
+        """The threads that Forge has resolved in the end; it resolves them one by one after its verdict."""
         resolved: list[Thread] = []
         quiet = 0
         while quiet < 30 and len(resolved) < len(pull.threads):
@@ -91,7 +91,7 @@ class DemoDriver:
     async def wait_for_pull_request(self, repository: Repository, after: int) -> PullRequest:
         """Wait for the pull request that Forge opens.
 
-        :param after: the number of what it is opened for.
+        :param after: the number of the issue it is opened for.
         """
         ended = time.monotonic() + self._patience
         while time.monotonic() < ended:
@@ -117,7 +117,7 @@ class DemoDriver:
         self.details.print(_panel(login, text))
 
     def _tell(self, line: str, whole: RenderableType) -> None:
-        """Show one line, or the whole to those who want the details."""
+        """Show one line, or everything with ``--verbose``."""
         self.details.print(whole)
         if self._is_brief:
             self.console.print(f"  {line}", markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
@@ -129,9 +129,9 @@ class DemoDriver:
     async def wait_for_check(
         self, repository: Repository, head: str, conclusion: str | None = None, name: str = review_texts.CHECK_NAME
     ) -> CheckRun:
-        """Wait until a check of a head is completed. With ``--verbose`` each state on the way is shown.
+        """Wait until a check of a head is completed. With ``--verbose``, show each state on the way.
 
-        :param conclusion: the one it should come to, where it is completed already.
+        :param conclusion: the one to wait for, if the check was completed before.
         """
         started, seen = time.monotonic(), ""
         while time.monotonic() - started < self._patience:
@@ -187,7 +187,7 @@ class DemoDriver:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """The settings as a shell would give them."""
+    """The settings as environment variables."""
     return {
         "FORGE_GITHUB_API_URL": settings.github_api_url,
         "FORGE_GITHUB_WEB_URL": settings.github_web_url,
@@ -200,27 +200,27 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 
 def report_promises(console: Console, promises: Mapping[str, bool]) -> bool:
-    """Whether everything came out as promised; what did not is named."""
+    """Whether every promise was kept; prints those that were not."""
     for promise in [promise for promise, kept in promises.items() if not kept]:
         console.print(f"[red]This did not happen:[/] {promise}")
     return all(promises.values())
 
 
 def describe_thread(thread: Thread) -> str:
-    """The finding of a thread: its name, its rule and its file."""
+    """The finding of a thread: its id, its rule and its file."""
     comment = thread.comments[0]
     found = _FINDING.search(comment.body)
     return f"{found['name']}, {found['rule']} in {comment.path}" if found else comment.path
 
 
 def parse_finding(comment: ReviewComment) -> str:
-    """The name of the finding that a comment carries."""
+    """The id of the finding in a comment."""
     found = _FINDING.search(comment.body)
     return found["name"] if found else ""
 
 
 def strip_html(markdown: str) -> str:
-    """What a browser would show of it: without HTML comments and tags that a terminal would print."""
+    """The Markdown without the HTML comments and tags that a browser hides and a terminal prints."""
     lines = [line for line in markdown.splitlines() if not line.startswith("<!--")]
     text = "\n".join(lines).replace("<sub>", "").replace("</sub>", "")
     text = text.replace("```suggestion\n```", "*Suggestion, one click: remove this.*")
@@ -232,7 +232,7 @@ def _panel(login: str, text: str) -> Panel:
 
 
 def _summarise(markdown: str) -> str:
-    """The first line of a text that says something, as plain words."""
+    """The first line with text, without markup."""
     shown = (_plain(line) for line in strip_html(markdown).splitlines())
     return next((line for line in shown if line), "")
 
@@ -242,7 +242,7 @@ def _plain(line: str) -> str:
 
 
 def _lines_about(name: str, printed: str) -> list[str]:
-    """The lines with this name, each after the line that it belongs to."""
+    """The lines with this name, each after the line before it."""
     lines = printed.splitlines()
     found = sorted({near for at, line in enumerate(lines) if name in line for near in (at - 1, at) if near >= 0})
     return [lines[at] for at in found]

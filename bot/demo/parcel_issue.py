@@ -1,4 +1,4 @@
-"""The issue of the demo, and the plan and the patches of the scripted model."""
+"""The demo's issue, and the scripted model's plan and patches for it."""
 
 from difflib import unified_diff
 
@@ -32,17 +32,17 @@ _TEST = """
 _JUDGED: JsonValue = {
     "test": 1,
     "failure_class": "real_bug",
-    "root_cause": "Parcel refuses what is below 0, and 0 is not.",
+    "root_cause": "Parcel refuses numbers below 0, but not 0.",
     "suggested_fix": "Refuse 0 as well: value <= 0.",
     "path": "rates/quote.py",
     "confidence": 0.95,
 }
 _CODE, _TESTS = "rates/quote.py", "tests/test_quote.py"
-_SUMMARY = "A parcel that weighs nothing, or has a side of no length, cannot be made any more; the error says which."
+_SUMMARY = "A parcel with a weight or a side of 0 is refused; the error says which number is wrong."
 
 
 def script_answers(model: ScriptedModel) -> None:
-    """Teach the model to plan the issue and to carry the plan out."""
+    """Script how the model plans the issue and implements the plan."""
     looks = Uses([("grep", {"pattern": r"Parcel\("}), ("read_file", {"path": _CODE})], "I look where parcels are made.")
     model.when(f"Title: {TITLE}", looks, _plan())
     made = _diff((_CODE, project.QUOTE, _code()), (_TESTS, project.TESTS, project.TESTS + _TEST))
@@ -65,10 +65,10 @@ def _plan() -> dict[str, JsonValue]:
         "decision": "The check is in Parcel, not in quote.",
         "reason": "Then no other caller can forget it.",
     }
-    risk: JsonValue = {"level": "high", "reasons": ["Whoever sends a 0 today gets an error instead of a price."]}
+    risk: JsonValue = {"level": "high", "reasons": ["A caller that sends a 0 gets an error instead of a price."]}
     plan: dict[str, JsonValue] = {
         "title": "Refuse parcels without a size",
-        "summary": "Parcels check their numbers, so that what has no size is never quoted.",
+        "summary": "Parcels check their numbers, so that one without a size is never quoted.",
         "decisions": [decision],
         "tasks": [task],
         "risk": risk,
@@ -79,12 +79,12 @@ def _plan() -> dict[str, JsonValue]:
 
 
 def _code() -> str:
-    """What the implementer makes of it at first: a parcel of 0 g gets through, as a test shows."""
+    """The implementer's first attempt: it accepts a parcel of 0 g, as a test shows."""
     return project.QUOTE.replace("    sides: tuple[int, int, int]\n", _CHECK)
 
 
 def _diff(*changed: tuple[str, str, str]) -> str:
-    """What the implementer changes, as git writes it.
+    """The implementer's change as a git diff.
 
     :param changed: path, content before, content after.
     """

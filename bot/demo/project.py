@@ -138,7 +138,7 @@ HISTORY = [
     ),
 ]
 
-# A made-up key of the right shape. In pieces, so that this file itself is no find for a scanner.
+# A made-up key of the right shape, in two pieces so that scanners do not report this file.
 _KEY = "AKIA" + "Z7QW3ERT5YUI9OPL"
 
 _IMPORTER = f'''\

@@ -1,4 +1,4 @@
-"""The acts of the demo: a review and its fixes, a gate, a learned dismissal, and an issue."""
+"""The scenes of the demo: a review and its fixes, a gate, a learned dismissal, and an issue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from simulator.state import Repository
 _MENDED = ("failure", "success")
 
 Promises = Mapping[str, bool]
-"""What an act should show, and whether it did."""
+"""What a scene should show, and whether it did."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Cast:
 
 
 def create_cast(github: Simulator) -> Cast:
-    """Bring the people and their repository to the simulated GitHub."""
+    """Create the people and their repository on the simulated GitHub."""
     repository = github.create_repository(project.REPOSITORY, commits=project.HISTORY)
     github.install(repository)
     author, maintainer = github.user("author"), github.user("maintainer")
@@ -43,7 +43,7 @@ def create_cast(github: Simulator) -> Cast:
 async def play_review(stage: DemoDriver, cast: Cast, second_push: Mapping[str, FileContent]) -> Promises:
     """A pull request is reviewed, discussed, fixed and approved.
 
-    :param second_push: what the author repairs, by path.
+    :param second_push: the author's fixes, by path.
     """
     github, repository = stage.github, cast.repository
     author, maintainer, stranger = cast.author, cast.maintainer, cast.stranger
@@ -52,7 +52,7 @@ async def play_review(stage: DemoDriver, cast: Cast, second_push: Mapping[str, F
     head = await author.push(repository, project.BRANCH, project.FIRST_PUSH, project.TITLE, base="main")
     pull = await author.open_pull_request(repository, project.BRANCH, title=project.TITLE, body=project.BODY)
     first = await stage.wait_for_check(repository, head)
-    wanted_changes = first.conclusion == "failure"  # the fix that is pushed later takes the question away
+    wanted_changes = first.conclusion == "failure"  # read now, because the later push changes it
     stage.show_review(pull)
     stage.show_check(first)
 
@@ -71,7 +71,7 @@ async def play_review(stage: DemoDriver, cast: Cast, second_push: Mapping[str, F
     repository.dependency_changes = []
     head = await author.push(repository, project.BRANCH, second_push, "Do what the review says")
     second = await stage.wait_for_check(repository, head)
-    asked_for = second.conclusion  # the next verdict is on the same check
+    asked_for = second.conclusion  # read now, because the next verdict changes the same check
     stage.show_check(second)
 
     stage.step("The deleted key is still in the history: the maintainer revokes it")
@@ -82,26 +82,26 @@ async def play_review(stage: DemoDriver, cast: Cast, second_push: Mapping[str, F
     third = await stage.wait_for_check(repository, head, "success")
     stage.show_check(third)
     closed, every = await stage.wait_for_threads(pull), len(pull.threads)
-    stage.console.print(f"Forge resolved {len(closed)} of {every} threads: what they said is gone.")
+    stage.console.print(f"Forge resolved {len(closed)} of {every} threads: their findings are fixed or dismissed.")
     for thread in pull.threads:
         if thread not in closed:
             stage.console.print(f"  left open: {escape(describe_thread(thread))}.", soft_wrap=True)
     return {
-        "The first dismissal was taken down.": "is dismissed" in receipt,
+        "The first dismissal was recorded.": "is dismissed" in receipt,
         "The stranger was refused.": "needs the role admin" in refusal,
-        "The second dismissal was taken down.": "is dismissed" in answer,
+        "The second dismissal was recorded.": "is dismissed" in answer,
         "The first verdict asks for changes.": wanted_changes,
         "The second asks for a person.": asked_for == "action_required",
         "The third approves.": third.conclusion == "success",
         "The dismissed threads are resolved.": comment.thread in closed and leak.thread in closed,
-        "Threads of what is gone are resolved.": len(closed) == every > 2,
+        "All threads are resolved.": len(closed) == every > 2,
     }
 
 
 async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promises:
-    """A critical security finding stops at its gate; a maintainer accepts the risk; the database tells the story.
+    """A critical security finding waits at its gate, a maintainer accepts the risk, and the audit shows who decided.
 
-    :param settings: of the Forge that plays along, for its command line.
+    :param settings: of the demo's Forge, for its command line.
     """
     github, repository, author = stage.github, cast.repository, cast.author
     name = "security_findings"
@@ -113,7 +113,7 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     )
     asked = await stage.wait_for_check(repository, head, name=gate_texts.check_name(name))
     waited = asked.conclusion == "action_required"
-    await stage.wait_for_reply(lambda: github.comments(pull))  # an answer counts once the question's comment is there
+    await stage.wait_for_reply(lambda: github.comments(pull))  # the gate takes answers once its comment is posted
 
     stage.step("The author approves their own change")
     await stage.write(author.login, pull, f"/forge approve {name}")
@@ -130,10 +130,10 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     return {
         "The gate waited for a person.": waited,
         "The author was refused at the gate.": "needs the role maintain" in refusal,
-        "The maintainer's approval was taken down.": "The conditions apply" in receipt,
-        "The run went on behind the gate.": verdict.conclusion == "success",
+        "The maintainer's approval was recorded.": "The conditions apply" in receipt,
+        "The run continued after the gate.": verdict.conclusion == "success",
         "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
-        "The audit tells who approved it, and on which condition.": cast.maintainer.login in told
+        "The audit shows who approved it, and on which condition.": cast.maintainer.login in told
         and project.GATE_CONDITION.split()[0] in told,
     }
 
@@ -141,7 +141,7 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
 async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Promises:
     """A finding that a maintainer dismisses on one pull request is not raised on the next; the database says why.
 
-    :param settings: of the Forge that plays along, for its command line.
+    :param settings: of the demo's Forge, for its command line.
     """
     github, repository, author = stage.github, cast.repository, cast.author
     repository.dependency_changes = []
@@ -184,7 +184,7 @@ async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Pr
 
 
 async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
-    """An issue becomes a plan, people approve it, and it is carried out up to a pull request that is merged."""
+    """An issue becomes a plan, a maintainer approves it, and Forge implements it in a pull request that is merged."""
     github, repository, author = stage.github, cast.repository, cast.author
     repository.dependency_changes = []
     opened = await author.open_issue(repository, parcel_issue.TITLE, parcel_issue.BODY)
@@ -224,11 +224,10 @@ async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
     await cast.maintainer.merge(pull)
     return {
         "The plan waited for a person.": "architecture_approval" in plan and "risk high" in plan,
-        "The issue says which pull request came of it.": f"#{pull.number}" in proposed,
-        "What a person made a condition is in the pull request.": parcel_issue.CONDITION in (pull.body or ""),
+        "The issue names the pull request.": f"#{pull.number}" in proposed,
+        "The maintainer's condition is in the pull request.": parcel_issue.CONDITION in (pull.body or ""),
         "The draft was reviewed like any other.": verdict.conclusion is not None,
-        "A test failed, and the run fixed what it found.": (failed.conclusion, passed.conclusion)
-        == ("failure", "success"),
+        "A test failed, and the run fixed the error.": (failed.conclusion, passed.conclusion) == ("failure", "success"),
         "It was ready once review and tests had passed.": was_ready,
         "It was merged, and closed the issue.": pull.merged_at is not None and opened.state == "closed",
     }

@@ -1,4 +1,4 @@
-"""What the scripted model says about the sample project, where no key of a real model is set."""
+"""Scripts the model's answers about the sample project, for use without the key of a real model."""
 
 import re
 
@@ -11,12 +11,12 @@ _LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")
 _EARLIER = re.compile(r"F-[A-Z2-7]{6}")
 _SEEN_BEFORE = (
     "`fetch` returns None for a carrier it has seen, `load(None)` raises, and the bare except hides it: that "
-    "carrier's tariffs are missing from the new table without a word. Skip the carrier where `fetch` returns None."
+    "carrier's tariffs are silently missing from the new table. Skip the carrier where `fetch` returns None."
 )
 
 
 def build_model() -> ScriptedModel:
-    """A model that finds one flaw no tool finds, sees when it is gone, and carries out one issue."""
+    """A model that finds one flaw that no tool finds, sees when it is fixed, and implements one issue."""
     model = ScriptedModel()
     model.when("rows += load(fetch(carrier))", _report_flaw)
     model.when("shutil.copyfileobj", _report_resolved)

@@ -1,4 +1,4 @@
-"""Runs the demo: a simulated GitHub, a real Forge, and the acts that are played on them."""
+"""Runs the demo: plays its scenes with a real Forge on a simulated GitHub."""
 
 import asyncio
 import tempfile
@@ -24,7 +24,7 @@ from simulator.gitstore import FileContent
 from simulator.state import PullRequest
 
 _SECRET = "demo-webhook-secret"
-_PATIENCE = 180.0  # seconds one thing may take here, on a machine that has other things to do
+_PATIENCE = 180.0  # seconds one step may take on a busy machine
 
 
 async def run(
@@ -35,11 +35,11 @@ async def run(
     second_push: Mapping[str, FileContent] = project.SECOND_PUSH,
     patience: float = _PATIENCE,
 ) -> int:
-    """Play the demo; the exit code, 0 if everything came out as it should.
+    """Play the demo, and return the exit code: 0 if everything went as expected.
 
-    :param stopped: gives the event until which everything is kept running after the story, for a browser.
-    :param details: gets each comment, review and check in full; None: nobody wants them.
-    :param second_push: what the author repairs, by path.
+    :param stopped: returns an event; until it is set, everything stays up for a browser after the last scene.
+    :param details: prints each comment, review and check in full; None: they are not shown.
+    :param second_push: the author's fixes, by path.
     :param patience: seconds one review may take.
     """
     started = time.monotonic()
@@ -53,14 +53,14 @@ async def run(
         took = time.monotonic() - started
         if stopped is not None:
             await _stay(console, github, stopped())
-    told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not come out as it should[/]"
+    told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not go as expected[/]"
     console.print(f"{told} in {took:.0f} s. Nothing was kept; nothing left this machine.")
     console.print("--verbose shows every comment in full, --stay keeps them for a browser.")
     return 0 if good else 1
 
 
 async def _play(stage: DemoDriver, settings: Settings, second_push: Mapping[str, FileContent]) -> bool:
-    """Play the acts; whether everything came out as promised."""
+    """Play the scenes, and return whether every promise was kept."""
     cast = scenes.create_cast(stage.github)
     good = report_promises(stage.console, await scenes.play_review(stage, cast, second_push))
     good = report_promises(stage.console, await scenes.play_gate(stage, cast, settings)) and good
@@ -105,16 +105,16 @@ def _settings(github: Simulator, folder: Path) -> Settings:
         data_dir=folder / "data",
         port=0,
         executor_id="demo",
-        write_interval=0,  # the pace is for GitHub's sake, and this one is on this machine
-        queue_polling=0.05,  # seconds; few look, and for a minute
+        write_interval=0,  # a simulated GitHub needs no pauses
+        queue_polling=0.05,  # seconds
     )
 
 
 def _models(console: Console, settings: Settings) -> Models:
-    """The real model where its key is set, otherwise the scripted one; people are told which."""
+    """The real model if its key is set, otherwise the scripted one; prints which."""
     real = settings.models.choose(ModelTier.fast)
     if isinstance(real, Unusable):
-        console.print("No key of a model is set: a script plays the model, with answers written before.")
+        console.print("No model key is set: a script with prepared answers plays the model.")
         return Models.only(build_model().language_model)
     console.print(f"The model is {real.name}, which sees the sample project and costs a few cents.")
     return settings.models

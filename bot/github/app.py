@@ -9,12 +9,12 @@ from bot.github.payloads.parsing import parse, parse_all
 
 
 class GitHubApp(GitHubConversation):
-    """Asks as the App itself."""
+    """Makes requests as the App itself."""
 
     async def examine_app(self, needed: Mapping[str, str]) -> tuple[str, list[str]]:
-        """The App's slug, and which of the needed permissions (name → level) it does not have.
+        """The App's slug, and which of the needed permissions (name → level) it lacks.
 
-        :raises CodeHostError: GitHub does not know the App, or its key.
+        :raises CodeHostError: GitHub does not know the App or its key.
         """
         purpose = "ask GitHub about the App"
         app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
@@ -29,7 +29,7 @@ class GitHubApp(GitHubConversation):
     async def hook(self) -> HookShown:
         """Where GitHub delivers the App's webhooks.
 
-        :raises CodeHostError: GitHub does not say.
+        :raises CodeHostError: GitHub did not answer this.
         """
         purpose = "ask GitHub about the App's webhook"
         return parse(HookShown, await self._client.get_as_app("app/hook/config", purpose), purpose)
@@ -37,12 +37,12 @@ class GitHubApp(GitHubConversation):
     async def list_installations(self) -> tuple[list[str], bool]:
         """The accounts where the App is installed and not suspended, at most 100, and whether there are more.
 
-        :raises CodeHostError: GitHub does not say.
+        :raises CodeHostError: GitHub did not answer this.
         """
         purpose = "ask GitHub where the App is installed"
         page, following = await self._client.page_as_app("app/installations", purpose, {"per_page": 100})
         if not isinstance(page, list):
-            raise bad_answer(purpose, "a page that is no list")
+            raise bad_answer(purpose, "a page that is not a list")
         found = parse_all(InstallationShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
         active = [each.account.login for each in found if each.account is not None and each.suspended_at is None]
         return active, following is not None

@@ -14,7 +14,7 @@ from domain.runs.run import RepositoryRef
 
 
 class GitHubCheckRuns(GitHubConversation):
-    """Shows check runs as the App."""
+    """Writes check runs as the App."""
 
     async def find_check_run(self, repository: RepositoryRef, head_sha: str, external_id: str) -> CheckRunRef | None:
         purpose = f"look for a check run on {head_sha[:7]} of {repository.full_name}"
@@ -30,10 +30,10 @@ class GitHubCheckRuns(GitHubConversation):
         return max(ours, key=lambda one: one.id, default=None)
 
     async def create_check_run(self, repository: RepositoryRef, check: CheckRun) -> CheckRunRef:
-        """Annotations beyond the first 50 follow as updates.
+        """Create a check run; annotations beyond the first 50 follow as updates.
 
-        If one of these fails the check run exists: whoever finds it by its ``external_id`` and updates it
-        adds only what is missing.
+        If such an update fails, the check run exists already: find it by its ``external_id`` and update it, which adds
+        only what is missing.
         """
         require_valid(check)
         purpose = f"create the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
@@ -72,9 +72,9 @@ class GitHubCheckRuns(GitHubConversation):
         return parse(CheckRunShown, data, purpose).to_domain()
 
     async def _annotations(self, repository: RepositoryRef, check_id: int) -> list[AnnotationShown]:
-        """The annotations that a check run shows; GitHub's own count tells whether the list is whole.
+        """The annotations that a check run shows; GitHub's count tells whether the list is complete.
 
-        A check run that was just made may not be shown yet, and then has none. If it is gone, the write says so.
+        GitHub may not show a new check run yet; then it has none. If it is gone, the write that follows fails.
         """
         purpose = f"read the annotations of a check run of {repository.full_name}"
         address = f"{repository_path(repository)}/check-runs/{check_id}"

@@ -1,4 +1,4 @@
-"""Builds the requests that show a check run, within GitHub's bounds."""
+"""Builds the requests that create and update a check run, within GitHub's limits."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ _Key = tuple[str, int, int, str, str, str]
 
 
 def require_valid(check: CheckRun) -> None:
-    """:raises Unprocessable: GitHub would refuse the check run, or show it as something it is not."""
+    """:raises Unprocessable: GitHub would refuse the check run, or show a wrong state."""
     if (check.status == "completed") != (check.conclusion is not None):
         raise Unprocessable(f"The check run “{check.name}” needs a conclusion exactly when it is completed.")
     if len(check.buttons) > MAX_BUTTONS:
@@ -41,7 +41,7 @@ def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue
 
 
 def batches(annotations: Sequence[Annotation]) -> list[Sequence[Annotation]]:
-    """The annotations as GitHub takes them: one batch at least, possibly empty."""
+    """The annotations in batches that GitHub accepts; at least one, possibly empty."""
     starts = range(0, max(len(annotations), 1), MAX_ANNOTATIONS)
     return [annotations[start : start + MAX_ANNOTATIONS] for start in starts]
 
@@ -49,7 +49,7 @@ def batches(annotations: Sequence[Annotation]) -> list[Sequence[Annotation]]:
 def find_missing(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown]) -> list[Annotation]:
     """The wanted annotations that the check run lacks; equal ones are counted, not merged.
 
-    GitHub appends annotations and removes none, so what an interrupted request left behind must not be sent again.
+    GitHub appends annotations and removes none, so those of an interrupted request must not be sent again.
     """
     there = Counter(_key_of_shown(one) for one in shown)
     missing: list[Annotation] = []
@@ -84,7 +84,7 @@ def _body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonV
 
 
 def _truncate(one: Annotation) -> Annotation:
-    """The annotation as GitHub accepts it: texts within bounds, a message, and no line before its start."""
+    """The annotation as GitHub accepts it: texts within limits, a message, and no line before its start."""
     return one.model_copy(
         update={
             "end_line": max(one.start_line, one.end_line),
@@ -108,7 +108,7 @@ def _key_of_shown(one: AnnotationShown) -> _Key:
 
 
 def _normalize(text: str | None) -> str:
-    """Text as it is compared: GitHub may trim it or change its line ends."""
+    """Text for comparison: GitHub may trim it or change its line ends."""
     return " ".join((text or "").split())
 
 

@@ -1,4 +1,4 @@
-"""GitHub's REST API as an installation sees it: reads that may be repeated, writes in turn, lists that are whole."""
+"""A client of GitHub's API: repeats failed reads, sends writes one at a time, and returns only complete lists."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -23,25 +23,25 @@ from domain.runs.run import RepositoryRef
 T = TypeVar("T")
 Send = Callable[[Request], Awaitable[T]]
 Still = Callable[[], Awaitable[None]]
-"""Raises where a write is not wanted any more."""
+"""Raises if a write is not wanted any more."""
 
 CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
 PAGE = 100
 Stop = Callable[[], Awaitable[None]]
-"""Raises when nothing may be written any more."""
+"""Raises if nothing may be written any more."""
 
 MAX_PAGES = 50
 
 
 async def never_stop() -> None:
-    """Stops nothing."""
+    """Allows every write."""
 
 
 class Client:
     """Authorised requests to one GitHub. Paths are relative to the API's address, query values unescaped.
 
-    :param stop: asked right before every write.
-    :param budget: counts the writes of each installation; None: those of this process only.
+    :param stop: called right before every write; raises to prevent it.
+    :param budget: counts the writes of each installation; None: only those of this process.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Client:
     async def get(
         self, installation_id: int, path: str, purpose: str, query: Mapping[str, str | int] | None = None
     ) -> object:
-        """One object, from memory if GitHub says that it has not changed."""
+        """One object, from the cache if GitHub says that it has not changed."""
         path = _add_query(path, query)
 
         async def read() -> object:
@@ -88,13 +88,13 @@ class Client:
         return await retry_read(read, self._sleep)
 
     async def get_as_app(self, path: str, purpose: str) -> object:
-        """One object, asked for by the App itself."""
+        """One object, requested by the App itself."""
         return (await self.page_as_app(path, purpose))[0]
 
     async def page_as_app(
         self, path: str, purpose: str, query: Mapping[str, str | int] | None = None
     ) -> tuple[object, str | None]:
-        """One page, asked for by the App itself, and the address of the next one."""
+        """One page, requested by the App itself, and the address of the next one."""
 
         async def read() -> tuple[object, str | None]:
             await self._sleep_if_low(APP)
@@ -105,7 +105,7 @@ class Client:
         return await retry_read(read, self._sleep)
 
     async def write_as_app(self, method: str, path: str, purpose: str) -> None:
-        """One write by the App itself, in turn and never repeated. Ignores the body of a success.
+        """One write by the App itself, sent in its turn and never repeated. Ignores the body of a success.
 
         :raises Unavailable: it may have taken effect all the same.
         """
@@ -122,12 +122,13 @@ class Client:
         query: Mapping[str, str | int] | None = None,
         key: str | None = None,
     ) -> list[object]:
-        """All items of a list, over all its pages, or an error: never a part of them.
+        """All items of a list, from all its pages, or an error; never only some of them.
 
-        Pages are not asked for by ETag: a full last page does not change when the next one appears.
+        Pages are requested without ETag, because a full last page does not change when the next one appears.
 
-        :param key: where the pages are objects: the field with the items, beside ``total_count``.
-        :raises Unavailable: a page failed, is no list, leads back, or fewer items came than GitHub counts.
+        :param key: the field with the items beside ``total_count``, if the pages are objects.
+        :raises Unavailable: a page failed or is not a list, the pages do not end, or items are missing by GitHub's
+            count.
         """
         url: str | None = _add_query(path, {**(query or {}), "per_page": PAGE})
         seen: set[str] = set()
@@ -145,10 +146,10 @@ class Client:
         return items
 
     async def tail(self, installation_id: int, path: str, purpose: str, most: int) -> Tail:
-        """The end of a file that GitHub only tells the address of, where the App's token is not shown.
+        """The end of a file on another host. GitHub answers with its address; the App's token is not sent there.
 
         :param most: bytes at most.
-        :raises NotFound: GitHub, or who keeps it for GitHub, does not have it (any more).
+        :raises NotFound: GitHub or the other host does not have it (any more).
         """
 
         async def read() -> Tail:
@@ -157,19 +158,19 @@ class Client:
             )
             address = response.answer.headers.get("location")
             if address is None:
-                raise bad_answer(purpose, "no address of it")
+                raise bad_answer(purpose, "no address of the file")
             async with self._reads:
                 kept = await self._transport.tail(address, most, purpose)
             if kept.status in {404, 410}:
                 raise to_error(Answer(kept.status, {}, NO_BODY), purpose)
-            if kept.status != 200:  # an address holds for a minute: the next one may do
+            if kept.status != 200:  # an address is valid for a minute; the next one may work
                 raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to answered {kept.status}.")
             return kept
 
         return await retry_read(read, self._sleep)
 
     async def write(self, installation_id: int, method: str, path: str, purpose: str, body: JsonValue) -> object:
-        """One write, in turn and never repeated, except after a 401, which had no effect.
+        """One write, sent in its turn and never repeated, except after a 401, which had no effect.
 
         :raises Unavailable: it may have taken effect all the same.
         """
@@ -185,9 +186,10 @@ class Client:
         refusals: Collection[int] = (),
         still: Still = never_stop,
     ) -> Response:
-        """One write like :meth:`write`. Refusals with these statuses are answers, except limits.
+        """One write like :meth:`write`, with the whole answer.
 
-        :param still: asked when it is this write's turn; what it raises keeps it from being sent.
+        :param refusals: statuses that are returned and not raised, unless they are a rate limit.
+        :param still: called when it is this write's turn; if it raises, nothing is sent.
         :raises Unavailable: it may have taken effect all the same.
         """
         return await self._write_in_turn(
@@ -201,10 +203,10 @@ class Client:
     async def graphql(
         self, repository: RepositoryRef, document: Document, variables: Mapping[str, JsonValue], purpose: str
     ) -> object:
-        """The data of a GraphQL answer. A query may be repeated, a mutation is sent in turn and never again.
+        """The data of a GraphQL answer. A query may be repeated; a mutation is sent in its turn, once.
 
-        :param repository: what it is about; a mutation takes one of its turns.
-        :raises CodeHostError: also for what GraphQL names in its errors, with status 200.
+        :param repository: what it is about; a mutation takes a turn of this repository.
+        :raises CodeHostError: also for errors that GraphQL reports with status 200.
         """
         payer = repository.installation_id
         if document.is_mutation:
@@ -241,7 +243,7 @@ class Client:
             return await self._send_authorised(installation_id, purpose, send)
 
     async def _send_authorised(self, installation_id: int, purpose: str, send: Send[T]) -> T:
-        """Sends with the installation's token, and once more with a new one if GitHub refuses the old."""
+        """Sends with the installation's token, and once more with a new one if GitHub refuses it."""
         token = await self.tokens.get(installation_id)
         try:
             return await send(Request(self._channel, installation_id, purpose, token=token))
@@ -264,7 +266,7 @@ def _add_query(path: str, query: Mapping[str, str | int] | None) -> str:
 
 
 def repository_path(repository: RepositoryRef) -> str:
-    """Where a repository is below the API's address."""
+    """A repository's path below the API's address."""
     return f"repos/{quote_segment(repository.owner)}/{quote_segment(repository.name)}"
 
 
@@ -272,12 +274,12 @@ def require_same(repository: RepositoryRef, found_id: int) -> None:
     """:raises NotFound: the name belongs to another repository now."""
     if found_id != repository.id:
         raise NotFound(
-            f"{repository.full_name} is another repository now: it was renamed or deleted, and its name taken again."
+            f"{repository.full_name} is another repository now: it was renamed or deleted, and its name was reused."
         )
 
 
 def quote_segment(text: str) -> str:
-    """A name as one segment of a path: it can neither add segments nor leave its place.
+    """A name as one segment of a path: it can neither add segments nor lead elsewhere.
 
     :raises ValueError: it is empty, ``.`` or ``..``.
     """
@@ -290,12 +292,12 @@ def _items(page: object, key: str | None, purpose: str) -> tuple[list[object], i
     total = 0
     if key is not None:
         if not isinstance(page, dict):
-            raise bad_answer(purpose, "a page that is no object")
+            raise bad_answer(purpose, "a page that is not an object")
         fields = cast("dict[str, object]", page)
         page, count = fields.get(key), fields.get("total_count")
         if not isinstance(count, int):
             raise bad_answer(purpose, "a page without total_count")
         total = count
     if not isinstance(page, list):
-        raise bad_answer(purpose, "a page that is no list")
+        raise bad_answer(purpose, "a page that is not a list")
     return cast("list[object]", page), total

@@ -59,7 +59,7 @@ class GitHubContents(GitHubConversation):
     async def _require_visible(self, repository: RepositoryRef) -> None:
         """GitHub answers 404 for absent and for hidden things, so this checks that the repository is visible.
 
-        :param repository: its id is 0 where only its name is known.
+        :param repository: its id is 0 if only its name is known.
         :raises NotFound: the repository is gone, or its name belongs to another one now.
         """
         purpose = f"see the repository {repository.full_name}"

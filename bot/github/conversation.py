@@ -1,4 +1,4 @@
-"""Comments, replies, reactions and review threads on GitHub."""
+"""Reads and writes comments, replies, reactions and review threads on GitHub."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -72,7 +72,7 @@ _REACTIONS = {CommentKind.issue_comment: "issues", CommentKind.review_comment: "
 
 
 class _Node(BaseModel):
-    """Part of a GraphQL answer, whose names are in camel case."""
+    """Part of a GraphQL answer; its names are in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -155,7 +155,7 @@ class _Remark(BaseModel):
 
 
 class _Thumbs(BaseModel):
-    """How often each was given."""
+    """How many of each a comment has."""
 
     up: int = Field(default=0, alias="+1")
     down: int = Field(default=0, alias="-1")
@@ -171,7 +171,7 @@ class _ReviewComment(BaseModel):
 
 
 class _Given(BaseModel):
-    """A reaction; ``user`` is missing where the account was deleted."""
+    """A reaction; ``user`` is missing if the account was deleted."""
 
     user: AccountShown | None
     content: str
@@ -189,14 +189,14 @@ class _Given(BaseModel):
 
 
 class GitHubConversation(Conversation):
-    """Speaks and listens as the App."""
+    """Reads and writes comments as the App."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._bot: AccountShown | None = None
 
     async def react(self, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
-        """The body of a review can be reacted to over GraphQL only."""
+        """React to a comment; for the body of a review, only GraphQL can."""
         purpose = f"react to a comment in {repository.full_name}"
         if comment.kind is CommentKind.review:
             variables: dict[str, JsonValue] = {"subject": comment.node_id, "content": _CONTENTS[reaction]}
@@ -226,7 +226,7 @@ class GitHubConversation(Conversation):
         await self._client.write(repository.installation_id, "PATCH", address, purpose, {"body": body})
 
     async def fold_comment(self, repository: RepositoryRef, comment_id: int, *, folded: bool) -> None:
-        """GraphQL alone can, and knows a comment by its node id only."""
+        """Fold or unfold a comment. Only GraphQL can, and it needs the node id."""
         purpose = f"{'fold' if folded else 'unfold'} a comment in {repository.full_name}"
         address = f"{repository_path(repository)}/issues/comments/{comment_id}"
         found = parse(_Named, await self._client.get(repository.installation_id, address, purpose), purpose)
@@ -254,7 +254,7 @@ class GitHubConversation(Conversation):
         return {one.id: one.body or "" for one in await self._remarks(repository, address, purpose)}
 
     async def thumbs(self, repository: RepositoryRef, number: int, comments: Collection[int]) -> Sequence[ThumbGiven]:
-        """The list of comments tells how many each has, so that who gave them is asked only where there are any."""
+        """Read who gave thumbs, only for comments that have some: the list of comments has the numbers."""
         purpose = f"read the reactions on {repository.full_name}#{number}"
         here, pulls = repository.installation_id, f"{repository_path(repository)}/pulls"
         listed = await self._client.items(here, f"{pulls}/{number}/comments", purpose)
@@ -288,7 +288,7 @@ class GitHubConversation(Conversation):
         await self._client.graphql(repository, _UNRESOLVE, {"thread": thread_id}, purpose)
 
     async def own_account(self, repository: RepositoryRef) -> AccountShown:
-        """The App's own bot account; what it wrote is known by its numeric id alone."""
+        """The App's own bot account; only its numeric id identifies what it wrote."""
         if self._bot is None:
             purpose = "find the App's own account"
             app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)

@@ -1,4 +1,4 @@
-"""GitHub's log of the deliveries it made to the App, and how one is made again."""
+"""Reads GitHub's log of deliveries to the App, and asks GitHub to repeat one."""
 
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -18,7 +18,7 @@ _LOG = "app/hook/deliveries"
 
 
 class GitHubDeliveries(DeliveryLog):
-    """Speaks as the App itself, since the log belongs to no installation."""
+    """Makes requests as the App itself, because the log belongs to no installation."""
 
     def __init__(self, client: Client, api_url: str) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class GitHubDeliveries(DeliveryLog):
         query: dict[str, str | int] = {"per_page": PAGE, **({} if cursor is None else {"cursor": cursor})}
         page, following = await self._client.page_as_app(_LOG, purpose, query)
         if not isinstance(page, list):
-            raise bad_answer(purpose, "a page that is no list")
+            raise bad_answer(purpose, "a page that is not a list")
         shown = parse_all(AttemptShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
         return AttemptsPage(attempts=tuple(each.to_domain() for each in shown), following=_cursor(following, purpose))
 
@@ -44,7 +44,7 @@ class GitHubDeliveries(DeliveryLog):
 
 
 def _cursor(following: str | None, purpose: str) -> str | None:
-    """The cursor of the next page: our own address takes it, not the one a header names."""
+    """The cursor of the next page. Only the cursor is taken from the header, never the address."""
     if following is None:
         return None
     named = parse_qs(urlsplit(following).query).get("cursor")

@@ -1,11 +1,11 @@
-"""Turns GitHub's refusals into the error tree of ``domain.errors``, in words for a person and without secrets.
+"""Turns GitHub's refusals into the errors of ``domain.errors``, with messages for people and without secrets.
 
 2xx, 304           no error
 3xx not followed   NotFound       the repository was renamed or transferred
 401                Unauthorized
-403                Forbidden      (limits were taken out before, see ``limits``)
+403                Forbidden      (rate limits are found before, see ``limits``)
 404 410            NotFound
-408 5xx            Unavailable    (and a 304 that nobody asked for)
+408 5xx            Unavailable    (and an unexpected 304)
 other 4xx          Unprocessable
 """
 
@@ -36,12 +36,12 @@ def to_error(answer: Answer, purpose: str) -> CodeHostError:
 
 
 def bad_answer(purpose: str, detail: str) -> Unavailable:
-    """A success with content that GitHub does not document."""
+    """The error for a success with content that GitHub does not document."""
     return Unavailable(f"Could not {purpose}: GitHub answered something unexpected ({detail}).")
 
 
 def error_message(answer: Answer) -> str:
-    """What GitHub said in an error, in one line without secrets, or the name of the status."""
+    """GitHub's error message in one line without secrets, or the name of the status."""
     body = _json_object(answer.body)
     parts = [_text(body.get("message")), *_details(body.get("errors"))]
     said = ": ".join(part for part in parts if part)
@@ -49,14 +49,14 @@ def error_message(answer: Answer) -> str:
 
 
 def error_codes(answer: Answer) -> set[str]:
-    """The codes of the mistakes that GitHub names in a 422."""
+    """The error codes that GitHub gives in a 422."""
     errors = _json_object(answer.body).get("errors")
     items = cast("list[object]", errors) if isinstance(errors, list) else []
     return {_text(cast("dict[str, object]", item).get("code")) for item in items if isinstance(item, dict)}
 
 
 def quote(text: str) -> str:
-    """Foreign text made safe for our messages: one bounded line without secrets."""
+    """Foreign text made safe for our messages: one line of limited length, without secrets."""
     line = _SECRET.sub("[secret]", _INVISIBLE.sub(" ", text)).strip()
     return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…"
 

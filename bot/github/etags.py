@@ -1,4 +1,4 @@
-"""Keeps answers with their ETag, so that asking again costs nothing when nothing changed (a 304 is free)."""
+"""Caches answers with their ETag: if nothing changed, GitHub answers 304, which does not count against the limit."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class CachedAnswer:
 
 
 class EtagCache:
-    """The most recently used answers. The installation is part of the key: none is ever served another's answer."""
+    """The most recently used answers. The installation is part of the key, so none is ever served another's answer."""
 
     def __init__(self, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._max_entries = max_entries

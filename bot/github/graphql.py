@@ -1,9 +1,9 @@
-"""The documents and the errors of GraphQL: errors come with status 200, and are sorted into the tree of errors here.
+"""GraphQL's documents and errors. Errors come with status 200 and become errors of ``domain.errors``.
 
-RATE_LIMITED                     a limit, for the caller to wait out
+RATE_LIMITED                     a rate limit, for the caller to wait out
 NOT_FOUND                        NotFound
 FORBIDDEN INSUFFICIENT_SCOPES    Forbidden
-no type, and "went wrong"        Unavailable    GitHub's words for a failure of its own
+no type, and "went wrong"        Unavailable    GitHub's words for its own failure
 everything else                  Unprocessable
 """
 
@@ -32,7 +32,7 @@ _OWN_FAILURE = re.compile(r"went wrong|timed? ?out|timeout|try again", re.IGNORE
 
 @dataclass(frozen=True)
 class Document:
-    """One GraphQL operation; its values go beside it as variables, never into it."""
+    """One GraphQL operation; values are passed as variables, never written into it."""
 
     kind: Literal["query", "mutation"]
     body: str
@@ -56,12 +56,12 @@ class _Answer(BaseModel):
 
 
 def address(api_url: str) -> str:
-    """Where GraphQL is: ``https://api.github.com/graphql``, or ``https://HOST/api/graphql`` on Enterprise Server."""
+    """The address of GraphQL: ``https://api.github.com/graphql``; on Enterprise Server, ``https://HOST/api/graphql``."""
     return f"{api_url.removesuffix('/v3')}/graphql"
 
 
 def to_error(answer: object, purpose: str) -> CodeHostError | Limit:
-    """The error that an answer names, or the limit."""
+    """The error or the rate limit that an answer reports."""
     try:
         errors = parse(_Answer, answer, purpose).errors
     except Unavailable as error:

@@ -1,4 +1,4 @@
-"""GitHub as the domain's ``CodeHost``: each method is one question or one effect."""
+"""GitHub as the domain's ``CodeHost``: each method reads or changes one thing."""
 
 import asyncio
 import base64
@@ -26,12 +26,12 @@ from domain.runs.run import RepositoryRef
 
 
 class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, GitHubContents, GitHubCheckRuns, GitHubApp, CodeHost):
-    """Speaks to GitHub for all installations of the App.
+    """Talks to GitHub for all installations of the App.
 
-    :param limits: where GitHub's orders to wait are kept across restarts.
-    :param sleep: waits the given seconds; another one in tests.
-    :param stop: asked right before every write; raises when none may be made any more.
-    :param budget: counts the writes of each installation; None: those of this process only.
+    :param limits: keeps GitHub's rate limits across restarts.
+    :param sleep: waits the given seconds; tests give another.
+    :param stop: called right before every write; raises if none may be made any more.
+    :param budget: counts the writes of each installation; None: only those of this process.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, GitHubContents
         return parse(PermissionShown, data, purpose).role(account_id)
 
     async def accounts_with(self, repository: RepositoryRef, role: str) -> Collection[int]:
-        """:raises ValueError: there is no such role, or none is needed for it."""
+        """:raises ValueError: there is no such role, or it is ``none``."""
         if role not in ROLES[1:]:
-            raise ValueError(f"{role!r} is no role that people are given.")
+            raise ValueError(f"{role!r} is not a role that people can have.")
         purpose = f"list the people with the role {role} on {repository.full_name}"
         address = f"{repository_path(repository)}/collaborators"
         items = await self._client.items(repository.installation_id, address, purpose, {"affiliation": "all"})
@@ -89,7 +89,10 @@ class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, GitHubContents
         return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
 
     async def signature(self, repository: RepositoryRef) -> Signature:
-        """GitHub's own address of the account: https://docs.github.com/account-and-profile/reference/email-addresses-reference"""
+        """The account's address, as GitHub forms it.
+
+        https://docs.github.com/account-and-profile/reference/email-addresses-reference
+        """
         bot = await self.own_account(repository)
         host = urlsplit(self._settings.web_url).hostname
         return Signature(name=bot.login, email=f"{bot.id}+{bot.login}@users.noreply.{host}")

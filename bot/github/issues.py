@@ -32,9 +32,9 @@ class GitHubIssues(GitHubConversation, Issues):
         return [one.to_domain() for one in shown]
 
     async def _require_here(self, repository: RepositoryRef, number: int, addresses: Iterable[str]) -> None:
-        """GitHub leads from an issue that was transferred to its new place, where it is no longer this repository's.
+        """Check that an answer is about this issue: GitHub redirects from a transferred one to its new repository.
 
-        :raises NotFound: one of the addresses is another issue's, or the repository's name is another one's now.
+        :raises NotFound: one of the addresses is another issue's, or the repository's name belongs to another one now.
         """
         here = f"{(await self.home(repository)).url}/issues/{number}".casefold()
         if any(address.casefold() != here for address in addresses):

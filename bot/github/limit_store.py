@@ -1,4 +1,4 @@
-"""Lets the GitHub adapter keep its limits, and count its writes, in the database."""
+"""Keeps the GitHub client's rate limits and write counts in the database."""
 
 from bot.github.limits import Block
 from domain.importance import Importance

@@ -1,4 +1,4 @@
-"""Decides until when nothing may be sent after GitHub asked us to wait, and remembers it durably.
+"""Decides how long to send nothing after GitHub reported a rate limit, and stores it.
 
 GitHub, "Rate limits for the REST API": wait for ``retry-after``; with no requests remaining wait for
 ``x-ratelimit-reset``; otherwise wait a minute, and longer each time it happens again.
@@ -20,7 +20,7 @@ from domain.ports import Clock
 FIRST_WAIT = timedelta(seconds=60)
 LONGEST_OWN_WAIT = timedelta(hours=1)
 LONGEST_WAIT = timedelta(hours=24)  # no header may silence an installation for longer
-STREAK_ENDS_AFTER = timedelta(hours=1)  # without a limit
+STREAK_ENDS_AFTER = timedelta(hours=1)  # without another limit
 VIEW_LASTS = timedelta(seconds=5)  # how long another process's block may go unseen
 LOW_SHARE = 0.1
 LONGEST_PAUSE_S = 2.0
@@ -28,9 +28,9 @@ LONGEST_PAUSE_S = 2.0
 
 @dataclass(frozen=True)
 class Block:
-    """An order by GitHub to send nothing before ``until`` (UTC).
+    """GitHub's order to send nothing before ``until`` (UTC).
 
-    :param streak: how many such orders came in a row, from 1.
+    :param streak: how many came in a row, from 1.
     """
 
     until: datetime
@@ -42,15 +42,15 @@ class LimitStore(Protocol):
     """Keeps blocks across restarts and between processes. Installation 0 is the App itself."""
 
     async def last_block(self, installation_id: int) -> Block | None:
-        """The latest block, also when it has passed: its streak still counts."""
+        """The latest block, even if it has passed, because its streak still counts."""
         ...
 
     async def block(self, installation_id: int, block: Block) -> None:
-        """Remember a block; where another one lasts longer, its ``until`` stays."""
+        """Store a block; if the stored one lasts longer, its ``until`` stays."""
         ...
 
     async def clear(self, installation_id: int) -> None:
-        """Forget: the installation is gone, or an operator lifts the block."""
+        """Delete the block: the installation is gone, or an operator lifts it."""
         ...
 
 
@@ -74,16 +74,16 @@ class InMemoryLimits:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit GitHub named in an answer; ``until`` is None where it leaves the wait to us."""
+    """A rate limit in an answer; ``until`` is None if GitHub does not say how long to wait."""
 
     reason: str
     until: datetime | None
 
 
 def find_limit(answer: Answer, now: datetime) -> Limit | None:
-    """The primary or secondary rate limit an answer speaks of, if it does.
+    """The primary or secondary rate limit that an answer reports, if any.
 
-    For too much content GitHub answers 422, too, as for a mistake in it
+    For too much content GitHub also answers 422, as for invalid content
     (https://github.com/octokit/plugin-throttling.js/issues/775).
     """
     if answer.status == 422:
@@ -103,15 +103,15 @@ def find_limit(answer: Answer, now: datetime) -> Limit | None:
 
 
 def graphql_limit(answer: Answer, reason: str, now: datetime) -> Limit:
-    """The limit of a GraphQL answer that says in its errors, with status 200, that the hour's points are spent."""
+    """The limit of a GraphQL answer whose errors say, with status 200, that the hour's points are spent."""
     until = _reset_if_spent(answer.headers)
     return Limit(reason, min(until, now + LONGEST_WAIT) if until is not None and until > now else None)
 
 
 def next_block(limit: Limit, previous: Block | None, now: datetime) -> Block:
-    """The block that follows from a limit and from the one before it.
+    """The block that follows from a limit and from the block before.
 
-    Answers to requests that were already under way when the block began belong to the same order.
+    A limit during a block belongs to the same order, because its request was already under way.
     """
     if previous is None or now - previous.until > STREAK_ENDS_AFTER:
         streak = 1
@@ -135,9 +135,9 @@ def pause_s(rate: RateLimit | None, now: datetime) -> float:
 
 
 class LimitGate:
-    """Lets nothing through to GitHub while an installation is blocked.
+    """Stops requests to GitHub while an installation is blocked.
 
-    The store is asked at most every few seconds per installation; our own blocks hold at once.
+    Reads the store at most every few seconds per installation; this process's own blocks apply at once.
     """
 
     def __init__(self, store: LimitStore, clock: Clock) -> None:
@@ -153,16 +153,16 @@ class LimitGate:
             raise _to_error(block)
 
     async def note_limit(self, installation_id: int, limit: Limit) -> RateLimited:
-        """Remember a limit GitHub just named; the error to raise for it."""
+        """Store a limit that GitHub just reported, and return the error to raise."""
         now = self._clock.now()
         known, _ = self._view.get(installation_id, (None, now))
         block = next_block(limit, known, now)
-        self._view[installation_id] = (block, now)  # before the store, so that it holds from this moment
+        self._view[installation_id] = (block, now)  # before the store, so that it applies at once
         await self._store.block(installation_id, block)
         return _to_error(block)
 
     def note(self, installation_id: int, rate: RateLimit | None) -> None:
-        """Remember how many requests GitHub said remain."""
+        """Remember how many requests remain, as GitHub said."""
         if rate is not None:
             self._rates[installation_id] = rate
 
@@ -181,7 +181,7 @@ class LimitGate:
 
 
 def find_rate(headers: Mapping[str, str]) -> RateLimit | None:
-    """The primary budget of the core API an answer tells of; other resources have their own, and do not count."""
+    """The core API's primary limit in an answer's headers; other resources have their own, and do not count."""
     if headers.get("x-ratelimit-resource", "core") != "core":
         return None
     try:
@@ -208,7 +208,7 @@ def _retry_after(headers: Mapping[str, str], now: datetime) -> datetime | None:
 
 
 def _reset_if_spent(headers: Mapping[str, str]) -> datetime | None:
-    """GitHub sends the primary budget's reset with every answer: it is the wait only once nothing remains."""
+    """When the primary limit resets, if nothing remains; GitHub sends the reset with every answer."""
     if headers.get("x-ratelimit-remaining", "0").strip() != "0":
         return None
     try:

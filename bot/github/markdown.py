@@ -9,7 +9,7 @@ _ROOM_FOR_CLOSING = 500  # characters
 
 
 def shorten(text: str, limit: int) -> str:
-    """``text`` if it fits, otherwise its beginning up to the end of a line, closed properly, and a note.
+    """``text`` if it fits; otherwise its beginning up to the end of a line, with what is open closed, and a note.
 
     :param limit: characters, at least 1,000.
     """
@@ -18,7 +18,7 @@ def shorten(text: str, limit: int) -> str:
     note = _NOTE.format(limit=limit)
     kept = _whole_lines(text[: limit - len(note) - _ROOM_FOR_CLOSING])
     closing = _close_open(kept)
-    if len(closing) > _ROOM_FOR_CLOSING:  # absurdly deep: show it as it is rather than not at all
+    if len(closing) > _ROOM_FOR_CLOSING:  # nested absurdly deep: show it as it is rather than not at all
         closing = ""
     return kept + closing + note
 
@@ -37,12 +37,12 @@ def shorten_bytes(text: str, limit: int) -> str:
 
 
 def _whole_lines(text: str) -> str:
-    end = text.rfind("\n", len(text) // 2)  # one endless line is cut inside rather than lost
+    end = text.rfind("\n", len(text) // 2)  # a very long line is cut inside rather than lost
     return text if end < 0 else text[:end]
 
 
 def _close_open(text: str) -> str:
-    """What ends everything that ``text`` leaves open, innermost first."""
+    """The text that closes everything that ``text`` leaves open, innermost first."""
     fence, prose = _open_fence(text)
     parts: list[str] = [f"\n{fence}"] if fence else []
     if prose.rfind("<!--") > prose.rfind("-->"):
@@ -54,7 +54,7 @@ def _close_open(text: str) -> str:
 
 
 def _open_fence(text: str) -> tuple[str, str]:
-    """The fence that is still open at the end, or nothing, and all lines outside fences."""
+    """The fence that is still open at the end, or an empty text, and all lines outside fences."""
     fence = ""
     prose: list[str] = []
     for line in text.split("\n"):

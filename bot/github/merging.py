@@ -60,7 +60,7 @@ class GitHubMerging(GitHubConversation, Merging):
         await self._client.write(repository.installation_id, "PUT", address, purpose, wanted)
 
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
-        """As the merge box has it: of each account the newest review counts that is more than a comment."""
+        """As in GitHub's merge box: of each account, only the newest review that is more than a comment counts."""
         against = await self._latest_objections(repository, number)
         return ["ghost" if one.user is None else one.user.login for one in against]
 
@@ -78,7 +78,7 @@ class GitHubMerging(GitHubConversation, Merging):
         ]
 
     async def _latest_objections(self, repository: RepositoryRef, number: int) -> list[ReviewShown]:
-        """Of each account the newest review that is more than a comment, if it requests changes."""
+        """For each account, the newest review that is more than a comment, if it requests changes."""
         opinions: dict[int, ReviewShown] = {}
         for one in await self._reviews(repository, number, f"read the reviews of {repository.full_name}#{number}"):
             if one.state in {"APPROVED", "CHANGES_REQUESTED", "DISMISSED"}:
@@ -118,7 +118,7 @@ class GitHubMerging(GitHubConversation, Merging):
             return NotMerged(obstacle=MergeObstacle.head_moved, said=f"The head is {pull.head.sha[:7]} now.")
         if pull.merged:
             return Merged(sha=pull.merge_commit_sha or head_sha)
-        refused = NotMerged(obstacle=MergeObstacle.method, said="No way of merging is allowed.")
+        refused = NotMerged(obstacle=MergeObstacle.method, said="No merge method is allowed.")
         for way in [method] if method else await self._list_methods(repository, pull.base.ref):
             result = await self._merge(repository, number, head_sha, way, still)
             if isinstance(result, Merged) or result.obstacle is not MergeObstacle.method:
@@ -161,7 +161,7 @@ class GitHubMerging(GitHubConversation, Merging):
         ]
 
     async def _list_methods(self, repository: RepositoryRef, branch: str) -> list[MergeMethod]:
-        """The ways of merging that are not known to be closed; GitHub hides the settings from some tokens."""
+        """The merge methods that are not known to be off; GitHub hides the settings from some tokens."""
         purpose = f"read how {repository.full_name} merges"
         data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
         shown = parse(MergeSettings, data, purpose)
@@ -170,9 +170,9 @@ class GitHubMerging(GitHubConversation, Merging):
         return [way for way in MergeMethod if shown.allows(way) and all(rule.allows(way) for rule in rules)]
 
     async def _rules(self, repository: RepositoryRef, branch: str) -> list[RuleShown] | None:
-        """The active rules of all rulesets for a branch; None where GitHub does not tell them.
+        """The active rules of all rulesets for a branch; None if GitHub does not show them.
 
-        Rulesets of private repositories need a paid plan: where GitHub says so, there are none.
+        Rulesets of private repositories need a paid plan; if GitHub says so, there are none.
         """
         purpose = f"read the rules for {branch} of {repository.full_name}"
         address = f"{repository_path(repository)}/rules/branches/{quote_segment(branch)}"
@@ -213,7 +213,7 @@ class GitHubMerging(GitHubConversation, Merging):
 
 
 def _to_obstacle(answer: Answer) -> MergeObstacle:
-    """The obstacle that GitHub names. A 405 in unknown words is some rule of the branch."""
+    """The obstacle that GitHub names. A 405 with an unknown message counts as a rule of the branch."""
     if answer.status == 403:
         return MergeObstacle.not_allowed
     if answer.status == 409:

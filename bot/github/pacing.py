@@ -1,7 +1,7 @@
 """Orders the writes of an installation: one at a time, awaited ones first, no faster than GitHub wants.
 
 GitHub, "Best practices for using the REST API": make requests serially, and leave at least a second between many
-writes. Reads that failed in passing are repeated.
+writes. Reads that fail temporarily are repeated.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ PATIENCE = {
     Importance.tidying: timedelta(seconds=15),
     Importance.informing: timedelta(seconds=1),
 }
-"""How long a write waits on the spot. Then what only informs is left out, and the rest comes again: whoever waits for
-a turn keeps one of the few places for work meanwhile, and another installation may need it."""
+"""How long a write waits for its turn. After that, one that only informs is left out, and any other is tried again
+later: a waiting write occupies one of the few workers, which another installation may need."""
 
 _CONTENT = re.compile(r"/(issues|pulls|comments|replies|reviews)$")
 _REPOSITORY = re.compile(r"^repos/[^/]+/[^/]+")
@@ -49,10 +49,10 @@ async def retry_read(read: Callable[[], Awaitable[T]], sleep: Sleep) -> T:
 
 @dataclass(frozen=True)
 class Write:
-    """What the order of writes goes by.
+    """What decides the order of writes.
 
-    :param repository: the repository it is about; empty where its address does not say.
-    :param creates: it creates content, in GitHub's sense.
+    :param repository: the repository it is about; empty if its address does not say.
+    :param creates: it creates content as GitHub defines it.
     """
 
     repository: str = ""
@@ -70,7 +70,7 @@ class Budget(Protocol):
     """Counts the writes of each installation, for all processes."""
 
     async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
-        """Whether a write may be made now; then it is counted."""
+        """Whether a write may be made now; counts it if so."""
         ...
 
 
@@ -92,7 +92,7 @@ class InMemoryBudget:
 
 @dataclass(eq=False)
 class _QueuedWrite:
-    """Somebody who has a write to make."""
+    """A write that waits for its turn."""
 
     write: Write
     importance: Importance
@@ -103,8 +103,8 @@ class _QueuedWrite:
 class _Lane:
     """The writes of one installation in this process.
 
-    :param served: when each repository that has something to write had its last turn, as a number that grows.
-    :param content_from: the moment, in UTC, before which the budget has none left for what creates content.
+    :param served: for each repository, the ever-growing number of its last turn.
+    :param content_from: until this time, in UTC, the budget has no writes left that create content.
     """
 
     waiting: list[_QueuedWrite] = field(default_factory=list["_QueuedWrite"])
@@ -114,9 +114,9 @@ class _Lane:
     content_from: datetime | None = None
 
     def find_next(self, now: datetime) -> _QueuedWrite:
-        """Who is next: what matters most; of that, of the repository that was served the longest time ago.
+        """The next write: the most important one; among equals, of the repository that was served longest ago.
 
-        Who can only wait for the hour's content is in nobody's way.
+        A write that must wait for the hourly content budget does not hold up others.
         """
         return min(
             [each for each in self.waiting if not self.content_wait(each, now)] or self.waiting,
@@ -124,13 +124,13 @@ class _Lane:
         )
 
     def content_wait(self, one: _QueuedWrite, now: datetime) -> timedelta:
-        """How long the budget surely has none left for what this one creates; others may make it longer."""
+        """How long at least the budget has no room for this write's content."""
         if not one.write.creates or self.content_from is None:
             return timedelta()
         return max(self.content_from - now, timedelta())
 
     def wake(self) -> None:
-        """Let everybody who waits look again."""
+        """Let all waiting writes look again."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -144,7 +144,7 @@ class _Lane:
 class WriteLanes:
     """One lane per installation: one write at a time, as often as its rate allows.
 
-    Another process has lanes of its own, and the same budget.
+    Each process has its own lanes; all share the budget.
 
     :param interval_s: seconds between two writes of an installation once its burst is used up; 0: no pauses at all.
     """
@@ -161,8 +161,8 @@ class WriteLanes:
     async def turn(self, installation_id: int, write: Write) -> AsyncGenerator[None]:
         """Waits for its turn and keeps the lane until the write is over.
 
-        :raises LeftOut: it only informs, and others go before it.
-        :raises RateLimited: there is so much to write that it should be tried again later.
+        :raises LeftOut: it only informs, and others come first.
+        :raises RateLimited: so many writes wait that it should be tried again later.
         """
         lane = self._lanes.setdefault(installation_id, _Lane())
         one = _QueuedWrite(write, current_importance(), next(self._numbers))
@@ -177,7 +177,7 @@ class WriteLanes:
             lane.leave(one)
 
     async def _acquire(self, installation_id: int, lane: _Lane, one: _QueuedWrite) -> None:
-        """Take the lane once nobody goes before this one and the budget has a write left."""
+        """Take the lane once this write is next and the budget has a write left."""
         began = self._clock.now()
         while True:
             if lane.busy or lane.find_next(self._clock.now()) is not one:
@@ -191,11 +191,11 @@ class WriteLanes:
                 lane.wake()
                 self._require_patience(lane, one, began, wait)
                 await self._sleep(wait.total_seconds())
-                lane.wake()  # the order depends on the moment
+                lane.wake()  # the order depends on the time
             self._require_patience(lane, one, began)
 
     async def _ask_budget(self, installation_id: int, lane: _Lane, one: _QueuedWrite) -> timedelta:
-        """How long the budget has no write left; without a wait the lane stays taken."""
+        """How long to wait for the budget; if not at all, the lane stays taken."""
         granted = False
         try:
             wait = lane.content_wait(one, self._clock.now())
@@ -211,7 +211,7 @@ class WriteLanes:
             lane.busy = granted
 
     async def _wait_for_change(self, lane: _Lane, one: _QueuedWrite) -> None:
-        """Wait until the lane may be this one's, or its patience is over."""
+        """Wait until this write may be next, or has waited long enough."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(lane.changed.wait(), PATIENCE[one.importance].total_seconds())
 
@@ -221,7 +221,7 @@ class WriteLanes:
         if self._rate is None or now - began + wait <= PATIENCE[one.importance]:
             return
         if one.importance is Importance.informing:
-            raise LeftOut("There is much to write to GitHub, and this only informs.")
+            raise LeftOut("Many writes to GitHub are waiting, and this one only informs.")
         wait = max(wait, lane.content_wait(one, now))
         wants_content = lane.content_wait(one, now) > timedelta()
         before = sum(
@@ -229,4 +229,4 @@ class WriteLanes:
         )
         until = now + max(wait, (CONTENT_INTERVAL if wants_content else self._rate.interval) * before)
         limit = f"{PER_HOUR} comments an hour" if wants_content else f"{PER_MINUTE} writes a minute"
-        raise RateLimited(f"Forge has much to write here; GitHub wants {limit} at most.", until)
+        raise RateLimited(f"Forge has many writes waiting here; GitHub allows at most {limit}.", until)

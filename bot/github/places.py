@@ -1,4 +1,4 @@
-"""Decides to which addresses a request may go that GitHub leads elsewhere: never into the network Forge runs in."""
+"""Decides which addresses Forge may connect to if GitHub points to another host: never the network Forge runs in."""
 
 import asyncio
 import socket
@@ -20,11 +20,11 @@ async def resolve_host(host: str, port: int) -> Sequence[str]:
 
 
 def choose_address(addresses: Collection[str], of_api: Collection[str]) -> str | None:
-    """The address to connect to; None where any of them is of this machine, its link or an inner network.
+    """The address to connect to; None if any of them belongs to this machine, its link or a private network.
 
-    It is connected to as it was looked at: a name could lead elsewhere when it is asked again.
+    Connect to this address and not to the name, which could resolve to another one next time.
 
-    :param of_api: of GitHub's API. Where that is an inner one, so may be the host that keeps its logs.
+    :param of_api: the addresses of GitHub's API. If they are private, the host that keeps its logs may be, too.
     """
     inner_too = bool(of_api) and all(_is_inner(_plain(each)) for each in of_api)
     found = [_plain(each) for each in addresses]
@@ -34,7 +34,7 @@ def choose_address(addresses: Collection[str], of_api: Collection[str]) -> str |
 
 
 def _plain(address: str) -> Address:
-    """An IPv4 address within an IPv6 one counts as itself."""
+    """The address; an IPv4 address within an IPv6 one is taken out."""
     found = ip_address(address)
     mapped = (found.ipv4_mapped or found.sixtofour) if isinstance(found, IPv6Address) else None
     return mapped or found
@@ -45,7 +45,7 @@ def _is_public(address: Address) -> bool:
 
 
 def _is_inner(address: Address) -> bool:
-    """Of a private network, and not of this machine or its link, where metadata services are."""
+    """Whether it is in a private network, but not this machine or its link, where metadata services are."""
     return address.is_private and not (
         address.is_loopback or address.is_link_local or address.is_unspecified or address.is_reserved
     )

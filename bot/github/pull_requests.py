@@ -1,4 +1,4 @@
-"""Pull requests on GitHub: reading them, reviewing them, and opening those of Forge from a branch of the repository."""
+"""Reads and reviews pull requests on GitHub, and opens Forge's own from a branch of the repository."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -25,7 +25,7 @@ _SAY = "updateIssueComment(input: {id: $comment, body: $said}) { clientMutationI
 
 
 class _Write(NamedTuple):
-    """One mutation, with the variables it declares and what they are."""
+    """One mutation, with its declared variables and their values."""
 
     declares: str
     does: str
@@ -86,7 +86,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
     async def mark_ready(
         self, repository: RepositoryRef, number: int, body: str | None = None, said: CommentEdit | None = None
     ) -> bool:
-        """Only GraphQL can do it, and an App needs to write contents for it: https://github.com/cli/cli/issues/8910"""
+        """Only GraphQL can, and the App needs to write contents for it: https://github.com/cli/cli/issues/8910"""
         pull = await self.read_pull(repository, number)
         if not pull.draft:
             if body is not None:
@@ -104,7 +104,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         except CodeHostError:
             if (await self.read_pull(repository, number)).draft:
                 raise
-            return await self.mark_ready(repository, number, body)  # GitHub did a part of it: then what is left
+            return await self.mark_ready(repository, number, body)  # GitHub did a part of it; do the rest
         if parse(_ReadyAnswer, data, purpose).done.pull.draft:
             raise bad_answer(purpose, "a success that left it a draft")
         return comment is not None
@@ -117,7 +117,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return await self._client.graphql(repository, document, values, purpose)
 
     async def _comment(self, repository: RepositoryRef, comment_id: int) -> str | None:
-        """What GraphQL calls a comment; None if it is gone."""
+        """A comment's node id for GraphQL; None if it is gone."""
         purpose = f"read a comment in {repository.full_name}"
         address = f"{repository_path(repository)}/issues/comments/{comment_id}"
         try:
@@ -141,7 +141,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return (await self.read_pull(repository, number)).to_domain()
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
-        """Asks for the commit's pull requests first; GitHub leaves forks out there, so all open ones come second."""
+        """Asks for the commit's pull requests, then searches all open ones, because GitHub leaves out forks there."""
         numbers = await self._numbers_by_commit(repository, head_sha) or await self._numbers_by_scan(
             repository, head_sha
         )

@@ -1,4 +1,4 @@
-"""One request to GitHub under its limits: gidgethub makes the headers, finds the next page and reads the answer."""
+"""One request to GitHub within its limits; gidgethub makes the headers, finds the next page and parses the answer."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -25,7 +25,7 @@ _REQUESTER = "forge-app"
 _ACCEPT = "application/vnd.github+json"
 _API_VERSION = "2022-11-28"
 _UNREADABLE = (GitHubException, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What gidgethub raises for a refusal, and where it meets an answer that GitHub does not document."""
+"""What gidgethub raises for a refusal, and for an answer that GitHub does not document."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Response:
-    """An answer and what it says. A refusal that is an answer says nothing.
+    """An answer and its data. An expected refusal has no data.
 
     :param following: address of the next page.
     """
@@ -54,7 +54,7 @@ class Response:
 class Request(GitHubAPI):
     """One request for an installation, with its token, or for the App itself, with its signature.
 
-    gidgethub calls its hooks for limits before REST only, so limits are checked in ``_request``.
+    gidgethub calls its hooks for limits only before REST, so limits are checked in ``_request``.
 
     :param payer: the installation whose limits count.
     :param purpose: completes "Could not …".
@@ -80,9 +80,10 @@ class Request(GitHubAPI):
         etag: str | None = None,
         refusals: Collection[int] = (),
     ) -> Response:
-        """A success, or a refusal with one of these statuses; where a 302 is one of them, it is not followed.
+        """A success or an expected refusal.
 
         :param path: absolute, or below the API's address.
+        :param refusals: statuses that are returned and not raised; a 302 among them is not followed.
         :raises CodeHostError: everything else.
         """
         self._is_led_away = 302 in refusals
@@ -98,9 +99,9 @@ class Request(GitHubAPI):
         return Response(self._answer, data, following)
 
     async def ask_graphql(self, document: Document, variables: Mapping[str, JsonValue]) -> object:
-        """The data of an answer without errors: data beside errors is a part, and does not count.
+        """The data of an answer without errors; data beside errors is incomplete and does not count.
 
-        :raises CodeHostError: the answer names an error, or is none of GraphQL.
+        :raises CodeHostError: the answer reports an error, or does not come from GraphQL.
         """
         try:
             data = await self.graphql(document.text, endpoint=graphql.address(self.base_url), **variables)
@@ -116,7 +117,7 @@ class Request(GitHubAPI):
     async def _request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = NO_BODY
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Sends nothing while the payer is blocked, and remembers each limit that GitHub names."""
+        """Sends nothing while the payer is blocked, and stores each limit that GitHub reports."""
         gate = self._channel.gate
         await gate.check(self._payer)
         call = Call(self._purpose, method, url, body, self._is_led_away)
@@ -147,5 +148,5 @@ class Request(GitHubAPI):
 
 
 def decipher(answer: Answer) -> object:
-    """What a success says that was read once before."""
+    """The data of a cached success."""
     return decipher_response(answer.status, answer.headers, answer.body)[0]

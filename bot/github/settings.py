@@ -1,4 +1,4 @@
-"""The settings of the GitHub adapter. A wrong value stops the start with one line that names it."""
+"""The settings of the GitHub client. A wrong value stops the start with one line that names it."""
 
 import functools
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ _ADDRESSES = (
 
 @dataclass(frozen=True)
 class GitHubSettings:
-    """Where GitHub is and who we are there.
+    """GitHub's addresses, and the App's identity there.
 
     :param api_url: ``https://api.github.com``, or ``https://HOST/api/v3`` on Enterprise Server.
     :param web_url: ``https://github.com``, or ``https://HOST``.
     :param app_id: number of the App.
     :param private_key: the App's RSA key in PEM.
     :param write_interval_s: seconds between two writes of one installation once a burst is used up; 0: no pauses.
-    :param resolve: finds the numeric addresses of a host that GitHub leads to.
-    :param connections: opens and keeps the connections; None: those of the network.
-    :raises ConfigurationError: an address is not a safe one, or the key is not an RSA key.
+    :param resolve: finds the numeric addresses of a host that GitHub points to.
+    :param connections: opens and keeps the connections; None: over the network.
+    :raises ConfigurationError: an address is not safe, or the key is not an RSA key.
     """
 
     api_url: str
@@ -61,9 +61,9 @@ def _parse_address(name: str, value: str) -> str:
     if url.scheme not in {"http", "https"} or not url.host:
         raise ConfigurationError(f"{name} must be an https:// address.", _ADDRESSES)
     if url.userinfo or url.query or url.fragment:
-        raise ConfigurationError(f"{name} must hold neither a user name, a query nor a fragment.", _ADDRESSES)
+        raise ConfigurationError(f"{name} must not contain a user name, a query or a fragment.", _ADDRESSES)
     if url.scheme == "http" and not _is_loopback(url.host):
-        raise ConfigurationError(f"{name} must be https: tokens would travel in the clear.", _ADDRESSES)
+        raise ConfigurationError(f"{name} must be https, or tokens would be sent unencrypted.", _ADDRESSES)
     return str(url).rstrip("/")
 
 
@@ -76,7 +76,7 @@ def _is_loopback(host: str) -> bool:
 
 @functools.cache
 def rsa_key(pem: str) -> RSAPrivateKey:
-    """The App's key, read once in a process: reading and checking it takes longer than signing.
+    """The App's key, read once in a process, because reading and checking it takes longer than signing.
 
     :raises ConfigurationError: it is not an RSA key.
     """
@@ -87,6 +87,6 @@ def rsa_key(pem: str) -> RSAPrivateKey:
     if not isinstance(key, RSAPrivateKey):
         raise ConfigurationError(
             "FORGE_PRIVATE_KEY is not an RSA private key in PEM, as GitHub hands it out.",
-            "Make one in the App's settings on GitHub; FORGE_PRIVATE_KEY_PATH may name the file instead.",
+            "Generate one in the App's settings on GitHub; FORGE_PRIVATE_KEY_PATH may name the file instead.",
         )
     return key

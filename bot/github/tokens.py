@@ -18,7 +18,7 @@ from domain.text.redaction import PROCESS_REDACTOR
 JWT_BACKDATED = timedelta(seconds=60)  # GitHub's advice against clocks that differ
 JWT_LASTS = timedelta(minutes=9)  # GitHub accepts at most 10
 RENEWED_BEFORE = timedelta(minutes=5)
-KEPT_AT_LEAST = timedelta(minutes=1)  # a clock far off must not mean a new token per request
+KEPT_AT_LEAST = timedelta(minutes=1)  # with a very wrong clock, do not request a token each time
 
 
 class _TokenPayload(BaseModel):
@@ -33,7 +33,7 @@ class _Token:
 
 
 class AppSignature:
-    """Makes the JWTs with which the App itself speaks. gidgethub's own reads the machine's clock, not the given one."""
+    """Makes the JWTs of the App itself. gidgethub's own function reads the machine's clock, not the given one."""
 
     def __init__(self, settings: GitHubSettings, clock: Clock) -> None:
         self._settings = settings
@@ -50,7 +50,7 @@ class AppSignature:
 
 
 class InstallationTokens:
-    """The current token of each installation; many callers at once cause one request."""
+    """The current token of each installation; callers at the same time share one request."""
 
     def __init__(self, channel: Channel, signature: AppSignature) -> None:
         self._channel = channel

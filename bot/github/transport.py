@@ -1,4 +1,4 @@
-"""Sends one HTTP request to GitHub and follows redirects, but takes no credential away from the API's origin."""
+"""Sends one HTTP request to GitHub and follows redirects, but sends no credential outside the API's origin."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -15,7 +15,7 @@ from domain.errors import Unavailable
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
-TOTAL_TIMEOUT_S = 60.0  # a body that drips for ever resets the read time-out with every byte
+TOTAL_TIMEOUT_S = 60.0  # the read time-out starts again with every byte of a slow body
 MAX_CONNECTIONS = 40
 MAX_REDIRECTS = 3
 
@@ -27,10 +27,10 @@ _FOLLOWED_FOR_WRITES = frozenset({307, 308})  # 301 and 302 would turn the write
 class Call:
     """One request to GitHub.
 
-    :param purpose: what it is for, so that "Could not … " in front of it makes a sentence.
+    :param purpose: completes "Could not …".
     :param url: absolute.
     :param body: JSON, already encoded.
-    :param is_led_away: a 302 is the answer: another host keeps the content.
+    :param is_led_away: a 302 is the answer, because another host keeps the content.
     """
 
     purpose: str
@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What GitHub answered, undeciphered. Header names are compared without case."""
+    """GitHub's raw answer. Header names are compared without case."""
 
     status: int
     headers: Mapping[str, str]
@@ -66,7 +66,7 @@ class Transport:
 
     :param api_url: absolute address of the API, without a final slash.
     :param resolve: finds the numeric addresses of a host.
-    :param connections: opens and keeps the connections; None: those of the network.
+    :param connections: opens and keeps the connections; None: over the network.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class Transport:
     async def tail(self, address: str, most: int, purpose: str) -> Tail:
         """The end of a file on another host. Sends no credential and follows no redirect.
 
-        :param address: where GitHub led to; it needs no more than that.
+        :param address: where GitHub points to; it is enough to get the file.
         :param most: bytes at most.
-        :raises Unavailable: there was no complete answer, or the address is not a safe one.
+        :raises Unavailable: there was no complete answer, or the address is not safe.
         """
         request = await self._build_request(self._foreign_url(address, purpose), purpose)
         end = bytearray()
@@ -119,7 +119,9 @@ class Transport:
             raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to did not answer in time.") from None
         except httpx2.HTTPError as error:  # without its cause: that holds the address, which is a credential itself
             kind = type(error).__name__
-            raise Unavailable(f"Could not {purpose}: the host that GitHub pointed to broke off ({kind}).") from None
+            raise Unavailable(
+                f"Could not {purpose}: the host that GitHub pointed to broke the connection ({kind})."
+            ) from None
         return Tail(response.status_code, bytes(end), is_cut)
 
     @asynccontextmanager
@@ -131,9 +133,9 @@ class Transport:
             await response.aclose()
 
     async def _build_request(self, url: httpx2.URL, purpose: str) -> httpx2.Request:
-        """A request to the address that was checked, with the name that GitHub gave.
+        """A request to the address that was checked, with the host name that GitHub gave.
 
-        :raises Unavailable: it lies in the network Forge runs in, or has no address.
+        :raises Unavailable: the host is in the network Forge runs in, or has no address.
         """
         if _origin(url) == self._origin or _is_proxied(url):
             return self._http.build_request("GET", url)
@@ -172,21 +174,21 @@ class Transport:
         return url
 
     def _foreign_url(self, address: str, purpose: str) -> httpx2.URL:
-        """Where nobody on the way can read along, or the API's own host."""
+        """The address, if it uses https or is the API's own host."""
         url = _join(httpx2.URL(), address)
         if url is None or not url.host or url.userinfo or (url.scheme != "https" and _origin(url) != self._origin):
-            raise Unavailable(f"Could not {purpose}: GitHub pointed to an address that is not a safe one.")
+            raise Unavailable(f"Could not {purpose}: GitHub pointed to an address that is not safe.")
         return url
 
 
 def _is_proxied(url: httpx2.URL) -> bool:
-    """Whether the operator's proxy makes the connection: it knows the addresses and has rules of its own."""
+    """Whether the operator's proxy makes the connection; it resolves the address and has its own rules."""
     return bool(getproxies().get(url.scheme)) and not proxy_bypass(url.host)
 
 
 @cache
 def _trust() -> SSLContext:
-    """Whom to trust; made once, because reading the certificates takes 50 ms."""
+    """The trusted certificates; read once, because that takes 50 ms."""
     return httpx2.create_ssl_context()
 
 

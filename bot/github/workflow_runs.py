@@ -90,17 +90,17 @@ class GitHubActions(GitHubConversation, Actions):
         return [one.to_domain() for one in parse_all(_JobShown, items, purpose)]
 
     async def job_log(self, repository: RepositoryRef, job_id: int, most: int) -> str | None:
-        """GitHub keeps logs for 90 days, or as the repository says, and on another host."""
+        """GitHub keeps logs on another host, for 90 days or as long as the repository sets."""
         purpose = f"read the log of job {job_id} of {repository.full_name}"
         address = f"{repository_path(repository)}/actions/jobs/{job_id}/logs"
         try:
             kept = await self._client.tail(repository.installation_id, address, purpose, most)
         except NotFound:
-            await self.home(repository)  # absence counts only in sight
+            await self.home(repository)  # it is absent only if the repository is visible
             return None
         return _whole_lines(kept).decode(errors="ignore")
 
 
 def _whole_lines(kept: Tail) -> bytes:
-    """Without the rest of a line that was cut, unless that is all there is."""
+    """The end without the line that was cut, unless that is all there is."""
     return kept.end.partition(b"\n")[2] or kept.end if kept.is_cut else kept.end

@@ -8,26 +8,26 @@ _INTRODUCTION = """\
 # Commands
 
 Write `/forge VERB …` in a comment on a pull request, in the body of a review, or in a reply to a finding. This page is
-generated from the code; `/forge help` answers with the same table.
+generated from the code; `/forge help` shows the same table.
 
-- **One command per line, at the start of the line.** Several lines are several commands, carried out in their order.
+- **One command per line, at the start of the line.** Several lines are several commands, executed in order.
 - **Only plain text counts.** Quotes, code, headings, links, HTML comments, edited comments and comments by Apps are
   ignored.
 - **Permissions** are checked with GitHub when the command arrives (read < triage < write < maintain < admin). Accounts
   are compared by their number, so a login that was registered again has no rights.
 - Every command is acknowledged with 👀 and gets **one answer** per comment, including refusals and typing mistakes.
 - In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
-- Resolving a finding's thread without changing the line dismisses it as well, if whoever resolves it may dismiss. A
-  critical security finding is dismissed by command only, and never by the author of the change.
+- Resolving a finding's thread without changing the line also dismisses it, if the person may dismiss it. A critical
+  security finding is dismissed by command only, and never by the author of the change.
 - **Review again** on the check `Forge / review` is the same as `/forge review full`, and so is the label `forge`
   (`labels.run` in `.github/forge.yml`) on a pull request.
-- Each comment and each press acts once, also if its webhook is sent again by somebody else. In a locked conversation
-  commands act, too; GitHub lets no App answer there.
+- Each comment and each press of a button acts once, even if somebody else sends its webhook again. Commands also work
+  in a locked conversation, but GitHub does not let an App answer there.
 """
 
 
 def markdown() -> str:
-    """The page for people."""
+    """The whole page."""
     working = [render_verb(row) for row in VERBS.values() if row.works]
     later = [f"- {inline_code(f'/forge {row.usage}')}: {row.meaning}" for row in VERBS.values() if not row.works]
     head = ["## Working now", "", "| command | minimum role | meaning |", "| --- | --- | --- |"]

@@ -6,7 +6,7 @@ from domain.config.conditions.syntax import LONGEST, MAX_DEPTH, MAX_WILDCARDS
 _INTRODUCTION = f"""\
 ### Conditions
 
-`when` is a condition: something that is true or false of the run. In YAML it is text, so write it in single quotes.
+`when` is a condition: a statement about the run, true or false. In YAML it is text, so write it in single quotes.
 
 | condition | holds when |
 | --- | --- |
@@ -14,19 +14,19 @@ _INTRODUCTION = f"""\
 | `'review.lines_changed > 500'` | more than 500 lines change; also `>=`, `<`, `<=`, `==`, `!=` |
 | `'10 < review.files_changed <= 50'` | both comparisons hold |
 | `'review.risk_level >= "medium"'` | the level is medium, high or critical |
-| `'review.author not in ["ann", "dependabot[bot]"]'` | somebody else opened the pull request; logins have no case |
+| `'review.author not in ["ann", "dependabot[bot]"]'` | somebody else opened the pull request; case does not matter |
 | `'matches(review.paths, "db/**", "*.sql")'` | a changed path matches one of the patterns |
 | `'"Dockerfile" in review.paths'` | exactly that path is changed |
 | `'review.from_fork and not (review.errors == 0 or review.first_time)'` | `not` before `and` before `or` |
 
-Numbers are compared with numbers and text with text; anything else, a name that does not exist or a word that is not of
-this language is a mistake in the file. A condition has at most {LONGEST} characters, {MAX_DEPTH} parentheses and `not`
-within each other, and {MAX_WILDCARDS} wildcards in its patterns.
+Numbers are compared with numbers and text with text; anything else is a mistake in the file, and so are
+unknown names and words. A condition has at most {LONGEST} characters, {MAX_DEPTH} nested parentheses and `not`, and
+{MAX_WILDCARDS} wildcards in its patterns.
 
-A phase knows some names only: planning and implementation know `plan.` and `run.`, testing those and `testing.`, a
-review `review.` and `run.`. Another name in the condition of its gate is a mistake on its line. What a name stands for
-may even so **not be known** when the gate is due: where the tests could not be run, nobody knows `testing.failed`. Then
-the gate is asked, unless the condition fails whatever the value turns out to be, and says which name was missing.
+Each phase knows only some names: planning and implementation know `plan.` and `run.`, testing also `testing.`, and a
+review `review.` and `run.`. Any other name in the condition of a gate is a mistake on its line. A value may still be
+**unknown** when the gate is due: if the tests could not run, `testing.failed` is unknown. Then Forge asks at the gate
+and says which name is unknown, unless the condition is false for every possible value.
 
 | name | is | |
 | --- | --- | --- |
@@ -34,7 +34,7 @@ the gate is asked, unless the condition fails whatever the value turns out to be
 
 
 def markdown() -> str:
-    """The part of the page."""
+    """This part of the page."""
     return _INTRODUCTION + "\n".join(_row(known) for known in NAMES.values())
 
 

@@ -1,4 +1,4 @@
-"""Writes the pages of ``docs`` that come from the code, so that both tell the same story.
+"""Writes the pages of ``docs`` that are generated from the code, so that both agree.
 
 ``python -m bot.reference.pages docs`` writes them all; a test fails when one is out of date.
 """
@@ -18,8 +18,8 @@ from domain.gates import STANDARD_GATES, StandardGate
 from pipeline.config.yaml import MAX_BYTES, MAX_DEPTH
 
 _LATER = {"execution"}
-_LATER_NOTE = "Nothing in it has an effect in this version of Forge; `Forge / config` says so on its line."
-"""Sections that nothing reads yet; each leaves this set with the part of Forge that reads it."""
+_LATER_NOTE = "It has no effect in this version of Forge; `Forge / config` says so on its line."
+"""Sections that no code reads yet."""
 
 _SAMPLE = """\
 review:   {on_pull_request: true, drafts: false, forks: first_time_needs_ok, paths: {include: ["**"], exclude: []}, \
@@ -64,8 +64,8 @@ defaults below. This page is generated from the code. Editors complete and check
 - A **mistake** never stops Forge. While the file is broken Forge uses its last valid version, and each review says so.
   If no version was ever valid, the preset `conservative` applies. Protections and prohibitions in the broken file
   still apply, as far as Forge can read them: `review.never_send`, `paths.protected`, `review.model: never`,
-  `review.dry_run: true`, `labels.run: null`, `issues.run: false`, `memory.enabled: false`. Without a file it is the
-  preset `standard`.
+  `review.dry_run: true`, `labels.run: null`, `issues.run: false`, `memory.enabled: false`. Without a file, the preset
+  `standard` applies.
 - The **operator** of Forge can set ceilings that no file can raise.
 - A **run** keeps the configuration it started with, even while it waits for a person for days. Later
   prohibitions apply to it at once: `review.never_send`, `review.model`, `review.dry_run`, `paths.protected`,
@@ -84,7 +84,7 @@ Every key at its default:
 
 ## Patterns
 
-Wherever files are named, these work, and a pattern matches a path as a whole, from the root of the repository:
+These patterns work wherever files are named. A pattern matches the whole path, from the root of the repository:
 
 | in a pattern | stands for |
 | --- | --- |
@@ -92,13 +92,13 @@ Wherever files are named, these work, and a pattern matches a path as a whole, f
 | `**` | anything, folders included; `**/` also for no folder at all |
 | `?` | one character, but not `/` |
 | `{{a,b}}` | `a` or `b`; may hold other patterns and further braces |
-| `[abc]`, `[a-z]`, `[!abc]` | one of these characters; one that is none of them |
+| `[abc]`, `[a-z]`, `[!abc]` | one of these characters; any but these |
 
 Braces without a comma and brackets also match as they are written: `app/[id]/page.tsx` finds the folder `[id]`; in
-`review.paths.exclude` brackets without a range match only so. A
-pattern may stand for {globs.MOST} plain ones at most. `secrets` is a file of that name; all that a folder holds is
-`secrets/**`. Patterns cannot be negated, and large and small letters differ. What could match nothing (`secrets/`,
-`./a`, `/a`, `{{}}`, an open bracket) is a mistake on its line.
+`review.paths.exclude`, brackets without a range match only as they are written. A pattern may expand to at most
+{globs.MOST} plain ones. `secrets` is a file of that name; `secrets/**` is everything in that folder. Patterns are
+case-sensitive and cannot be negated. A pattern that can match nothing (`secrets/`, `./a`, `/a`, `{{}}`, an open
+bracket) is a mistake on its line.
 """
 
 
@@ -113,7 +113,7 @@ def json_schema() -> str:
 
 
 def markdown() -> str:
-    """The page for people."""
+    """The whole page."""
     sections = schema.build_schema()["properties"]
     parts = [_INTRODUCTION, *(_section(name, schema.resolve_reference(node)) for name, node in sections.items())]
     return "\n".join(part.rstrip() + "\n" for part in (*parts, _presets()))
@@ -135,13 +135,13 @@ def _section(name: str, node: Schema) -> str:
     if "patternProperties" in node:
         [entry] = node["patternProperties"].values()
         known = [f"- `{gate}`: {_who(standard)}" for gate, standard in STANDARD_GATES.items()]
-        said = ["", "Standard gates, with the role that each asks for at least:", "", *known]
+        said = ["", "Standard gates, with the least role that decides each:", "", *known]
         return "\n".join([*lines, *_table(schema.resolve_reference(entry), "NAME."), *said, "", conditions.markdown()])
     return "\n".join(lines)
 
 
 def _who(standard: StandardGate) -> str:
-    """The role a gate asks for, and who is meant by its ``escalate``."""
+    """The role a gate asks for, and whom its ``escalate`` should name."""
     return f"{standard.role}; `escalate` is for the {standard.escalates_to}" if standard.escalates_to else standard.role
 
 
@@ -162,7 +162,7 @@ def _rows(node: Schema, prefix: str, about: str = "") -> Iterator[str]:
 
 
 def _entries(node: Schema) -> Iterator[str]:
-    """The keys of the sections that lists consist of."""
+    """The keys of the entries of lists."""
     for name, child in cast(dict[str, Schema], node["properties"]).items():
         entry = schema.resolve_reference(schema.resolve_reference(child).get("items", {}))
         if "properties" in entry:
@@ -171,7 +171,7 @@ def _entries(node: Schema) -> Iterator[str]:
 
 def _default(node: Schema) -> str:
     if "default" not in node:
-        return "needed"
+        return "required"
     value: Any = node["default"]
     return "–" if value is None else f"`{json.dumps(value, ensure_ascii=False).strip(chr(34))}`"
 
@@ -181,7 +181,7 @@ def _sentence(text: str) -> str:
 
 
 def _presets() -> str:
-    """What each preset sets; a path that it leaves alone has its default."""
+    """What each preset sets; a key that it does not set has its default."""
     numbers = {preset: flatten(values) for preset, values in PRESETS.items()}
     standard = numbers.pop(next(preset for preset in numbers if preset == "standard"))
     paths = list(dict.fromkeys(path for values in numbers.values() for path in values if not path.startswith("gates.")))

@@ -14,7 +14,7 @@ async def test_the_demo_tells_its_story() -> None:
     assert len(told.splitlines()) <= 60
     assert "The demo ran to its end" in told
     assert "Muted by its own dismissal: F-" in told
-    assert "Forge resolved 14 of 14 threads: what they said is gone." in told
+    assert "Forge resolved 14 of 14 threads: their findings are fixed or dismissed." in told
     last = told.split("Forge resolved")[1].split("Another pull request")[0]
     assert "](" not in last
     assert "`" not in last
@@ -23,7 +23,7 @@ async def test_the_demo_tells_its_story() -> None:
 async def test_a_demo_that_comes_out_otherwise_fails() -> None:
     code, told, _ = await _play(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
     assert code == 1
-    assert "did not come out as it should" in told
+    assert "did not go as expected" in told
 
 
 async def _play(**otherwise: Any) -> tuple[int, str, str]:

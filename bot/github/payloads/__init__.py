@@ -1,1 +1,1 @@
-"""The parts of GitHub's answers that Forge reads, validated, and how they become the domain's words."""
+"""Validates the parts of GitHub's answers that Forge reads, and converts them into the domain's types."""

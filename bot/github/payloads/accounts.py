@@ -18,7 +18,7 @@ class RepositoryShown(BaseModel):
 
 
 class RepositoryHome(RepositoryShown):
-    """A repository as it is asked for by itself, under the name and owner it has now."""
+    """A repository requested by itself, with its current name and owner."""
 
     url: str
     owner: AccountShown

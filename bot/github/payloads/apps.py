@@ -13,7 +13,7 @@ class AppShown(BaseModel):
 
 
 class HookShown(BaseModel):
-    """Where the App's webhooks go; GitHub shows of a secret that there is one."""
+    """The App's webhook settings; of a secret, GitHub shows only that there is one."""
 
     url: str | None = None
     secret: str | None = None
@@ -32,7 +32,7 @@ class InstallationShown(BaseModel):
 
 
 class AttemptShown(BaseModel):
-    """A line of the log of deliveries."""
+    """An entry of the delivery log."""
 
     id: int
     guid: str = Field(min_length=1, max_length=200)

@@ -27,7 +27,7 @@ class _OutputShown(BaseModel):
 
 
 class AnnotatedShown(BaseModel):
-    """A check run where only the number of its annotations matters."""
+    """A check run, of which only the number of annotations is read."""
 
     output: _OutputShown
 

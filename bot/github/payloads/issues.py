@@ -14,7 +14,7 @@ class _LabelShown(BaseModel):
 
 
 class _AuthoredText(BaseModel):
-    """What a person or an App wrote, over REST; ``user`` is missing where the account was deleted."""
+    """What a person or an App wrote, over REST; ``user`` is missing if the account was deleted."""
 
     user: AccountShown | None
     author_association: str = "NONE"
@@ -30,7 +30,7 @@ class _AuthoredText(BaseModel):
 
 
 class IssueShown(_AuthoredText):
-    """An issue; labels may be names alone."""
+    """An issue; a label may be just a name."""
 
     url: str
     number: int

@@ -19,7 +19,7 @@ class MergeSettings(RepositoryShown):
     allow_rebase_merge: bool | None = None
 
     def allows(self, way: MergeMethod) -> bool:
-        """Whether it is not known to be closed."""
+        """Whether the method is not known to be off."""
         settings = {
             MergeMethod.merge: self.allow_merge_commit,
             MergeMethod.squash: self.allow_squash_merge,
@@ -59,13 +59,13 @@ class _Protection(BaseModel):
 
 
 class ProtectedBranch(BaseModel):
-    """A branch; one that only rulesets protect is ``protected`` with a protection that is not enabled."""
+    """A branch. If only rulesets protect it, it is ``protected``, but its ``protection`` is not enabled."""
 
     protected: bool
     protection: _Protection | None = None
 
     def list_checks(self) -> list[RequiredCheck] | None:
-        """The checks that classic branch protection requires; None if it is on and does not tell."""
+        """The checks that classic branch protection requires; None if it is on and does not list them."""
         if not self.protected or (self.protection is not None and not self.protection.enabled):
             return []
         if self.protection is None or self.protection.required_status_checks is None:
@@ -79,7 +79,7 @@ class _RuleParameters(BaseModel):
 
 
 class RuleShown(BaseModel):
-    """An active rule of a ruleset, as far as it bears on checks and ways of merging."""
+    """An active rule of a ruleset, with what concerns checks and merge methods."""
 
     type: str
     parameters: _RuleParameters | None = None
@@ -120,7 +120,7 @@ class RunResult(BaseModel):
 
 
 class StatusResult(BaseModel):
-    """A line of the combined status: the newest of its context."""
+    """An entry of the combined status: the newest of its context."""
 
     context: str
     state: str

@@ -1,4 +1,4 @@
-"""Reads an answer of GitHub as the shape that it documents."""
+"""Validates GitHub's answers against the documented shapes."""
 
 from typing import TypeVar
 
@@ -10,9 +10,9 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def parse(shape: type[Shape], data: object, purpose: str) -> Shape:
-    """``data`` as the shape GitHub documents.
+    """``data`` as the shape that GitHub documents.
 
-    :raises Unavailable: it is not; the message names the fields, never their values.
+    :raises Unavailable: it does not match; the message names the fields, never their values.
     """
     try:
         return shape.model_validate(data)
@@ -21,7 +21,7 @@ def parse(shape: type[Shape], data: object, purpose: str) -> Shape:
 
 
 def parse_all(shape: type[Shape], items: list[object], purpose: str) -> list[Shape]:
-    """Each item as ``shape``; one surprising item spoils the list, so that nothing is ever left out in silence."""
+    """Each item as ``shape``; one invalid item fails the whole list, so that nothing is ever silently left out."""
     return [parse(shape, item, purpose) for item in items]
 
 

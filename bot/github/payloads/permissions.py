@@ -38,7 +38,7 @@ class CollaboratorShown(AccountShown):
 
 
 class PermissionShown(BaseModel):
-    """Answer of the collaborator endpoint. ``role_name`` may be a custom role, ``permission`` knows four only."""
+    """Answer of the collaborator endpoint. ``role_name`` may be a custom role; ``permission`` has only four values."""
 
     permission: str
     role_name: str = ""
@@ -55,7 +55,7 @@ class PermissionShown(BaseModel):
 
 
 def _to_role(name: str) -> str:
-    """The name of a role of GitHub's own. A custom role counts as none: its name does not say what it allows."""
+    """The name of a built-in role. A custom role counts as ``none``, because its name does not say what it allows."""
     return name if name in ROLES else "none"
 
 

@@ -10,7 +10,7 @@ from domain.text.redaction import redact_outgoing
 
 
 class BranchTip(BaseModel):
-    """A branch, where only what it points to matters."""
+    """A branch and the commit it points to."""
 
     class _Commit(BaseModel):
         sha: str

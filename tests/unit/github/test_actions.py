@@ -127,7 +127,7 @@ def test_the_logs_of_an_inner_github_may_be_inner_too(address: str) -> None:
 )
 async def test_an_unsafe_address_is_not_followed(kit: Kit, address: str) -> None:
     _leads_to(kit, address)
-    with pytest.raises(Unavailable, match="not a safe one"):
+    with pytest.raises(Unavailable, match="address that is not safe"):
         await kit.host.job_log(REPO, 5, 100)
 
 

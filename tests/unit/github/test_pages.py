@@ -86,5 +86,5 @@ async def test_a_link_elsewhere_never_gets_the_token(kit: Kit) -> None:
 
 async def test_a_plain_list_must_be_one(kit: Kit) -> None:
     kit.github.get(path=COMPARE).respond(json={"message": "surprise"})
-    with pytest.raises(Unavailable, match="no list"):
+    with pytest.raises(Unavailable, match="not a list"):
         await kit.host.dependency_changes(REPO, BASE, HEAD)
