@@ -15,7 +15,7 @@ from domain.slash.mistakes import SlashMistake
 
 
 class Sender(BaseModel):
-    """Who caused an event. Only ``id`` identifies; logins can be re-registered."""
+    """The account that caused an event. Only ``id`` identifies it; logins can be registered again."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,21 +29,21 @@ class Command(BaseModel):
 
 
 class Repeat(StrEnum):
-    """Whether a head that a run was about before is reviewed again (``safety.rereview``)."""
+    """Whether a head that had a run before is reviewed again (``safety.rereview``)."""
 
-    never = "never"  # an event asks: not if it has a verdict
-    if_excluded = "if_excluded"  # a draft that is ready now
-    if_begun = "if_begun"  # a draft again: only in place of what is under way and nobody asked for
-    unless_reviewed = "unless_reviewed"  # a person asks: not if it has a verdict, or is about to have one
-    anew = "anew"  # a person asks for another plan: not while one is made
-    always = "always"  # reopened, or a person asks for all of it again
+    never = "never"  # after an event: not if it has a verdict
+    if_excluded = "if_excluded"  # a draft became ready
+    if_begun = "if_begun"  # became a draft: only to replace a run that is under way and that nobody asked for
+    unless_reviewed = "unless_reviewed"  # a person asks: not if it has a verdict or is being reviewed
+    anew = "anew"  # a person asks for another plan: not while one is being made
+    always = "always"  # reopened, or a person asks for a full review
 
 
 class ReviewPullRequest(Command):
-    """Review the pull request's head. The live head wins over ``head_sha``, which is only what the event saw.
+    """Review the pull request's live head, which may be newer than the event's ``head_sha``.
 
-    :param seen: what the event showed of the pull request; None where no event asks.
-    :param pushed_at: when ``sender`` pushed that head; None where the event is about something else.
+    :param seen: the pull request as the event showed it; None without an event.
+    :param pushed_at: when ``sender`` pushed that head; None if the event is not a push.
     """
 
     kind: Literal["review_pull_request"] = "review_pull_request"
@@ -58,12 +58,12 @@ class ReviewPullRequest(Command):
 
 
 class ReviewCheckedHead(Command):
-    """Review again the pull request of a check run or check suite.
+    """Review the pull request of a check run or check suite again.
 
-    GitHub may leave its number out (forks), so it is found by ``run_id``, the check run's ``external_id``,
-    or else by the head.
+    GitHub may leave out its number (forks), so it is found by ``run_id``, the check run's ``external_id``, or else by
+    the head.
 
-    :param asked_at: when a label asked for it, which people put on no head; None for a button, which belongs to one.
+    :param asked_at: when a label asked for it, since a label belongs to no head; None for a button, which does.
     """
 
     kind: Literal["review_checked_head"] = "review_checked_head"
@@ -78,7 +78,7 @@ class ReviewCheckedHead(Command):
 class EndPullRequest(Command):
     """The pull request was closed or merged: stop what runs on it.
 
-    :param reverts: the pull request that it takes back, in the words GitHub writes for that.
+    :param reverts: the number of the pull request that it reverts, if GitHub's Revert button made it.
     """
 
     kind: Literal["end_pull_request"] = "end_pull_request"
@@ -90,7 +90,7 @@ class EndPullRequest(Command):
 
 
 class EndIssue(Command):
-    """The issue was closed, by whomever: stop what runs on it."""
+    """The issue was closed, by a person or an App: stop what runs on it."""
 
     kind: Literal["end_issue"] = "end_issue"
     repository: RepositoryRef
@@ -100,7 +100,7 @@ class EndIssue(Command):
 
 
 class LabelledIssue(Command):
-    """An issue or a pull request was given a label, by a person; what the label asks for its configuration says.
+    """A person labelled an issue or a pull request; the configuration says what the label asks for.
 
     :param head_sha: of a pull request, as the event saw it; None for an issue.
     """
@@ -115,7 +115,7 @@ class LabelledIssue(Command):
 
 
 class EndInstallation(Command):
-    """The App was uninstalled or suspended, or lost repositories: stop what runs there, and purge what is lost."""
+    """The App was uninstalled or suspended, or lost repositories: stop what runs there, and purge lost data."""
 
     kind: Literal["end_installation"] = "end_installation"
     installation_id: int
@@ -130,7 +130,7 @@ class EndInstallation(Command):
 
 
 class ResumeInstallation(Command):
-    """The App may work again where it was suspended: say how the runs ended that the suspension ended."""
+    """A suspension is over: report the runs that it ended."""
 
     kind: Literal["resume_installation"] = "resume_installation"
     installation_id: int
@@ -138,7 +138,7 @@ class ResumeInstallation(Command):
 
 
 class FollowRepository(Command):
-    """A repository has another name or owner: what is kept of it is known by its address from now on."""
+    """A repository was renamed or transferred: store its data under the new address."""
 
     kind: Literal["follow_repository"] = "follow_repository"
     repository: RepositoryRef
@@ -148,7 +148,7 @@ class FollowRepository(Command):
 class ReportMergeGroup(Command):
     """A merge queue asks for our check on its temporary head: report the verdict of the pull request's own head.
 
-    :param base_ref: the branch the queue merges into; empty where the event does not say.
+    :param base_ref: the branch the queue merges into; empty if the event does not say.
     """
 
     kind: Literal["report_merge_group"] = "report_merge_group"
@@ -160,15 +160,14 @@ class ReportMergeGroup(Command):
 
 
 class ExecuteComment(Command):
-    """Do what a comment says in its ``/forge`` lines, in their order, and answer it.
+    """Execute the ``/forge`` lines of a comment in order, and answer it.
 
     :param number: of the issue or the pull request.
     :param comment: the comment, whose author is ``sender``.
-    :param written_at: when it was written, so that a later push is not mistaken for what it spoke of.
-    :param head_sha: the pull request's head as the event saw it; None below an issue comment, where GitHub leaves
-        it out.
-    :param opened_by: account id of who opened the issue or pull request; None if it was deleted.
-    :param asked: at least one.
+    :param written_at: when it was written, so that it does not apply to a later push.
+    :param head_sha: the pull request's head as the event saw it; None for an issue comment, where GitHub leaves it out.
+    :param opened_by: id of the account that opened the issue or pull request; None if it was deleted.
+    :param asked: its commands and mistakes, at least one.
     """
 
     kind: Literal["obey_comment"] = "obey_comment"
@@ -196,11 +195,11 @@ class DecideGate(Command):
 
 
 class RecordThread(Command):
-    """A person resolved a review thread that an App began, or opened it again.
+    """A person resolved or reopened a review thread that an App began.
 
-    :param root: id of the comment the thread began with; only a thread of Forge's own means anything.
+    :param root: id of the thread's first comment; only Forge's own threads matter.
     :param thread: node id of the thread.
-    :param is_dated: whether the event said when that was, so that no other is told in the same words.
+    :param is_dated: whether the event has a time; then no two events have the same body.
     """
 
     kind: Literal["note_thread"] = "note_thread"
@@ -215,7 +214,7 @@ class RecordThread(Command):
 
 
 class ChangesRequested(Command):
-    """A person reviewed a pull request and requested changes, in words and not by commands."""
+    """A person's review requested changes, in words and not by commands."""
 
     kind: Literal["changes_requested"] = "changes_requested"
     repository: RepositoryRef
@@ -226,10 +225,10 @@ class ChangesRequested(Command):
 
 
 class ReadReply(Command):
-    """A person wrote on the diff of a pull request, in words and not by commands.
+    """A person commented on the diff of a pull request, in words and not by commands.
 
-    :param words: Markdown, nothing of it trusted; cut off where it is long.
-    :param path: the file it stands in; ``line`` is None where it is about none at head.
+    :param words: untrusted Markdown, cut off if it is long.
+    :param path: the file it is about; ``line`` is None if it is about no line of the head.
     """
 
     kind: Literal["hear_comment"] = "hear_comment"
@@ -245,9 +244,9 @@ class ReadReply(Command):
 
 
 class ReadMemoryFile(Command):
-    """A push to the default branch may have changed the file with what people want remembered.
+    """A push to the default branch may have changed the memory file.
 
-    :param head_sha: what was pushed; None in commands that another version kept.
+    :param head_sha: the pushed commit; None in commands that an earlier version stored.
     """
 
     kind: Literal["read_memory_file"] = "read_memory_file"
@@ -257,7 +256,7 @@ class ReadMemoryFile(Command):
 
 
 class ChecksEnded(Command):
-    """A workflow of the repository's own ended on a head: who waits for its results may look."""
+    """A workflow of the repository ended on a head: runs that wait for its results may continue."""
 
     kind: Literal["checks_ended"] = "checks_ended"
     repository: RepositoryRef
@@ -287,8 +286,9 @@ COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)
 
 
 def make_dedup_key(command: AnyCommand, digest: str) -> str | None:
-    """What a command is known by beside its delivery's GUID, which is not signed: sent again under another it is known
-    (T-W14). None where acting twice changes nothing, or where GitHub may tell two acts in the same words.
+    """The key that makes a command act once, even if it is sent again under another GUID, which is not signed (T-W14).
+
+    None if acting twice changes nothing, or if GitHub may send two events with the same body.
 
     :param digest: of the signed body.
     """
@@ -299,7 +299,7 @@ def make_dedup_key(command: AnyCommand, digest: str) -> str | None:
             return digest
         case DecideGate():
             return None if command.choice is Choice.view else digest
-        case ReviewPullRequest():  # each other one is known by its head
+        case ReviewPullRequest():  # any other is identified by its head
             return digest if command.repeat is Repeat.always else None
         case RecordThread():
             return digest if command.is_dated else None

@@ -1,4 +1,4 @@
-"""One module per family of GitHub events, each turning a payload into a command; the table of contents is here."""
+"""Turns GitHub's events into commands: one module for each family of events, all listed here."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -47,14 +47,14 @@ NOT_USED_YET = frozenset(
         "deployment_status",
     }
 )
-"""Events that later capabilities need and the App subscribes to already."""
+"""Events that the App subscribes to already and that later versions need."""
 
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
-    """What a webhook asks for.
+    """The command that a webhook asks for, or why it is ignored.
 
     :param event: the ``X-GitHub-Event`` header.
-    :param app_id: our App, whose own events never act.
+    :param app_id: id of our App, whose own events never act.
     """
     handler = HANDLERS.get(event)
     if event == "ping":

@@ -60,14 +60,14 @@ def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignore
 
 
 def _handle_ended(event: _SuiteEvent) -> AnyCommand | Ignored:
-    """A workflow run has a suite of its own. An App that called itself like that would make Forge look, no more."""
+    """Each workflow run has its own suite. An App with the same slug could only make Forge look again."""
     if event.check_suite.app.slug != SLUG:
         return Ignored(reason="suite_of_no_workflow")
     return ChecksEnded(repository=event.to_ref(), head_sha=event.check_suite.head_sha)
 
 
 def _handle_button(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:
-    """A button of a gate's check. To run it again decides nothing: it shows where the gate stands."""
+    """A button of a gate's check. Running the check again decides nothing; it shows the gate's state."""
     sender = event.sender.as_sender()
     if event.check_run.app.id != app_id:
         return Ignored(reason="check_of_another_app")

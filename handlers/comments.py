@@ -1,4 +1,4 @@
-"""What the three kinds of comments have in common: who wrote it, whether it may command, and what it asks."""
+"""What the three kinds of comments share: the author, whether it may command, and its commands."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ NO_COMMAND = "no_command"
 
 
 class CommentView(View):
-    """A comment of any kind. ``performed_via_github_app`` is set where an App wrote in a person's name."""
+    """A comment of any kind. ``performed_via_github_app`` is set if an App wrote in a person's name."""
 
     id: Id
     node_id: NodeId
@@ -35,15 +35,15 @@ class CommentView(View):
 
 
 class PullRequest(PullSubject):
-    """A pull request as events about it carry it."""
+    """A pull request in a comment's event."""
 
     user: AccountView | None = None
 
 
 def ignore_comment(event: RepositoryEvent, written: CommentView, action: str) -> Ignored | None:
-    """Why a comment does not command, whatever it says (T-P3, T-P4); None if it may.
+    """Why a comment may not command, whatever it says (T-P3, T-P4); None if it may.
 
-    :param action: the action by which such a comment comes to be.
+    :param action: the event's action when such a comment is created.
     """
     if event.action == "edited":
         return Ignored(reason="comment_edited")

@@ -1,4 +1,4 @@
-"""Installations: what runs where the App has just lost its access ends; what it could not say then is said later."""
+"""Installations: ends the runs where the App lost its access; after a suspension, reports how they ended."""
 
 from collections.abc import Mapping
 from typing import Any

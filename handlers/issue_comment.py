@@ -1,4 +1,4 @@
-"""Comments below an issue or a pull request."""
+"""Comments on an issue, or in the conversation of a pull request."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Issues: a label may ask for work, and what runs on one that was closed ends."""
+"""Issues: a label may ask for work, and closing an issue ends its runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +16,10 @@ class _IssueLabelEvent(_Event):
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
-    """See :func:`handlers.translate`. Apps close issues, too: nothing acts then, work only stops.
+    """See :func:`handlers.translate`. An App may close an issue, too, because that only stops work.
 
-    Of the labels an issue is opened with GitHub tells one by one, so `opened` would ask a second time. What an edit
-    changes is not what somebody asked for: a run is about the text as it was when they did.
+    GitHub sends an event for each label that an issue is opened with, so `opened` would ask a second time. Edits are
+    ignored: a run is about the text as it was when somebody asked.
     """
     event = _Event.model_validate(payload)
     if event.action == "labeled":
@@ -36,7 +36,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
 
 def _handle_label(event: _IssueLabelEvent) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
-    if sender.is_app:  # a label asks for work, and that only people do
+    if sender.is_app:  # only people may ask for work
         return Ignored(reason="sent_by_an_app")
     return LabelledIssue(
         repository=event.to_ref(),

@@ -1,4 +1,4 @@
-"""Finds the lines of a comment that may command: of plain paragraphs at the top level, as GitHub would show them.
+"""Finds the lines of a comment that may command: those of plain paragraphs at the top level, as GitHub shows them.
 
 What GitHub shows as a quote, list, table, heading, code, link, emphasis or HTML is somebody else's text or an example.
 """
@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 PREFIX = "/forge"
-MOST_READ = 16_000  # characters of a comment; what comes after them in it never commands
+MOST_READ = 16_000  # characters of a comment; text after them never commands
 
 _MARKDOWN = MarkdownIt("commonmark").enable("strikethrough")
 _STARTS = re.compile(rf"{PREFIX}(?=[ \t]|$)", re.IGNORECASE)
@@ -29,7 +29,7 @@ _ENCLOSING = frozenset(
         tfoot th thead time tr tt ul var""",
     )
 )
-"""The elements GitHub lets through that enclose something; others it removes, and they enclose nothing."""
+"""The elements that GitHub allows and that enclose something; it removes all others."""
 
 
 def find_command_lines(body: str) -> Iterator[str]:
@@ -37,7 +37,7 @@ def find_command_lines(body: str) -> Iterator[str]:
     if PREFIX not in body.lower():
         return
     raw = re.split(r"\r\n?|\n", body.replace("\0", "\ufffd"))
-    env: dict[str, object] = {}  # where the parser keeps what links refer to
+    env: dict[str, object] = {}  # where the parser keeps link definitions
     blocks: list[Token] = []
     _MARKDOWN.block.parse("\n".join(raw), _MARKDOWN, env, blocks)
     open_tags, math = _OpenTags(), _Math(block.content for block in blocks if block.type == "inline")
@@ -66,7 +66,7 @@ def find_command_lines(body: str) -> Iterator[str]:
 
 
 def _inline(text: str, env: dict[str, object], longest: int) -> list[Token] | None:
-    """The parts of a paragraph or another text, none if they do not matter; None if it is too long to be read."""
+    """The tokens of a paragraph or another text; empty if they do not matter, None if it is too long to be read."""
     if PREFIX not in text.lower() and "<" not in text:
         return []
     if len(text) > longest:
@@ -77,9 +77,9 @@ def _inline(text: str, env: dict[str, object], longest: int) -> list[Token] | No
 
 
 def _mark_footnotes(raw: Sequence[str]) -> list[bool]:
-    """Which lines belong to a footnote: from where it begins to a blank line.
+    """Which lines belong to a footnote, which ends at a blank line.
 
-    (CommonMark has no footnotes, and takes what begins one for the definition of a link.)
+    CommonMark has no footnotes, and parses the start of one as a link definition.
     """
     found: list[bool] = []
     for line in raw:
@@ -90,10 +90,10 @@ def _mark_footnotes(raw: Sequence[str]) -> list[bool]:
 def _find_in_paragraph(
     tokens: Sequence[Token], first_raw: str, open_tags: "_OpenTags", outside: Sequence[bool]
 ) -> Iterator[str]:
-    """Its lines that may command.
+    """The lines of a paragraph that may command.
 
-    :param first_raw: the paragraph's first line untouched: the parser takes more off its start than blanks.
-    :param outside: for each line, whether it is part of no formula and no footnote.
+    :param first_raw: the paragraph's first line as written, because the parser strips more than spaces from its start.
+    :param outside: for each line, whether it is outside formulas and footnotes.
     """
     lines = _lines(tokens)
     written = ["".join(map(_source, line)) for line in lines]
@@ -116,7 +116,7 @@ def _lines(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def _source(token: Token) -> str:
-    """A part as it was written, as far as it matters: what only looks like a command when shown must not be one."""
+    """A token as written, as far as it matters: text that only looks like a command when shown must not be one."""
     match token.type:
         case "text" | "html_inline":
             return token.content
@@ -135,7 +135,7 @@ def _source(token: Token) -> str:
 def _mark_table(lines: Sequence[str]) -> list[bool]:
     """Which lines of a paragraph GitHub shows as a table: from the one before a row of dashes to the end.
 
-    (CommonMark has no tables; this errs towards seeing one.)
+    CommonMark has no tables; if in doubt, this sees one.
     """
     for index, line in enumerate(lines[1:]):
         if ("|" in line or ":" in line) and _DELIMITERS.fullmatch(line.strip(" \t")):
@@ -144,7 +144,7 @@ def _mark_table(lines: Sequence[str]) -> list[bool]:
 
 
 def _ends_in_tag(html: str) -> bool:
-    """Whether HTML ends before a tag that began in it does."""
+    """Whether HTML ends inside a tag."""
     position = 0
     while (begun := _BEGINS_TAG.search(html, position)) is not None:
         if begun[0] == "<!--":
@@ -159,18 +159,18 @@ def _ends_in_tag(html: str) -> bool:
 
 
 class _Math:
-    """What GitHub shows as a formula, between `$$` and `$$`; one that is alone is a word like others."""
+    """Finds formulas, which stand between `$$` and `$$`; a `$$` without its pair is plain text."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._total = sum(map(self._count, texts))
         self._read = 0
 
     def read(self, text: str) -> None:
-        """A text that was passed."""
+        """Move past a text."""
         self._read += self._count(text)
 
     def mark_formulas(self, lines: Sequence[str]) -> list[bool]:
-        """Which lines of the next text stand in a formula, or begin or end one."""
+        """Which lines of the next text begin inside a formula."""
         found, read = list[bool](), self._read
         for line in lines:
             before, read = read, read + self._count(line)
@@ -184,11 +184,11 @@ class _Math:
 
 
 class _OpenTags:
-    """Which HTML elements are open; what stands inside one is not plain text."""
+    """Tracks which HTML elements are open; text inside one is not plain."""
 
     def __init__(self) -> None:
         self._depth: dict[str, int] = {}
-        self._is_cut = False  # a tag does not end where its block does: what follows is shown as part of it
+        self._is_cut = False  # a tag is still open when its block ends, so GitHub shows what follows as part of it
 
     @property
     def any(self) -> bool:
@@ -199,7 +199,7 @@ class _OpenTags:
         self._is_cut |= _ends_in_tag(html)
 
     def follow(self, text: str, tokens: Sequence[Token] | None) -> None:
-        """Read the HTML among the parts of a text, or all that looks like HTML if it could not be parted."""
+        """Read the HTML among the tokens of a text, or all that looks like HTML if it was not parsed."""
         for html in [text] if tokens is None else [each.content for each in tokens if each.type == "html_inline"]:
             self.read(html)
 

@@ -1,4 +1,4 @@
-"""Merge queues: our check must report on the queue's temporary head, too, or the queue waits for ever."""
+"""Merge queues: our check must also report on the queue's temporary head, or the queue waits for ever."""
 
 import re
 from collections.abc import Mapping

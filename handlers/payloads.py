@@ -10,13 +10,13 @@ from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
-Id = Annotated[int, Field(strict=True, gt=0, lt=2**63)]  # as the databases can keep it
+Id = Annotated[int, Field(strict=True, gt=0, lt=2**63)]  # as large as the databases can store
 Number = Annotated[int, Field(strict=True, gt=0, lt=2**31)]
-Name = Annotated[str, Field(pattern=r"^[^\s/\x00-\x1f]{1,100}$")]  # becomes part of addresses
+Name = Annotated[str, Field(pattern=r"^[^\s/\x00-\x1f]{1,100}$")]  # becomes part of URLs
 
 
 class View(BaseModel):
-    """Part of a payload; what it does not name is not read."""
+    """Part of a payload; other fields are not read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -38,7 +38,7 @@ class RepositoryView(View):
 
 
 class LabelGiven(View):
-    """The label that an event tells of."""
+    """The label that was added."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -48,21 +48,21 @@ class InstallationView(View):
 
 
 class Subject(View):
-    """What events carry of every issue and pull request."""
+    """The fields that events carry of every issue and pull request."""
 
     number: Number
     state: Literal["open", "closed"] | None = None
     updated_at: AwareDatetime | None = None
 
     def to_seen(self) -> EventSnapshot | None:
-        """What the event showed of it; GitHub's API may not show as much yet."""
+        """The state that the event shows; GitHub's API may still show an older one."""
         if self.updated_at is None:
             return None
         return EventSnapshot(updated_at=self.updated_at, is_open=None if self.state is None else self.state == "open")
 
 
 class IssueSubject(Subject):
-    """What events carry of every issue."""
+    """The fields that events carry of every issue."""
 
     title: str | None = None
     body: str | None = None
@@ -83,7 +83,7 @@ class Base(View):
 
 
 class PullSubject(Subject):
-    """What events carry of every pull request."""
+    """The fields that events carry of every pull request."""
 
     head: CommitView
     base: Base | None = None
@@ -96,7 +96,7 @@ class PullSubject(Subject):
 
 
 class RepositoryEvent(View):
-    """What every event of a repository carries."""
+    """The fields of every event of a repository."""
 
     action: str = ""
     repository: RepositoryView

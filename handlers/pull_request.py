@@ -22,10 +22,10 @@ _REPEATS = {
 _REVERTS = re.compile(
     r"^Reverts (?P<owner>[^\s/#]{1,100})/(?P<name>[^\s/#]{1,100})#(?P<number>\d{1,9})\s*$", re.MULTILINE
 )
-"""What the button Revert writes into the body, below a title `Revert "…"`."""
+"""What GitHub's Revert button writes into the body, under a title `Revert "…"`."""
 
 
-_LATEST = datetime.max.replace(tzinfo=UTC)  # where an event does not say when: nobody accepted it since
+_LATEST = datetime.max.replace(tzinfo=UTC)  # for a push without a time: later than any approval
 
 
 class _PullRequest(PullSubject):
@@ -78,7 +78,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
 
 def _handle_label(event: _PullLabelEvent) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
-    if sender.is_app:  # a label asks for work, and that only people do
+    if sender.is_app:  # only people may ask for work
         return Ignored(reason="sent_by_an_app")
     return LabelledIssue(
         repository=event.to_ref(),
@@ -91,7 +91,7 @@ def _handle_label(event: _PullLabelEvent) -> AnyCommand | Ignored:
 
 
 def _find_reverted(event: _Event) -> int | None:
-    """The pull request of this repository that one takes back."""
+    """The pull request of this repository that this one reverts."""
     if not event.pull_request.title.startswith('Revert "'):
         return None
     found = _REVERTS.search(event.pull_request.body or "")

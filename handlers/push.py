@@ -1,4 +1,4 @@
-"""Pushes: those to the default branch that may have changed what people want Forge to remember."""
+"""Pushes to the default branch that may have changed the memory file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from domain.memories.memory_file import PATH
 from handlers.payloads import RepositoryEvent, Sha, View
 
 MOST_COMMITS = 2048
-"""GitHub names no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
+"""GitHub lists no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
 
 
 class _Commit(View):
@@ -30,7 +30,7 @@ class _Event(RepositoryEvent):
 
     @property
     def may_change_file(self) -> bool:
-        """What a forced push takes away is in none of its commits."""
+        """Whether the push may change the memory file. The commits of a forced push do not show what it removed."""
         if self.forced or len(self.commits) >= MOST_COMMITS:
             return True
         return any(PATH in commit.paths for commit in self.commits)

@@ -1,4 +1,4 @@
-"""Repositories: what runs in one that was deleted ends, and what has a new address is followed."""
+"""Repositories: ends the runs of a deleted one, and follows one that was renamed or transferred."""
 
 from collections.abc import Mapping
 from typing import Any

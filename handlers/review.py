@@ -1,4 +1,4 @@
-"""Reviews of a pull request: what their body asks."""
+"""Reviews of a pull request: the commands in their body, and requested changes."""
 
 from collections.abc import Mapping
 from datetime import datetime

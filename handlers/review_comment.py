@@ -10,7 +10,7 @@ from domain.text.escaping import strip_invisible
 from handlers.comments import NO_COMMAND, CommentView, PullRequest, build_command, ignore_comment
 from handlers.payloads import Id, RepositoryEvent
 
-_LONGEST = 4_000  # characters of a comment that are kept to be read
+_LONGEST = 4_000  # characters of a comment that are kept
 
 
 class _Comment(CommentView):

@@ -1,4 +1,4 @@
-"""Reads slash commands from a comment (docs/contract.md): exactly the grammar, or a mistake."""
+"""Reads slash commands from a comment: what does not match the grammar (docs/contract.md) exactly is a mistake."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,8 @@ from domain.slash.verbs import FINDING, OPTIONAL_FINDING, VERBS, Verb
 from domain.text.escaping import strip_invisible
 from handlers.markdown import find_command_lines
 
-LONGEST_QUOTE = 200  # characters of a mistaken line that are repeated to its author
-_NEAR = 0.6  # how alike two words must be for one to be offered for the other
+LONGEST_QUOTE = 200  # characters of a wrong line that the answer quotes
+_NEAR = 0.6  # how similar a verb must be to suggest it
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 
@@ -27,7 +27,7 @@ def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | SlashMistak
     """The commands and mistakes of a comment, in order.
 
     :param body: Markdown as the author wrote it.
-    :param in_thread: whether it is a reply in a review thread, where a finding needs no name.
+    :param in_thread: whether it is a reply in a review thread, where the finding's id may be left out.
     """
     return tuple(_parse_lines(find_command_lines(body), in_thread))
 
@@ -57,7 +57,7 @@ _BY_NAME = {verb.value: verb for verb in VERBS}
 
 def _parse_arguments(verb: Verb, rest: str, in_thread: bool, line: str) -> SlashCommand | SlashMistake:
     found = _pattern(verb, in_thread).fullmatch(rest)
-    if found is None or "<!" in rest:  # an HTML comment is not shown to those who read along
+    if found is None or "<!" in rest:  # GitHub hides an HTML comment from readers
         return _mistake(_diagnose(verb, rest, in_thread), line, verb)
     try:
         return SLASH.validate_python({"verb": verb, **_values(found.groupdict())})

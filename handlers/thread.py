@@ -1,4 +1,4 @@
-"""Review threads that a person resolves or opens again."""
+"""Review threads that a person resolves or reopens."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ class _Event(RepositoryEvent):
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
-    """See :func:`handlers.translate`. Whether the thread is Forge's own is known only where its comments are kept."""
+    """See :func:`handlers.translate`. Only the database knows whether the thread is Forge's own."""
     event = _Event.model_validate(payload)
     if event.action not in _ACTIONS:
         return Ignored(reason="action_not_used")

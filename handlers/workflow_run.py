@@ -1,4 +1,4 @@
-"""Workflow runs: one that tests a head ended."""
+"""Workflow runs: one that tests a head has ended."""
 
 from collections.abc import Mapping
 from typing import Any
