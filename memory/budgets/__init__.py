@@ -1,1 +1,1 @@
-"""Budget extensions, circuit breakers and answers of models."""
+"""Budget extensions, circuit breakers and model answers."""

@@ -8,13 +8,13 @@ from safety.breakers import Circuit
 
 
 def load(connection: Connection, repository_id: int, provider: str) -> Circuit:
-    """The circuit as it was stored; closed if nothing ever was."""
+    """The stored circuit; a closed one if none is stored."""
     query = select(CircuitRow.circuit).where(CircuitRow.repository_id == repository_id, CircuitRow.provider == provider)
     stored = connection.scalar(query)
     return Circuit() if stored is None else Circuit.model_validate(stored)
 
 
 def store(connection: Connection, repository_id: int, provider: str, circuit: Circuit) -> None:
-    """Store a circuit with the transaction that read it."""
+    """Store a circuit in the transaction that read it."""
     values = {"repository_id": repository_id, "provider": provider, "circuit": circuit.model_dump(mode="json")}
     connection.execute(upsert(connection.dialect.name, CircuitRow, values, {}))

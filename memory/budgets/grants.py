@@ -1,4 +1,4 @@
-"""Keeps the budget extensions that people gave the phases of a run."""
+"""Keeps the budget extensions that people granted to the phases of a run."""
 
 from datetime import datetime
 
@@ -16,9 +16,9 @@ from memory.ledger import ledger
 async def extend_budget(
     database: Database, run: Run, phase: Phase, slice_: BudgetExtension, now: datetime, cause: str
 ) -> None:
-    """Let a phase of a run use more than its limits say, because a person granted it, once per cause and slice.
+    """Extend the limits of a phase of a run as a person granted, once per cause and slice.
 
-    :param cause: the delivery. Lines of one comment are told apart by what they grant, so equal ones count once.
+    :param cause: the delivery. Lines of one comment differ by what they grant, so equal ones count once.
     """
     scope = f"granted by:{run.id}/{cause}:{slice_.amount}:{slice_.calls}"
     async with database.transaction() as session:

@@ -1,4 +1,4 @@
-"""Keeps the answers of models in a run by the digest of their question, so that no answer is paid for twice."""
+"""Keeps the model answers of a run by the digest of their question, so that no answer is paid for twice."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,14 +21,14 @@ from safety import loop_detection
 from safety.loop_detection import Iteration, Step
 
 ISSUE = "what was asked for"
-"""Under which a run keeps the words of its issue: an edit while it waits for its turn does not change them."""
+"""The key of the issue's text as the run began with it: an edit while the run waits for its turn changes nothing."""
 
 
 @dataclass(frozen=True)
 class ModelTurn:
-    """What guards see of one answer, the digest of its question, and when it came.
+    """What guards see of one answer, with the digest of its question and its time.
 
-    :param key: of the step that asked.
+    :param key: key of the step that asked.
     """
 
     question: str
@@ -38,7 +38,7 @@ class ModelTurn:
 
 
 async def keep(database: Database, run: Run, question: str, value: dict[str, Any], now: datetime) -> None:
-    """Keep an answer; a later one to the same question takes its place."""
+    """Store an answer; a later one to the same question replaces it."""
     seen = await asyncio.to_thread(_extract_turn, question, value)
     async with database.transaction() as session:
         await _keep(session, database.dialect, run.id, question, value, seen, now)
@@ -61,9 +61,9 @@ async def _keep(
 async def note_iteration(
     database: Database, run: Run, phase: Phase, question: str, key: str, tokens: int, seconds: float, now: datetime
 ) -> None:
-    """Tell that a model answered a question of a run; a repeated call changes nothing.
+    """Record that a model answered a question of a run; a repeated call changes nothing.
 
-    :param key: of the step that asked.
+    :param key: key of the step that asked.
     """
     same = select(EventRow.id).where(
         EventRow.trace == run.id,
@@ -94,8 +94,8 @@ _FIELDS = {field.name for field in fields(Step)}
 class RecordedToolUse:
     """The result of one use of a tool.
 
-    :param reason: of an error: the same for every use that was refused for the same; empty: the text.
-    :param seconds: that it took.
+    :param reason: why it failed, the same for all uses that failed for this reason; empty: ``text`` says why.
+    :param seconds: its duration.
     """
 
     tool: str
@@ -106,13 +106,13 @@ class RecordedToolUse:
 
     @property
     def wrong(self) -> str:
-        """The kind of error it is, on one line; empty: none."""
+        """The kind of error on one line; empty: none."""
         return " ".join(f"{self.tool}: {self.reason or self.text}".split()) if self.is_error else ""
 
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """An answer that was acted on, and what each tool it used answered: a text, and whether that is an error."""
+    """An answer that was acted on, and the results of the tools it used: a text, and whether it is an error."""
 
     value: dict[str, Any]
     results: Sequence[tuple[str, bool]]
@@ -126,9 +126,9 @@ async def record_outcome(
     used: Sequence[RecordedToolUse],
     now: datetime,
 ) -> None:
-    """Keep with an answer what came of it; a repeated call changes nothing but the ledger.
+    """Store the outcome of an answer; a repeated call changes only the ledger.
 
-    :param used: its tools, in order.
+    :param used: its uses of tools, in order.
     """
     answered = await find(database, run, question)
     if answered is None:
@@ -158,7 +158,7 @@ async def record_outcome(
 
 
 async def load_outcomes(database: Database, run: Run) -> dict[str, AnswerOutcome]:
-    """The answers of a run of which it is known what came of them, by their questions."""
+    """The answers of a run with a known outcome, by question."""
     kept = select(AnswerRow.question, AnswerRow.value).where(AnswerRow.run_id == run.id)
     async with database.transaction() as session:
         rows = (await session.execute(kept)).all()
@@ -180,14 +180,14 @@ _TURN_FACTS = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRo
 SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, _TURN_FACTS.label("turn")).where(
     AnswerRow.run_id == bindparam("run")
 )
-"""What guards see of a ``run``, in no order; for :func:`parse_turns`.
+"""What guards see of a ``run``, unordered, for :func:`parse_turns`.
 
-That is the whole answer where a version of Forge kept it that kept nothing beside it.
+For an answer that an older version stored without ``turn``, it is the whole answer.
 """
 
 
 def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
-    """Turns in order.
+    """The turns in order.
 
     :param rows: the columns of :data:`SELECT_TURNS`.
     """
@@ -198,7 +198,7 @@ def _parse_turns(rows: Iterable[Sequence[Any]]) -> Iterator[ModelTurn]:
     for question, at, kept in rows:
         seen = kept if _STEP in kept else _extract_turn(question, kept)
         if seen is not None:
-            step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # of any version
+            step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # versions differ in their fields
             yield ModelTurn(question, seen[_KEY], Step(**step), at)
 
 
@@ -208,7 +208,7 @@ def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:
 
 
 def to_iteration(question: str, value: dict[str, Any]) -> Iteration:
-    """An answer as one turn: what was asked is the action, or the tools an agent used."""
+    """An answer as one turn; its action is the question, or the tools that an agent used."""
     problem = str(value.get("problem") or "")
     if "uses" not in value:
         return Iteration(action=question, output=str(value.get("value") or ""), error=problem)
@@ -218,7 +218,7 @@ def to_iteration(question: str, value: dict[str, Any]) -> Iteration:
 
 
 def _extract_turn(question: str, value: dict[str, Any]) -> dict[str, Any] | None:
-    """What is kept of a turn beside its answer; nothing of what no model was asked for in a step."""
+    """What is stored of a turn beside its answer; None if it is not a model's answer to a step."""
     if _KEY not in value:
         return None
     return {_KEY: value[_KEY], _STEP: asdict(loop_detection.to_step(to_iteration(question, value)))}
@@ -227,9 +227,9 @@ def _extract_turn(question: str, value: dict[str, Any]) -> dict[str, Any] | None
 async def load_newest(database: Database, run_id: str, most: int) -> tuple[Sequence[AgentTurn], int]:
     """The newest turns of a run in order, and how many there are in all.
 
-    :param most: turns that are told.
+    :param most: turns at most.
     """
-    asked = AnswerRow.value["key"].as_string().is_not(None)  # not what no model was asked for
+    asked = AnswerRow.value["key"].as_string().is_not(None)  # only answers of a model
     of_run = select(AnswerRow.value, AnswerRow.time).where(AnswerRow.run_id == run_id, asked)
     async with database.transaction() as session:
         count = await session.scalar(select(func.count()).select_from(of_run.subquery()))

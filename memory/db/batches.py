@@ -1,4 +1,4 @@
-"""Deletes rows in batches so small that other writers get their turn in between."""
+"""Deletes rows in small batches, so that other writers get their turn in between."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ BATCH = 200
 
 
 async def delete_in_batches(database: Database, table: type[TableRow], key: Any, rows: Select[Any]) -> int:
-    """Delete in batches: they are looked for without a lock, and other writers get their turn in between."""
+    """Delete rows in batches, which are found without a lock; returns how many were deleted."""
     count = 0
     while True:
         async with database.transaction() as session:

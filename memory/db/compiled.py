@@ -1,4 +1,4 @@
-"""Compiles queries once that run before every call of a model: compiling would take longer than running them."""
+"""Compiles the queries that run before every model call only once: compiling takes longer than running them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ _Converter = Callable[[Any], Any]
 
 
 class CompiledQuery:
-    """A query whose text is put together once: to find it in SQLAlchemy's cache takes as long as to ask it.
+    """A query that is compiled once: finding it in SQLAlchemy's cache would take as long as running it.
 
-    :param query: with parameters that are bound by name.
+    :param query: has parameters that are bound by name.
     """
 
     def __init__(self, query: SelectBase) -> None:
@@ -24,9 +24,9 @@ class CompiledQuery:
         self._known: dict[str, _Text] = {}
 
     def rows(self, connection: Connection, values: Mapping[str, object]) -> Iterator[Sequence[Any]]:
-        """The rows that it finds, each value as the type of its column has it.
+        """The rows that it finds, each value converted by the type of its column.
 
-        :param values: of its parameters; others are left out.
+        :param values: values of its parameters; others are ignored.
         """
         text = self._known.get(connection.dialect.name) or self._compile(connection.dialect)
         asked = {name: write(values[name]) for name, write in text.writers} | text.fixed
@@ -50,11 +50,11 @@ class CompiledQuery:
 
 @dataclass(frozen=True)
 class _Text:
-    """A query as a dialect has it.
+    """A query compiled for a dialect.
 
-    :param writers: the parameters, and how each is told to the driver.
-    :param fixed: what is asked for every time.
-    :param order: of parameters, where they have no names.
+    :param writers: the parameters, each with its conversion for the driver.
+    :param fixed: parameters that always have the same value.
+    :param order: the order of the parameters, if the dialect does not name them.
     """
 
     statement: str
@@ -77,7 +77,7 @@ def _return_unchanged(value: Any) -> Any:
 
 
 class JsonArray(FunctionElement[Any]):
-    """Several columns as one: a JSON array, on both databases."""
+    """Several columns as one JSON array, on both databases."""
 
     name = "json_array"
     type = JSON()
@@ -91,6 +91,6 @@ def _json_build_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -
 
 @compiles(JsonArray, "sqlite")
 def _json_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -> str:
-    """SQLite keeps JSON as text, which would become a string in it."""
+    """SQLite stores JSON as text, which would become a string in the array."""
     parts = [func.json(each) if isinstance(each.type, JSON) else each for each in array.clauses]
     return f"json_array({', '.join(compiler.process(each, **options) for each in parts)})"

@@ -1,4 +1,4 @@
-"""Opens the database, SQLite or PostgreSQL, and turns its failures into ours."""
+"""Opens the database, SQLite or PostgreSQL, and turns its failures into Forge's errors."""
 
 import asyncio
 import sqlite3
@@ -37,7 +37,7 @@ from memory.db.sqlite_writers import QueuedConnection, WriterQueue
 
 BUSY_SECONDS = 30.0  # how long a worker waits for the database
 PENDING_EVENTS = "told"  # key of a session's or connection's info: the events to publish after the commit
-_POOL, _OVERFLOW = 5, 20  # connections that are kept, and those beyond them while there is much to do
+_POOL, _OVERFLOW = 5, 20  # connections that are kept, and further ones under load
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class Utc(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite forgets time zones, so they are put back on the way out."""
+    """A time in UTC; SQLite drops the time zone, so it is added again on reading."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -139,7 +139,7 @@ def _async_engine(url: str, busy_seconds: float) -> AsyncEngine:
 
 
 def _postgresql_arguments(seconds: float) -> dict[str, Any]:
-    """A server that vanished without a word is noticed within a time of this order."""
+    """Settings with which a server that vanished is noticed after about so many seconds."""
     return {
         "connect_timeout": max(2, int(seconds)),
         "tcp_user_timeout": int(seconds * 1000),
@@ -163,7 +163,7 @@ def _sqlite_arguments(url: URL, busy_seconds: float, urgent: bool) -> dict[str, 
 def _prepare_sqlite(engine: Engine, busy_seconds: float) -> None:
     """WAL, durable commits, and transactions that take the write lock at their first write.
 
-    Set on connect: a ``begin`` listener would keep DBOS from launching.
+    Set on connect, because a ``begin`` listener would keep DBOS from launching.
     """
 
     @event.listens_for(engine, "connect")
@@ -187,7 +187,7 @@ def _unixepoch(_modifier: str) -> float:
 
 
 class TableRow(DeclarativeBase):
-    """The class of every row of our own tables."""
+    """The base class of the rows of Forge's own tables."""
 
     # GitHub's ids passed 2^31 long ago.
     type_annotation_map: ClassVar[dict[type, Any]] = {datetime: Utc, int: BigInteger}
@@ -215,7 +215,7 @@ class Database:
     async def transaction(self) -> AsyncGenerator[AsyncSession]:
         """A session that commits at the end.
 
-        A transaction that decides must write first: SQLite takes its lock at the first write.
+        A transaction that decides by what it reads must write first, because SQLite locks at the first write.
 
         :raises DatabaseUnavailable: if the database cannot be reached, is locked, full or read-only.
         """
@@ -227,11 +227,11 @@ class Database:
         self._publish(session.info.get(PENDING_EVENTS, ()))
 
     async def run_in_transaction(self, work: Callable[[Connection], T]) -> T:
-        """What work returns, done as one transaction in a thread: several statements cost one way off the loop.
+        """Run ``work`` as one transaction in a thread and return its result; several statements cost one thread switch.
 
-        Cancelled before its commit, it is rolled back.
+        If it is cancelled before its commit, it is rolled back.
 
-        :param work: takes no longer than its statements do, and decides by them alone.
+        :param work: only runs statements, and depends only on what they return.
         :raises DatabaseUnavailable: as :meth:`transaction`.
         """
         cancelled = threading.Event()
@@ -282,10 +282,10 @@ def begin(engine: Engine) -> Generator[Connection]:
 
 
 PLANNED_ONCE = "set_config('plan_cache_mode', 'force_generic_plan', true)"
-"""Returned by a transaction's first statement, has PostgreSQL plan each later one of it once and for all.
+"""Selected by a transaction's first statement, it makes PostgreSQL use generic plans for the later ones.
 
-For look-ups by keys only, whose plan is the same whatever is looked up, and takes longer than they do. DBOS's own
-statements need plans for their values: its indexes are partial. A statement of its own would cost one way more.
+Only for look-ups by key, whose plan does not depend on the values and takes longer than the look-up. DBOS's own
+statements need plans for their values, because its indexes are partial. A separate statement would cost a round trip.
 """
 
 
@@ -300,30 +300,30 @@ _SQLITE_OUTAGES = {
     sqlite3.SQLITE_NOMEM,
 }
 OUTAGES = frozenset({"OperationalError", "InterfaceError", "InternalError", "TimeoutError"})
-"""The names of SQLAlchemy's errors whose reason is the database, not what was asked of it."""
+"""The names of SQLAlchemy's errors that the database causes, not the statement."""
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the database, rather than what was asked of it, is the reason of an error of SQLAlchemy."""
+    """Whether the database causes an error of SQLAlchemy, not the statement."""
     if not isinstance(error, DBAPIError):
         return isinstance(error, PoolTimeout)
-    if isinstance(error.orig, sqlite3.Error):  # which also calls a misspelt column operational
+    if isinstance(error.orig, sqlite3.Error):  # it also calls a misspelt column operational
         return getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _SQLITE_OUTAGES
     return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError | InternalError)
 
 
 def _translate(error: DBAPIError | PoolTimeout) -> Exception:
-    """Failures of the database become ours; mistakes in our own statements stay what they are."""
+    """Failures of the database become Forge's errors; mistakes in our own statements stay as they are."""
     if not is_outage(error):
         return error
     cause = getattr(error, "orig", None) or error
-    return DatabaseUnavailable(f"The database did not take part: {cause}", "Check its state, space and permissions.")
+    return DatabaseUnavailable(f"The database failed: {cause}", "Check its state, space and permissions.")
 
 
 def insert_new(dialect: str, table: type[TableRow], values: dict[str, Any] | None = None) -> Any:
-    """An insert that leaves an existing row alone; ``rowcount`` tells which it was.
+    """An insert that leaves an existing row alone; ``rowcount`` says whether a row was added.
 
-    :param values: of one row; None for an insert that is executed with a list of rows.
+    :param values: values of one row; None for an insert that is executed with a list of rows.
     """
     insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
     return (insert if values is None else insert.values(**values)).on_conflict_do_nothing()

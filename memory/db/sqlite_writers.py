@@ -1,7 +1,7 @@
 """Queues the writers of one SQLite file, so that none starves and webhooks go first.
 
-SQLite makes a second writer try again after pauses, in no order: among many writers one can be unlucky for seconds.
-Within a process this is the line they stand in instead; between processes SQLite's own pauses remain.
+SQLite makes a second writer try again after pauses, in no order, so with many writers one can wait for seconds. Within
+a process, this queue takes the place of the pauses; between processes, they remain.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "BEGIN", "CREATE", "DROP", "
 
 
 class WriterQueue:
-    """The line before one database file. Who holds the turn may write."""
+    """The queue of one database file. The writer that holds the turn may write."""
 
     _of_file: ClassVar[dict[str, "WriterQueue"]] = {}
     _lock_of_files = threading.Lock()
@@ -29,17 +29,17 @@ class WriterQueue:
 
     @classmethod
     def of(cls, path: str) -> "WriterQueue":
-        """The line of this file in this process."""
+        """The queue of this file in this process."""
         with cls._lock_of_files:
             return cls._of_file.setdefault(str(Path(path).resolve()), cls())
 
     @property
     def queue_length(self) -> int:
-        """How many stand in line."""
+        """How many writers wait."""
         return len(self._urgent) + len(self._ordinary)
 
     def acquire(self, seconds: float, *, urgent: bool) -> bool:
-        """Wait for the turn, in the order of coming but behind the urgent ones; whether it came in time."""
+        """Wait for the turn, in order of arrival but behind urgent writers; returns whether it came in time."""
         with self._lock:
             if not self._taken:
                 self._taken = True
@@ -56,7 +56,7 @@ class WriterQueue:
             return False
 
     def release(self) -> None:
-        """Hand the turn to the next in line."""
+        """Pass the turn to the next writer."""
         with self._lock:
             line = self._urgent or self._ordinary
             if line:
@@ -66,7 +66,7 @@ class WriterQueue:
 
 
 class QueuedConnection(sqlite3.Connection):
-    """A connection that waits for its turn before a transaction that writes, and gives it back at its end."""
+    """A connection that waits for its turn before a transaction that writes, and passes it on at the end."""
 
     queue: WriterQueue
     urgent: bool
@@ -98,7 +98,7 @@ class QueuedConnection(sqlite3.Connection):
             self._release()
 
     def __del__(self) -> None:
-        self._release()  # where it was dropped without being closed
+        self._release()  # if it was dropped without being closed
 
     def begin_statement(self, statement: str) -> None:
         """Take the turn if the statement may open a transaction that writes."""
@@ -111,7 +111,7 @@ class QueuedConnection(sqlite3.Connection):
         self._mine = True
 
     def end_statement(self) -> None:
-        """Give the turn back unless the transaction is still open."""
+        """Pass the turn on unless the transaction is still open."""
         if self._mine and not self.in_transaction:
             self._release()
 

@@ -1,1 +1,1 @@
-"""Webhook deliveries, and what is counted or noted from them."""
+"""Webhook deliveries, and what is recorded from them."""

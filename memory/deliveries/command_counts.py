@@ -1,4 +1,4 @@
-"""Counts the comments with commands of the last hour by account, which limits the answers to outsiders."""
+"""Counts the comments with commands of the last hour by account, to limit the answers to outsiders."""
 
 from datetime import datetime
 
@@ -12,9 +12,9 @@ from safety.review_quota import WINDOW, CommentCounts
 async def count_comment(
     database: Database, guid: str, repository_id: int, account_id: int, now: datetime
 ) -> CommentCounts:
-    """Count one comment; a repeated call changes nothing. What is older than an hour is forgotten.
+    """Count one comment; a repeated call changes nothing. Deletes what is older than an hour.
 
-    :param guid: of its delivery.
+    :param guid: GUID of its delivery.
     """
     row = CommandCountRow
     values = {"guid": guid, "repository_id": repository_id, "account_id": account_id, "at": now, "told": ""}
@@ -31,11 +31,11 @@ async def count_comment(
 
 
 async def claim_notice(database: Database, guid: str, what: str) -> bool:
-    """Whether whoever wrote a comment is told this; not if another comment of theirs here was within the last hour.
+    """Whether the author of a comment gets a notice: not if another comment of theirs here got it within the last hour.
 
-    The comment that is answered stays the one, however often the answer has to be tried.
+    Once claimed, the notice stays with its comment, however often the answer is tried.
 
-    :param guid: of its delivery.
+    :param guid: GUID of the comment's delivery.
     """
     row = CommandCountRow
     here = row.guid == guid
@@ -44,7 +44,7 @@ async def claim_notice(database: Database, guid: str, what: str) -> bool:
 
     def mark(connection: Connection) -> bool:
         mine = connection.execute(held).one_or_none()
-        if mine is None or mine.told == what:  # none: more than an hour went by since it came
+        if mine is None or mine.told == what:  # none: it came more than an hour ago
             return True
         theirs = (row.repository_id == mine.repository_id, row.account_id == mine.account_id)
         if connection.scalar(select(func.count()).where(*theirs, row.told == what)):

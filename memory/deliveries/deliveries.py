@@ -17,9 +17,9 @@ from memory.db.tables.deliveries import DeliveryRow
 
 @dataclass(frozen=True)
 class ReceivedDelivery:
-    """One delivery as the door hands it over; ``command`` is None for an ignored one, with its ``reason``.
+    """One delivery from the webhook endpoint; ``command`` is None for an ignored one, with its ``reason``.
 
-    :param acts_once: what it is known by beside its GUID, which is not signed; None where it may come again.
+    :param acts_once: the key by which it acts once, beside its GUID, which is not signed; None if it may act again.
     """
 
     guid: str
@@ -34,7 +34,7 @@ class ReceivedDelivery:
 UNDER_WAY = "under way"
 FAILED = "failed"
 _FAILED = f"{FAILED}: "  # how the reason of a failed delivery begins
-_REPLAY_MARK = "/"  # between a delivery's GUID and what makes the GUID of its replay a new one; GitHub's have none
+_REPLAY_MARK = "/"  # separates the GUID of a delivery from the id of its replay; GitHub's GUIDs have none
 _FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
 _ULID_OR_NUMBER = re.compile(r"\b(?:[0-9A-HJKMNP-TV-Z]{26}|\d+)\b")
 _IDENTIFIERS = frozenset(
@@ -48,11 +48,11 @@ _INSERTS = {
 
 
 def store(connection: Connection, deliveries: Sequence[ReceivedDelivery]) -> list[bool]:
-    """Insert the deliveries; for each, whether it was new. Of two with the same GUID the first is.
+    """Insert deliveries, and return for each whether it was new. Of two with the same GUID, only the first is new.
 
-    So it is of two that are otherwise known to be the same: one of them was sent again by somebody else than GitHub.
+    The same is true of two with the same ``acts_once``: somebody other than GitHub sent one of them again.
     """
-    # In one order everywhere, so that two doors never wait for each other; of two that are the same act, by that.
+    # Always in the order of the unique keys, so that two processes never wait for each other.
     rows = sorted(map(_values, deliveries), key=lambda row: (row["acts_once"] or "", row["guid"]))
     inserted = set(connection.execute(_INSERTS[connection.dialect.name], rows).scalars())
     return [delivery.guid in inserted and not inserted.discard(delivery.guid) for delivery in deliveries]
@@ -73,13 +73,13 @@ def _values(delivery: ReceivedDelivery) -> dict[str, Any]:
 
 
 async def allow_repeat(database: Database, guid: str) -> None:
-    """Let what a delivery asked for in vain be asked for once more, by the same act of the same person."""
+    """Let the same act of the same person ask again, because this delivery achieved nothing."""
     async with database.transaction() as session:
         await session.execute(update(DeliveryRow).where(DeliveryRow.guid == guid).values(acts_once=None))
 
 
 def _mask(value: Any) -> Any:
-    """A command without credentials in what people wrote, and without NUL, which PostgreSQL cannot keep."""
+    """A command without credentials in what people wrote, and without NUL, which PostgreSQL cannot store."""
     if isinstance(value, str):
         return PROCESS_REDACTOR(value.replace("\0", ""))
     if isinstance(value, dict):
@@ -115,7 +115,7 @@ async def find_stored(database: Database, guids: Sequence[str]) -> set[str]:
 
 
 def build_replay_guid(guid: str, new_id: str) -> str:
-    """The GUID of a replay of this delivery, or of the one it is a replay of itself."""
+    """The GUID for a replay of this delivery; if it is a replay itself, for one of the original."""
     return f"{strip_replay_mark(guid)}{_REPLAY_MARK}{new_id}"
 
 
@@ -125,10 +125,12 @@ def strip_replay_mark(guid: str) -> str:
 
 
 def classify_reason(reason: str) -> str:
-    """The kind of outcome a reason tells of, of which there are few: without details, ids and numbers.
+    """The kind of outcome that a reason gives, without details, ids and numbers, so that there are few.
 
-    >>> kind("failed: GitHub did not answer."), kind("2 runs ended, 1 purged"), kind("F-ABC234 is dismissed")
-    ('failed', 'run ended', 'finding is dismissed')
+    >>> classify_reason("failed: GitHub did not answer."), classify_reason("2 runs ended, 1 purged")
+    ('failed', 'run ended')
+    >>> classify_reason("F-ABC234 is dismissed")
+    'finding is dismissed'
     """
     outline = re.split("[:,]", reason, maxsplit=1)[0]
     outline = _ULID_OR_NUMBER.sub("", _FINDING.sub("finding", outline))
@@ -141,14 +143,14 @@ async def count_outcomes(database: Database) -> dict[tuple[str, str, str], int]:
     columns = (DeliveryRow.event, DeliveryRow.outcome, DeliveryRow.reason)
     async with database.transaction() as session:
         rows = await session.stream(select(*columns, func.count()).group_by(*columns))
-        async for event, outcome, reason, number in rows:  # one row per run, so they are not collected
+        async for event, outcome, reason, number in rows:  # as many rows as runs, so they are not collected
             found[event, outcome, classify_reason(reason)] += number
     return dict(found)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A delivery that failed: the GUID GitHub gave, and the moment and reason of the last failure."""
+    """A delivery that failed: the GUID GitHub gave, and the time and reason of the last failure."""
 
     guid: str
     at: datetime
@@ -158,7 +160,7 @@ class Failure:
 
 
 async def list_failures(database: Database, limit: int) -> Sequence[Failure]:
-    """The deliveries that failed and that no replay has made good since, newest first."""
+    """The deliveries that failed and had no successful replay since, newest first."""
     failed: dict[str, Failure] = {}
     async with database.transaction() as session:
         made_good = await _load_good_replays(session)
@@ -174,7 +176,7 @@ async def list_failures(database: Database, limit: int) -> Sequence[Failure]:
 
 
 async def _load_good_replays(session: AsyncSession) -> dict[str, datetime]:
-    """By the GUID GitHub gave: when the last replay of it was asked for that did not fail."""
+    """By GitHub's GUID: when its last successful replay was requested."""
     replays = select(DeliveryRow.guid, DeliveryRow.received_at).where(
         DeliveryRow.guid.contains(_REPLAY_MARK), DeliveryRow.finished_at.is_not(None), not_(_has_failed())
     )

@@ -17,9 +17,9 @@ from safety.authorization import Authorship, HeadApproval, Push
 async def note(
     database: Database, repository: RepositoryRef, number: int, head_sha: str, sender: Sender, at: datetime
 ) -> None:
-    """Keep that a person pushed a head; the newest moment counts. An App is nobody who could decide.
+    """Record that a person pushed a head; the newest time counts. Apps are left out, because they never decide.
 
-    :param at: as GitHub says, so that an event that comes late does not count as a newer push.
+    :param at: the time by GitHub, so that a late event does not count as a newer push.
     """
     if sender.is_app:
         return
@@ -40,10 +40,10 @@ async def note(
 async def load_authorship(
     database: Database, repository: RepositoryRef, number: int, opener: int, accepting: Collection[str]
 ) -> Authorship:
-    """Who wrote a pull request, as far as nobody else accepted that.
+    """Who wrote a pull request, and which of its heads others accepted.
 
-    :param opener: account id of who opened it.
-    :param accepting: the names of gates whose approval says that somebody else looked at what was pushed before.
+    :param opener: id of the account that opened it.
+    :param accepting: names of the gates whose approval means that somebody else looked at what was pushed before.
     """
     query = select(PushRow).where(PushRow.repository_id == repository.id, PushRow.number == number)
     async with database.transaction() as session:

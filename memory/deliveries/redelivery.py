@@ -11,13 +11,13 @@ from memory.db.engine import Database, insert_new
 from memory.db.tables.deliveries import DeliveryLogRow, DoubtfulDeliveryRow
 from safety.redelivery import DoubtfulDelivery
 
-LEASE = timedelta(minutes=2)  # a request to GitHub hardly ever takes longer; whose does finds the turn taken
-_BATCH = 200  # rows per transaction: the door must not wait for a long one
+LEASE = timedelta(minutes=2)  # a request to GitHub hardly ever takes longer; then another process may take the turn
+_BATCH = 200  # rows per transaction; webhooks must not wait for a long one
 
 
 @dataclass(frozen=True)
 class LogLease:
-    """A process's turn at the log of an App; ``holder`` is new at each start."""
+    """A process's turn to read the log of an App; ``holder`` is new at each start."""
 
     app_id: int
     holder: str
@@ -25,7 +25,7 @@ class LogLease:
 
 async def acquire(database: Database, turn: LogLease, now: datetime, due: datetime) -> bool:
     """Take the turn, unless another process has it or the log was read after ``due``."""
-    async with database.transaction() as session:  # most often there is nothing to take, and so nothing to write
+    async with database.transaction() as session:  # usually there is nothing to take, and so nothing to write
         row = await session.get(DeliveryLogRow, turn.app_id)
     if row is not None and (row.lease_until > now or (row.read_at is not None and row.read_at > due)):
         return False
@@ -39,32 +39,32 @@ async def acquire(database: Database, turn: LogLease, now: datetime, due: dateti
 
 
 async def renew(database: Database, turn: LogLease, now: datetime) -> bool:
-    """Make the turn last longer; whether it was still ours."""
+    """Extend the turn; returns whether this process still had it."""
     async with database.transaction() as session:
         return await _changes_row(session, _update_own(turn).values(lease_until=now + LEASE))
 
 
 async def release(database: Database, turn: LogLease, now: datetime) -> None:
-    """The log was read, or could not be: the next turn is due later."""
+    """End the turn: the log was read, or could not be, and is due again later."""
     async with database.transaction() as session:
         await session.execute(_update_own(turn).values(holder="", lease_until=now, read_at=now))
 
 
 async def get_read_to(database: Database, app_id: int) -> datetime | None:
-    """Up to which moment attempts were read; None if none ever were."""
+    """Up to which time attempts were read; None if none ever were."""
     async with database.transaction() as session:
         row = await session.get(DeliveryLogRow, app_id)
         return None if row is None else row.read_to
 
 
 async def set_read_to(database: Database, turn: LogLease, moment: datetime) -> None:
-    """All attempts up to this moment were read, and what is doubtful among them is remembered."""
+    """Record that all attempts up to this time were read, and the doubtful ones stored."""
     async with database.transaction() as session:
         await session.execute(_update_own(turn).values(read_to=moment))
 
 
 async def list_doubtful(database: Database) -> Sequence[DoubtfulDelivery]:
-    """The deliveries that are doubtful."""
+    """The doubtful deliveries."""
     async with database.transaction() as session:
         rows = await session.scalars(select(DoubtfulDeliveryRow))
         return [
@@ -74,7 +74,7 @@ async def list_doubtful(database: Database) -> Sequence[DoubtfulDelivery]:
 
 
 async def save_doubtful(database: Database, deliveries: Sequence[DoubtfulDelivery]) -> None:
-    """Remember deliveries as they are described now."""
+    """Store doubtful deliveries as they are now."""
     for part in _split(deliveries):
         rows = [
             {
@@ -93,14 +93,14 @@ async def save_doubtful(database: Database, deliveries: Sequence[DoubtfulDeliver
 
 
 async def remove_doubtful(database: Database, deliveries: Sequence[DoubtfulDelivery]) -> None:
-    """Remember deliveries no longer."""
+    """Delete doubtful deliveries."""
     for part in _split(deliveries):
         async with database.transaction() as session:
             await session.execute(delete(DoubtfulDeliveryRow).where(DoubtfulDeliveryRow.guid.in_(_guids(part))))
 
 
 async def claim(database: Database, turn: LogLease, delivery: DoubtfulDelivery, now: datetime) -> bool:
-    """Count a delivery as asked for, before it is; False if the turn is another process's by now."""
+    """Count a request for a delivery before it is made; False if another process has the turn by now."""
     async with database.transaction() as session:
         if not await _changes_row(session, _update_own(turn).values(lease_until=now + LEASE)):
             return False

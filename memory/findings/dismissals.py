@@ -38,15 +38,16 @@ async def add(
     learns: bool = True,
     most: int = MOST_LIVE,
 ) -> Mapping[str, Finding]:
-    """Dismiss findings, all at once, and remember why; the ids of the memories, each with the first that taught it.
+    """Dismiss findings, all at once, and remember why.
 
-    What is dismissed already stays as it is. Findings of one rule in one folder teach together, for it is one decision.
-    What led to a finding is doubted from then on. A dismissal holds also where nothing is learned or there is no room
-    for what it teaches; then there is no memory.
+    Findings that are dismissed already stay so. Findings of one rule in one folder teach one memory, because they are
+    one decision. The memories that led to a finding are doubted from then on. Where learning is off or there is no
+    room, the findings are dismissed without a memory.
 
-    :param role: of who dismisses them, as GitHub says now.
-    :param learns: whether anything may be learned here.
-    :param most: memories that may live here.
+    :param role: the role of the person on GitHub now.
+    :param learns: whether Forge may learn here.
+    :param most: live memories that the repository may have.
+    :returns: the ids of the memories, each with the first finding that taught it.
     """
     reason = redact_outgoing(reason)
     async with database.transaction() as session:
@@ -77,7 +78,7 @@ async def add(
 async def _find_active(
     session: AsyncSession, repository: RepositoryRef, number: int, found: Sequence[Finding]
 ) -> Mapping[str, str]:
-    """Which of these findings are dismissed in their pull request: fingerprint → what that taught."""
+    """Which of these findings are dismissed in their pull request: fingerprint → id of the memory."""
     known = await session.execute(
         select(DismissalRow.fingerprint, DismissalRow.memory_id).where(
             DismissalRow.repository_id == repository.id,
@@ -96,7 +97,7 @@ def _lesson_key(finding: Finding) -> tuple[str, str]:
 async def undo(
     database: Database, repository: RepositoryRef, number: int, finding: Finding, sender: Sender, now: datetime
 ) -> bool:
-    """Take the dismissal of a finding back, with the memory it taught; whether there was one."""
+    """Undo the dismissal of a finding and archive the memory it taught; returns whether there was one."""
     same = DismissalRow.fingerprint == finding.fingerprint
     return bool(await _undo(database, repository, number, same, sender, now))
 
@@ -104,19 +105,19 @@ async def undo(
 async def undo_all(
     database: Database, repository: RepositoryRef, number: int, ids: Collection[str], sender: Sender, now: datetime
 ) -> Sequence[PriorDismissal]:
-    """Take these dismissals back, with the memories they taught; those that stood until now."""
+    """Undo these dismissals and archive the memories they taught; returns those that applied until now."""
     return await _undo(database, repository, number, DismissalRow.id.in_(ids), sender, now)
 
 
 async def undo_by_memory(
     database: Database, repository: RepositoryRef, number: int, memory_id: str, sender: Sender, now: datetime
 ) -> Sequence[PriorDismissal]:
-    """Take the dismissal back that taught a memory, with the memory; none if it was not a dismissal that taught it."""
+    """Undo the dismissals that taught a memory, and archive it; returns none if no dismissal taught it."""
     return await _undo(database, repository, number, DismissalRow.memory_id == memory_id, sender, now)
 
 
 async def find_pull_requests(database: Database, repository: RepositoryRef, memory_id: str) -> Collection[int]:
-    """The pull requests in which a dismissal taught a memory, also one that was taken back since."""
+    """The pull requests in which a dismissal taught a memory, even one that was undone since."""
     async with database.transaction() as session:
         numbers = await session.scalars(
             select(DismissalRow.number).where(
@@ -160,12 +161,12 @@ async def _undo(
 
 
 def _cause(fingerprint: str) -> str:
-    """What doubts the memories behind a finding, however often it is dismissed."""
+    """The cause of doubt in the memories behind a finding, the same however often it is dismissed."""
     return f"dismissal of {fingerprint}"
 
 
 async def has_changed_during(database: Database, run: Run) -> bool:
-    """Whether a finding of its pull request was dismissed, or a dismissal taken back, since the run was admitted."""
+    """Whether a finding of its pull request was dismissed, or a dismissal undone, since the run was admitted."""
     began = select(RunRow.created_at).where(RunRow.id == run.id).scalar_subquery()
     query = select(DismissalRow.id).where(
         DismissalRow.repository_id == run.repository.id,
@@ -200,11 +201,11 @@ async def find_related(
     places: Collection[str] = (),
     paths: Collection[str] = (),
 ) -> Sequence[PriorDismissal]:
-    """The dismissals that stand in this repository; oldest first.
+    """The dismissals that apply in this repository to one of these rules, places or paths; oldest first.
 
-    :param rules: of findings of these rules,
-    :param places: or at these places,
-    :param paths: or of what a model said about these files.
+    :param rules: rules of any finding.
+    :param places: places of model findings.
+    :param paths: files of model findings.
     """
     there = {place for place in places if place}
     is_said = and_(DismissalRow.path.in_(set(paths)), DismissalRow.place != "")
@@ -230,9 +231,9 @@ async def find_related(
 
 
 def _from_row(row: DismissalRow, content: Mapping[str, Any] | None = None) -> PriorDismissal:
-    """The dismissal.
+    """The dismissal of a row.
 
-    :param content: of the finding, if it is known.
+    :param content: content of the finding, if it is known.
     """
     finding = content or {}
     spot = finding.get("spot")
@@ -258,7 +259,7 @@ def _from_row(row: DismissalRow, content: Mapping[str, Any] | None = None) -> Pr
 def _build_memory(
     repository: RepositoryRef, number: int, finding: Finding, sender: Sender, reason: str, now: datetime
 ) -> Memory:
-    """What a dismissal teaches. A path and a message are a stranger's words: outside of all frames none is told."""
+    """What a dismissal teaches. Its text quotes no path and no message, because strangers write them."""
     return create_memory(
         repository,
         Origin.person,

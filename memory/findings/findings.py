@@ -1,4 +1,4 @@
-"""Keeps the findings of each pull request: their names, and which were already posted."""
+"""Keeps the findings of each pull request, with their ids, and which were posted."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ from memory.ledger import ledger
 
 
 async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding], now: datetime) -> tuple[Finding, ...]:
-    """Give each finding its name within the pull request and remember it as it is now, in the caller's transaction."""
+    """Give each finding its id within the pull request, and store it as it is now, in the caller's transaction."""
     if not findings:
         return ()
     found = await session.execute(
@@ -58,7 +58,7 @@ async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding],
 
 
 async def load_posted_before(database: Database, run: Run) -> set[str]:
-    """Fingerprints of findings that a review of an *earlier* run of this pull request carries."""
+    """Fingerprints of the findings in the review of an *earlier* run of this pull request."""
     async with database.transaction() as session:
         found = await session.scalars(
             select(FindingRow.fingerprint).where(
@@ -72,7 +72,7 @@ async def load_posted_before(database: Database, run: Run) -> set[str]:
 
 
 async def mark_posted(database: Database, run: Run, fingerprints: Collection[str]) -> None:
-    """Remember that this run's review carries these findings."""
+    """Record that this run's review contains these findings."""
     async with database.transaction() as session:
         await session.execute(
             update(FindingRow)
@@ -87,7 +87,7 @@ async def mark_posted(database: Database, run: Run, fingerprints: Collection[str
 
 
 async def load_credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
-    """The credentials that were found in a pull request so far, the first found first."""
+    """The credentials that were found in a pull request so far, oldest first."""
     rule = FindingRow.content["rule"].as_string()
     query = _select_in(repository_id, number).where(rule.startswith(CREDENTIAL)).order_by(FindingRow.id)
     async with database.transaction() as session:
@@ -95,28 +95,28 @@ async def load_credentials(database: Database, repository_id: int, number: int) 
 
 
 async def find_by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
-    """The finding people call by this name in this pull request."""
+    """The finding with this id in a pull request."""
     async with database.transaction() as session:
         row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name.upper()))
         return None if row is None else Finding.model_validate(row.content)
 
 
 async def list_names(database: Database, repository_id: int, number: int) -> Sequence[str]:
-    """What the findings of a pull request are called."""
+    """The ids of the findings of a pull request."""
     async with database.transaction() as session:
         query = _select_in(repository_id, number).with_only_columns(FindingRow.name)
         return list(await session.scalars(query))
 
 
 async def load_posted(database: Database, repository_id: int, number: int) -> set[str]:
-    """Fingerprints of the findings that a review of this pull request carries."""
+    """Fingerprints of the findings in the reviews of a pull request."""
     query = _select_in(repository_id, number).where(FindingRow.posted_by.is_not(None))
     async with database.transaction() as session:
         return {row.fingerprint for row in await session.scalars(query)}
 
 
 async def load_by_comment(database: Database, repository_id: int, number: int) -> dict[int, Remark]:
-    """The findings that a comment carries: id of the first comment of its thread → findings, the gravest first."""
+    """The findings in comments: id of a thread's first comment → its findings, the gravest first."""
     query = _select_in(repository_id, number).where(FindingRow.comment_id.is_not(None))
     carried: dict[int, list[Finding]] = {}
     async with database.transaction() as session:
@@ -126,7 +126,7 @@ async def load_by_comment(database: Database, repository_id: int, number: int) -
 
 
 async def has_unplaced(database: Database, repository_id: int, number: int) -> bool:
-    """Whether a finding was posted of which no comment is known: GitHub may not show it yet."""
+    """Whether the comment of a posted finding is not known: GitHub may not show it yet."""
     query = _select_in(repository_id, number).with_only_columns(FindingRow.id)
     query = query.where(FindingRow.posted_by.is_not(None), FindingRow.comment_id.is_(None))
     async with database.transaction() as session:
@@ -134,9 +134,9 @@ async def has_unplaced(database: Database, repository_id: int, number: int) -> b
 
 
 async def note_comments(database: Database, run: Run, comments: Mapping[str, int]) -> None:
-    """Remember which comment carries which finding.
+    """Record which comment contains which finding.
 
-    :param comments: name of the finding → id of the comment.
+    :param comments: id of the finding → id of the comment.
     """
     carried: dict[int, list[str]] = {}
     for name, comment_id in comments.items():
@@ -160,13 +160,13 @@ IS_DISMISSED = (
     )
     .exists()
 )
-"""That a finding was dismissed in its own pull request, and still is; for queries about findings."""
+"""For queries about findings: the finding is dismissed in its own pull request."""
 
 
 async def find_resolved(database: Database, repository_id: int, rules: Collection[str]) -> Sequence[UptakeRecord]:
-    """Findings of these rules that a comment carried and that a later, reviewed head does not have any more.
+    """Findings of these rules that were posted and that a later, reviewed head does not have any more.
 
-    Who changed the line, and whether because of the comment, is not known. A finding that was ever dismissed does not
+    It is not known who changed the line, and whether because of the comment. A finding that was ever dismissed does not
     count.
     """
     last, later = aliased(RunRow), aliased(RunRow)
@@ -206,7 +206,7 @@ async def find_resolved(database: Database, repository_id: int, rules: Collectio
 
 
 async def find_runs(database: Database, repository_id: int, number: int, name: str) -> tuple[str, str] | None:
-    """The ids of the first and the last run that found it."""
+    """The ids of the first and the last run that found a finding."""
     async with database.transaction() as session:
         row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name))
         return None if row is None else (row.first_run, row.last_run)

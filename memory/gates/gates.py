@@ -30,11 +30,10 @@ _EVENTS = {
 
 
 async def ask(database: Database, run: Run, request: GateRequest, now: datetime) -> Gate:
-    """Ask what a run has to ask, once: the gate of the same name about the same subject is found again, but one that
-    is void, which nobody answered: what comes up again is asked anew.
+    """Open a gate of a run, or return its gate of the same name and subject; a void one is replaced by a new gate.
 
-    Where the question stood on this pull request before and lost its object, its comment is taken over, unless it shows
-    something of its own: people are notified of that.
+    If the last gate of this name on the pull request is void, the new one takes over its comment. If the new one shows
+    something of its own, it gets a new comment, so that people are notified.
 
     :raises Superseded: if another run owns the pull request by now.
     """
@@ -58,7 +57,7 @@ async def ask(database: Database, run: Run, request: GateRequest, now: datetime)
 
 
 async def decide(database: Database, gate_id: str, state: GateState, decision: GateDecision) -> DecisionAttempt:
-    """Decide a gate and grant what goes with that, unless it is decided, its time is over, or its object is gone."""
+    """Decide a gate and grant its extension, unless it is decided or expired, or its run lost the pull request."""
     async with database.transaction() as session:
         row = await _lock(session, gate_id)
         if row.state != GateState.waiting.value:
@@ -79,7 +78,7 @@ async def decide(database: Database, gate_id: str, state: GateState, decision: G
 
 
 async def delegate(database: Database, gate_id: str, to_login: str, by: GateDecision) -> Gate:
-    """Note whom a person passed a gate on to."""
+    """Record to whom a person delegated a gate."""
     async with database.transaction() as session:
         row = await _lock(session, gate_id)
         row.delegate = to_login
@@ -88,7 +87,7 @@ async def delegate(database: Database, gate_id: str, to_login: str, by: GateDeci
 
 
 async def expire(database: Database, now: datetime) -> int:
-    """Close every gate whose time is over; how many there were. Nobody's silence approves."""
+    """Expire every gate whose time is over, and return how many there were. Silence never approves."""
     due = select(GateRow.id).where(GateRow.state == GateState.waiting.value, GateRow.until <= now)
     async with database.transaction() as session:
         if await session.scalar(due.limit(1)) is None:
@@ -101,7 +100,7 @@ async def expire(database: Database, now: datetime) -> int:
 
 
 async def void(database: Database, run_id: str, keep: Sequence[str], why: str, now: datetime) -> Sequence[Gate]:
-    """Close what a run asked and does not need to know any more; the gates that were closed.
+    """Make the gates void that a run does not need any more, and return them.
 
     :param keep: the gates it still needs.
     """
@@ -110,7 +109,7 @@ async def void(database: Database, run_id: str, keep: Sequence[str], why: str, n
 
 
 async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why: str, now: datetime) -> Sequence[Gate]:
-    """Make gates void within a transaction, because what they asked about is gone."""
+    """Make waiting gates void within a transaction, because what they asked about is gone."""
     held = update(GateRow).where(GateRow.state == GateState.waiting.value, *where).values(state=GateRow.state)
     rows = (await session.scalars(held.returning(GateRow), execution_options={"populate_existing": True})).all()
     for row in rows:
@@ -119,7 +118,7 @@ async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why:
 
 
 async def record_escalation(database: Database, gate: Gate, to: Sequence[str], now: datetime) -> None:
-    """Record, once, that somebody was told that nobody answered."""
+    """Record, once, that people were notified because nobody answered."""
     facts = {"gate": gate.id, "name": gate.name, "to": [*to]}
     told = select(func.count()).where(
         EventRow.trace == gate.run_id,
@@ -134,7 +133,7 @@ async def record_escalation(database: Database, gate: Gate, to: Sequence[str], n
 async def save_location(
     database: Database, gate_id: str, *, check_id: int | None = None, comment_id: int | None = None
 ) -> None:
-    """Note where a gate is shown on GitHub."""
+    """Record where a gate is shown on GitHub."""
     values = {"check_id": check_id, "comment_id": comment_id}
     async with database.transaction() as session:
         await session.execute(
@@ -152,7 +151,7 @@ async def get(database: Database, gate_id: str) -> Gate | None:
 
 
 async def list_for_run(database: Database, run_id: str) -> Sequence[Gate]:
-    """Everything a run asked, in order."""
+    """All gates of a run, in order."""
     return await database.run_in_transaction(lambda connection: list_within(connection, run_id))
 
 
@@ -160,20 +159,20 @@ _SELECT_FOR_RUN = select(*inspect(GateRow).columns).where(GateRow.run_id == bind
 
 
 def list_within(connection: Connection, run_id: str) -> Sequence[Gate]:
-    """The same as :func:`of_run`, within a transaction."""
+    """The same as :func:`list_for_run`, within a transaction."""
     return [_gate(row) for row in connection.execute(_SELECT_FOR_RUN, {"run": run_id})]
 
 
 async def list_for_pull_request(
     database: Database, repository_id: int, number: int, *, waiting: bool = False
 ) -> Sequence[Gate]:
-    """Everything that was asked on a pull request, in order, or what waits there."""
+    """All gates of a pull request, in order, or only those that wait."""
     query = select(GateRow).where(GateRow.repository_id == repository_id, GateRow.number == number).order_by(GateRow.id)
     return await _load(database, query.where(GateRow.state == GateState.waiting.value) if waiting else query)
 
 
 async def list_latest(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
-    """The newest gates of all repositories first."""
+    """The gates of all repositories, newest first."""
     query = select(GateRow).order_by(GateRow.id.desc()).limit(limit)
     return await _load(database, query if state is None else query.where(GateRow.state == state.value))
 
@@ -185,7 +184,7 @@ async def find_by_short_id(database: Database, shown_id: str) -> Sequence[Gate]:
 
 
 async def list_answered(database: Database) -> Sequence[tuple[Gate, Run]]:
-    """The decided gates whose run still waits, with that run: it must be resumed."""
+    """The decided gates whose run still waits, with that run, which must be resumed."""
     query = (
         select(GateRow, RunRow)
         .join(RunRow, RunRow.id == GateRow.run_id)
@@ -209,7 +208,7 @@ def _select_for_run(run_id: str) -> Select[GateRow]:
 
 
 async def _set_aside(session: AsyncSession, run_id: str, request: GateRequest) -> None:
-    """Let what became void make room for the same question."""
+    """Change the subject of a void gate, so that the same question can be asked again."""
     void = update(GateRow).where(
         GateRow.run_id == run_id,
         GateRow.name == request.name,
@@ -237,7 +236,7 @@ async def _is_current(session: AsyncSession, row: GateRow) -> bool:
 
 
 async def _find_vacant_comment(session: AsyncSession, row: GateRow) -> int | None:
-    """The comment of the last gate of this name here, if that gate lost its object and nobody else uses it."""
+    """The comment of the last gate of this name here, if that gate is void."""
     last = await session.scalar(
         select(GateRow)
         .where(
@@ -259,7 +258,7 @@ def _close(session: AsyncSession, row: GateRow, state: GateState, decision: Gate
 
 
 def _record(session: AsyncSession, row: GateRow, kind: EventType, decision: GateDecision, **more: str) -> None:
-    """A decision is part of the audit: who, how, with which words, and how long people took."""
+    """Record a decision for the audit: who, how, in which words, and after how long."""
     facts = {
         "gate": row.id,
         "name": row.name,

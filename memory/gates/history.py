@@ -19,7 +19,7 @@ _ANSWERED = {GateState.approved.value, GateState.rejected.value}
 class GateStatistics:
     """How the gates of one name were answered.
 
-    :param median_seconds: from question to answer, of those that people answered; None if nobody did.
+    :param median_seconds: from question to answer, of the gates that people answered; None if there are none.
     """
 
     name: str
@@ -32,7 +32,7 @@ class GateStatistics:
 
 
 async def list_waiting_first(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
-    """The newest gates, those that wait before all others."""
+    """The newest gates, waiting ones first."""
     if state is not None:
         return await gates.list_latest(database, limit, state)
     waiting = await gates.list_latest(database, limit, GateState.waiting)
@@ -41,7 +41,7 @@ async def list_waiting_first(database: Database, limit: int, state: GateState | 
 
 
 async def load_statistics(database: Database) -> Sequence[GateStatistics]:
-    """The records of all gates, by name."""
+    """The statistics of all gates, by name."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     async with database.transaction() as session:

@@ -15,23 +15,24 @@ from safety import memory_eviction
 
 
 async def lock_repository(session: AsyncSession, dialect: str, repository_id: int) -> None:
-    """Have who adds memories to a repository take turns until the end of the transaction: so that none counts wrong."""
+    """Lock a repository until the end of the transaction, so that concurrent additions of memories count right."""
     if dialect == "postgresql":
         name = func.hashtextextended(f"memories of {repository_id}", 0)
         await session.execute(select(func.pg_advisory_xact_lock(name)))
-    else:  # SQLite takes its lock at the first write, whatever that changes
+    else:  # SQLite locks at the first write, even if it changes nothing
         await session.execute(update(MemoryRow).where(MemoryRow.id == "").values(archived_why=""))
 
 
 async def keep(
     session: AsyncSession, repository_id: int, new: Sequence[Memory], most: int, trace: str, now: datetime
 ) -> Sequence[Memory]:
-    """Keep new memories as far as there is room, and archive what gives way to them; those that are kept.
+    """Store new memories as far as there is room, and archive those that give way to them.
 
-    The caller took its turn.
+    The caller holds the lock of :func:`lock_repository`.
 
-    :param most: memories that may live in the repository.
-    :param trace: of the events that tell what gave way.
+    :param most: live memories that the repository may have.
+    :param trace: trace of the events about archived memories.
+    :returns: the memories that were stored.
     """
     is_live = MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
     count = await session.scalar(select(func.count()).where(*is_live)) or 0

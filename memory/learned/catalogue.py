@@ -48,10 +48,10 @@ class CatalogueEntry:
 
 @dataclass(frozen=True)
 class Recall:
-    """A memory was told to an agent.
+    """A recall of a memory for an agent.
 
-    :param number: of the pull request or issue; None if the run is not known.
-    :param outcome: empty while nothing is known.
+    :param number: number of the pull request or issue; None if the run is not known.
+    :param outcome: empty while it is not known.
     """
 
     at: datetime
@@ -74,9 +74,9 @@ class SourceDismissal:
 
 @dataclass(frozen=True)
 class MemoryHistory:
-    """All that is known of a memory, oldest first.
+    """Everything about a memory, oldest first.
 
-    :param uses: (moment, its use, its cause).
+    :param uses: (time, use, cause).
     :param events: who stored, edited or archived it, as far as the ledger goes back.
     """
 
@@ -96,10 +96,10 @@ async def list_memories(
     archived: bool = False,
     limit: int | None = None,
 ) -> Sequence[CatalogueEntry]:
-    """What is remembered, newest first.
+    """Memories, newest first.
 
-    :param repository_ids: None: everywhere.
-    :param patterns: nothing but patterns.
+    :param repository_ids: None: all.
+    :param patterns: only patterns.
     :param archived: whether archived memories are included.
     """
     query = select(MemoryRow).order_by(MemoryRow.id.desc())
@@ -117,14 +117,14 @@ async def list_memories(
 
 
 async def find_by_short_id(database: Database, shown: str) -> Sequence[Memory]:
-    """The memories of any repository whose id ends like this."""
+    """The memories of any repository whose id ends so."""
     ends = MemoryRow.id.endswith(shown.upper().removeprefix("M-"), autoescape=True)
     async with database.transaction() as session:
         return [memories.from_row(row) for row in await session.scalars(select(MemoryRow).where(ends).limit(5))]
 
 
 async def load_history(database: Database, memory: Memory) -> MemoryHistory:
-    """All that is known of a memory."""
+    """Everything about a memory."""
     async with database.transaction() as session:
         [shelved] = await _build_entries(session, [await session.get_one(MemoryRow, memory.id)])
         used = select(MemoryUseRow).where(MemoryUseRow.memory_id == memory.id).order_by(MemoryUseRow.at)
@@ -156,7 +156,7 @@ async def load_history(database: Database, memory: Memory) -> MemoryHistory:
 
 
 async def find_repository(database: Database, full_name: str) -> RepositoryRef | None:
-    """The repository that had this name at the newest run; GitHub does not tell upper from lower case."""
+    """The repository that had this name at the newest run; upper and lower case are the same, as on GitHub."""
     is_named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
     async with database.transaction() as session:
         row = await session.scalar(select(RunRow).where(is_named).order_by(RunRow.id.desc()).limit(1))
@@ -164,9 +164,10 @@ async def find_repository(database: Database, full_name: str) -> RepositoryRef |
 
 
 async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE) -> Memory | None:
-    """Keep what the operator says; what says it now: this memory or one that said so before, None if there is no room.
+    """Store a memory from the operator.
 
-    :param most: memories that may live in its repository.
+    :param most: live memories that its repository may have.
+    :returns: this memory, or one that says the same already; None if there is no room.
     """
     where, now = memory.repository_id, memory.created_at
     async with database.transaction() as session:
@@ -181,7 +182,7 @@ async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE
 
 
 async def edit(database: Database, memory: Memory, changed: Memory, by: str, now: datetime) -> bool:
-    """Put right what a memory says; what it said before goes into the ledger. False if it was archived meanwhile."""
+    """Correct a memory; the ledger keeps what it said before. False if it was archived meanwhile."""
     async with database.transaction() as session:
         row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
         if row.archived_at is not None:
@@ -194,7 +195,7 @@ async def edit(database: Database, memory: Memory, changed: Memory, by: str, now
 
 
 async def archive(database: Database, memory: Memory, by: str, now: datetime) -> bool:
-    """Let a memory count no more; whether it still did."""
+    """Archive a memory; returns whether it was live."""
     async with database.transaction() as session:
         if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
             return False
@@ -204,9 +205,9 @@ async def archive(database: Database, memory: Memory, by: str, now: datetime) ->
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What came of an import.
+    """The result of an import.
 
-    :param added: memories that were not known before; None if there was no room for them, so that none was kept.
+    :param added: how many memories are new; None if there was no room, and none was stored.
     :param live: how many there were before.
     """
 
@@ -223,9 +224,9 @@ async def import_memories(
     now: datetime,
     most: int = MOST_LIVE,
 ) -> ImportResult:
-    """Keep memories of a file, all of them or none: nothing gives way to what nobody looked at one by one.
+    """Store the memories of a file, all of them or none; no other memory gives way to them.
 
-    :param most: memories that may live in the repository.
+    :param most: live memories that the repository may have.
     """
     async with database.transaction() as session:
         await capacity.lock_repository(session, database.dialect, repository.id)

@@ -1,4 +1,4 @@
-"""Applies the nightly consolidation of a repository's memories, so that it may be interrupted and repeated."""
+"""Applies the nightly consolidation of a repository's memories, which may be interrupted and repeated."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ MOST_TAGS = 16
 
 
 async def list_repositories(database: Database) -> Sequence[int]:
-    """The ids of the repositories of which something is remembered."""
+    """The ids of the repositories with live memories."""
     query = select(MemoryRow.repository_id).where(MemoryRow.archived_at.is_(None)).distinct()
     async with database.transaction() as session:
         return sorted(await session.scalars(query))
 
 
 async def find_address(database: Database, repository_id: int) -> RepositoryRef | None:
-    """Where a repository was when something last ran there."""
+    """The address of a repository at its newest run."""
     newest = select(RunRow).where(RunRow.repository_id == repository_id).order_by(RunRow.id.desc()).limit(1)
     async with database.transaction() as session:
         row = await session.scalar(newest)
@@ -38,7 +38,7 @@ async def find_address(database: Database, repository_id: int) -> RepositoryRef 
 
 
 async def load_memories(database: Database, repository_id: int) -> Sequence[LiveMemory]:
-    """The live memories of a repository with what else taught the same."""
+    """The live memories of a repository, with the causes that taught each of them again."""
     of_repository = select(MemoryRow.id).where(
         MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
     )
@@ -54,7 +54,7 @@ async def load_memories(database: Database, repository_id: int) -> Sequence[Live
 
 
 async def list_protected(database: Database, repository_id: int) -> Sequence[str]:
-    """The memories that dismissals taught which stand: whoever takes one back takes its memory back, and no other."""
+    """The memories of dismissals that still apply: undoing a dismissal archives its own memory and no other."""
     query = select(DismissalRow.memory_id).where(
         DismissalRow.repository_id == repository_id, DismissalRow.undone_at.is_(None)
     )
@@ -63,7 +63,7 @@ async def list_protected(database: Database, repository_id: int) -> Sequence[str
 
 
 async def apply_changes(database: Database, changes: Sequence[ArchivedMemory], now: datetime) -> None:
-    """Change memories as planned, in one transaction. What was changed before, or used since, stays as it is."""
+    """Change memories as planned, in one transaction; memories archived or used since the plan stay as they are."""
     async with database.transaction() as session:
         for change in changes:
             await _apply_change(session, database.dialect, change, now)
@@ -87,7 +87,7 @@ async def _apply_change(session: AsyncSession, dialect: str, change: ArchivedMem
 
 
 async def _merge(session: AsyncSession, dialect: str, change: ArchivedMemory, into: str, now: datetime) -> None:
-    """What became of the one became of the other, each thing once; that there was one counts as once more."""
+    """Move the uses of one memory to the other, each once; the merged memory itself counts as one more."""
     uses = [
         {"memory_id": into, "use": row.use, "cause": row.cause, "at": row.at}
         for row in await session.scalars(select(MemoryUseRow).where(MemoryUseRow.memory_id == change.id))
@@ -104,7 +104,7 @@ async def _merge(session: AsyncSession, dialect: str, change: ArchivedMemory, in
 async def report(database: Database, repository_id: int, night: str, plan: ConsolidationPlan, now: datetime) -> None:
     """Record the result of a night, once.
 
-    :param night: names it.
+    :param night: identifies the night.
     """
     told = {"repository": repository_id, "live": plan.live, **plan.counts}
     same = select(EventRow.id).where(EventRow.trace == night, EventRow.type == EventType.consolidated.value)

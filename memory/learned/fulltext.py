@@ -1,6 +1,6 @@
 """Ranks the memories of a scope by their words and tags.
 
-The text search of the database says which hold what; what that is worth is the same on both
+The text search of the database finds which memories hold which words; the ranking is the same on both databases
 (:mod:`domain.memories.ranking`).
 """
 
@@ -13,8 +13,8 @@ from domain.memories import ranking
 from domain.runs.run import RepositoryRef
 
 _TAG = 200  # characters of a tag that count, as in migration 0009
-# A row for each word: one for each hit would take longer, and so would it to ask each hit for every word. PostgreSQL
-# makes lexemes of words; what it leaves out of texts, such as "the", none holds.
+# One row for each word: a row for each hit, or testing each hit for every word, would take longer. PostgreSQL turns
+# words into lexemes and leaves out words such as "the", so that no memory holds these.
 _IN_SQLITE = text("""
     SELECT (SELECT json_group_array(rowid) FROM memory_words WHERE memory_words MATCH asked.value) AS numbers
     FROM json_each(:asked) AS asked ORDER BY asked.key
@@ -36,10 +36,10 @@ _IN_POSTGRESQL = text("""
 def rank_by_text(
     connection: Connection, repository: RepositoryRef, words: Sequence[str], tags: Sequence[str], *, organisation: bool
 ) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """The places of live memories, by their ids: for the words they hold, and for the tags.
+    """The ranks of live memories, by their ids: for the words they hold, and for the tags.
 
-    :param words: of small letters and digits alone.
-    :param tags: anything.
+    :param words: only lower-case letters and digits.
+    :param tags: any text.
     :param organisation: whether the repository takes part in what its organisation learned.
     """
     if not (words or tags):
@@ -53,7 +53,7 @@ def rank_by_text(
     ids = _ids(connection, {number for each in rankings for number in each})
     by_words, by_tags = (
         {ids[number]: place for number, place in each.items() if number in ids} for each in rankings
-    )  # without what was archived or changed since the statement before
+    )  # without memories that were archived or changed since the statement before
     return by_words, by_tags
 
 

@@ -15,13 +15,13 @@ from memory.db.tables.learned import MemoryRow, MemoryUseRow
 
 
 async def add(database: Database, memory: Memory) -> None:
-    """Keep a new memory."""
+    """Store a new memory."""
     async with database.transaction() as session:
         session.add(to_row(memory))
 
 
 def to_row(memory: Memory) -> MemoryRow:
-    """A memory as it is stored, for transactions that do more."""
+    """The row of a memory, for a transaction that does more."""
     values: dict[str, Any] = memory.model_dump(mode="json", exclude={"created_at", "used_at", "archived_at"})
     values["archived_why"] = values["archived_why"] or ""
     moments = {"created_at": memory.created_at, "used_at": memory.used_at, "archived_at": memory.archived_at}
@@ -29,7 +29,7 @@ def to_row(memory: Memory) -> MemoryRow:
 
 
 def from_row(row: MemoryRow | Row[Any]) -> Memory:
-    """A memory as it was stored; a row of its columns is read in half the time that an object of a session takes."""
+    """The memory of a row; reading a plain row of columns takes half the time of an object of a session."""
     return Memory(
         id=row.id,
         installation_id=row.installation_id,
@@ -57,7 +57,7 @@ def is_visible_to(repository: RepositoryRef, *, organisation: bool) -> ColumnEle
 
 
 def is_shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
-    """Which memories other repositories of its organisation taught for all that take part."""
+    """Which memories other repositories of its organisation share with it."""
     return and_(
         MemoryRow.installation_id == repository.installation_id,
         MemoryRow.scope == Scope.organisation.value,
@@ -66,19 +66,19 @@ def is_shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
 
 
 async def find(database: Database, memory_id: str) -> Memory | None:
-    """The memory of this id."""
+    """The memory with this id."""
     async with database.transaction() as session:
         row = await session.get(MemoryRow, memory_id)
         return None if row is None else from_row(row)
 
 
 async def find_by_short_id(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
-    """The memories of a repository whose id ends like this: ``M-`` and six characters, or a whole id."""
+    """The memories of a repository whose id ends so: ``M-`` and six characters, or a whole id."""
     return await _load(database, _select_by_short_id(shown).where(MemoryRow.repository_id == repository.id))
 
 
 async def find_shared(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
-    """The live memories of this name that other repositories of the organisation taught for all that take part."""
+    """The live memories with this id that other repositories of the organisation share."""
     return await _load(
         database, _select_by_short_id(shown).where(is_shared_with(repository), MemoryRow.archived_at.is_(None))
     )
@@ -89,14 +89,14 @@ def _select_by_short_id(shown: str) -> Select[MemoryRow]:
 
 
 async def list_live(database: Database, repository_id: int) -> Sequence[Memory]:
-    """What is remembered of a repository, oldest first."""
+    """The live memories of a repository, oldest first."""
     return await _load(
         database, _select_in(repository_id).where(MemoryRow.archived_at.is_(None)).order_by(MemoryRow.id)
     )
 
 
 async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
-    """What was ever remembered of a repository, oldest first."""
+    """All memories of a repository, archived ones included, oldest first."""
     return await _load(database, _select_in(repository_id).order_by(MemoryRow.id))
 
 
@@ -107,7 +107,7 @@ def _select_in(repository_id: int) -> Select[MemoryRow]:
 async def record_use(
     database: Database, ids: Collection[str], what: Use, cause: str, now: datetime
 ) -> Sequence[Memory]:
-    """Note uses of memories, once per cause; the memories whose confidence changed, as they are now.
+    """Record uses of memories, once per cause; returns the changed memories.
 
     :param cause: what happened, e.g. the id of a run or of a delivery.
     """
@@ -118,7 +118,7 @@ async def record_use(
 async def record_use_within(
     session: AsyncSession, dialect: str, ids: Collection[str], what: Use, cause: str, now: datetime
 ) -> Sequence[Memory]:
-    """The same as :func:`use`, within a transaction."""
+    """The same as :func:`record_use`, within a transaction."""
     changed: list[Memory] = []
     for memory_id in sorted(set(ids)):
         values = {"memory_id": memory_id, "use": what.value, "cause": cause, "at": now}
@@ -135,7 +135,7 @@ async def record_use_within(
 
 
 async def undo_use_within(session: AsyncSession, what: Use, cause: str, now: datetime) -> None:
-    """Undo the uses of memories by a cause, within a transaction: their confidence returns."""
+    """Undo the uses of memories by a cause, within a transaction, and restore their confidence."""
     gone = delete(MemoryUseRow).where(MemoryUseRow.use == what.value, MemoryUseRow.cause == cause)
     for memory_id in (await session.scalars(gone.returning(MemoryUseRow.memory_id))).all():
         row = await session.get(MemoryRow, memory_id, with_for_update=True)
@@ -145,14 +145,14 @@ async def undo_use_within(session: AsyncSession, what: Use, cause: str, now: dat
 
 
 async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
-    """The ids of the repositories of an installation of which something is remembered."""
+    """The ids of the repositories of an installation that have memories."""
     query = select(MemoryRow.repository_id).where(MemoryRow.installation_id == installation_id).distinct()
     async with database.transaction() as session:
         return (await session.scalars(query)).all()
 
 
 async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
-    """Let memories count no more; the ids of those that still did."""
+    """Archive memories; returns the ids of those that were live."""
     async with database.transaction() as session:
         return await archive_within(session, ids, why, now)
 

@@ -1,4 +1,4 @@
-"""Brings the memories of a repository in line with its ``.github/forge-memory.md``."""
+"""Updates the memories of a repository from its ``.github/forge-memory.md``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,13 +24,13 @@ from safety.memory_eviction import MOST_LIVE
 
 @dataclass(frozen=True)
 class FileState:
-    """What was taken over of the file last.
+    """The state of the file when it was last read.
 
-    :param revision: grows with each look at the file, so that an older look never replaces a newer one.
-    :param commit: of the last valid version; empty if there never was one.
-    :param keys: of its entries.
-    :param problem: what is wrong with the file as it is now, or what of it is not remembered, in sentences for people;
-        empty if nothing is.
+    :param revision: grows with each reading, so that an older one never replaces a newer one.
+    :param commit: commit of the last valid version; empty if there never was one.
+    :param keys: keys of its entries.
+    :param problem: what is wrong with the file as it is now, or which entries are not remembered, in sentences for
+        people; empty if all is well.
     """
 
     revision: int = 0
@@ -53,14 +53,14 @@ class FileChanges:
 
 
 async def load_state(database: Database, repository: RepositoryRef) -> FileState | None:
-    """What was taken over last; None if nobody looked at the file yet."""
+    """The last state; None if the file was never read."""
     async with database.transaction() as session:
         row = await session.get(ConfigurationRow, _name(repository.id))
         return None if row is None else _parse_state(row.content)
 
 
 async def list_memories(database: Database, repository_id: int) -> Sequence[Memory]:
-    """What is remembered because the file says so."""
+    """The live memories from the file."""
     async with database.transaction() as session:
         return await _load_memories(session, repository_id)
 
@@ -75,14 +75,14 @@ async def import_entries(
     now: datetime,
     most: int = MOST_LIVE,
 ) -> FileChanges | None:
-    """Remember what the file says and archive what it does not say any more; None if somebody looked meanwhile.
+    """Store the file's new entries and archive the removed ones; None if it was read again meanwhile.
 
-    What people took away although the file still says it stays away; what is remembered already is not stored twice.
+    A memory that people archived stays archived although the file still has it. Known memories are not stored twice.
 
-    :param entries: of a version without mistakes; none if there is no file.
-    :param revision: of what was taken over before the file was read.
+    :param entries: entries of a valid version; none if there is no file.
+    :param revision: the revision before the file was read.
     :param cause: trace of the event.
-    :param most: memories that may live in the repository.
+    :param most: live memories that the repository may have.
     """
     async with database.transaction() as session:
         await capacity.lock_repository(session, database.dialect, repository.id)
@@ -107,7 +107,7 @@ async def import_entries(
 
 
 async def mark_broken(database: Database, repository: RepositoryRef, problem: str, revision: int) -> bool:
-    """Note that the file is broken: what was taken over before stays. False if somebody looked meanwhile."""
+    """Record that the file is broken; earlier memories stay. False if it was read again meanwhile."""
     async with database.transaction() as session:
         before = await _lock_state(session, database.dialect, repository)
         if before.revision != revision:
@@ -117,7 +117,7 @@ async def mark_broken(database: Database, repository: RepositoryRef, problem: st
 
 
 async def purge(database: Database, installation_id: int, repository_ids: Sequence[int] | None = None) -> None:
-    """The App was uninstalled, or lost some repositories."""
+    """Delete the files' states: the App was uninstalled, or lost some repositories."""
     lost = delete(ConfigurationRow).where(
         ConfigurationRow.installation_id == installation_id, ConfigurationRow.scope.startswith(_PREFIX)
     )
@@ -135,12 +135,12 @@ def _name(repository_id: int) -> str:
 
 
 def is_from_file(memory: Memory) -> bool:
-    """Whether the file says it."""
+    """Whether a memory is from the file."""
     return memory.source.startswith(f"{PATH} ")
 
 
 async def _lock_state(session: AsyncSession, dialect: str, repository: RepositoryRef) -> FileState:
-    """What was taken over last, held until the end of the transaction. A write comes first, so that two take turns."""
+    """The last state, locked until the end of the transaction. It writes first, so that two transactions take turns."""
     name = _name(repository.id)
     new: dict[str, Any] = {"scope": name, "installation_id": repository.installation_id, "sha": "", "content": {}}
     await session.execute(insert_new(dialect, ConfigurationRow, new))
@@ -182,7 +182,7 @@ async def _load_memories(session: AsyncSession, repository_id: int) -> Sequence[
 
 
 async def _load_other_keys(session: AsyncSession, repository_id: int) -> frozenset[str]:
-    """Keys of the texts that are remembered already because a person said them, but not in the file."""
+    """Keys of the texts that people had Forge remember in other ways than by the file."""
     rows = await session.scalars(
         select(MemoryRow.content).where(
             MemoryRow.repository_id == repository_id,
@@ -195,7 +195,7 @@ async def _load_other_keys(session: AsyncSession, repository_id: int) -> frozens
 
 
 def entry_key(memory: Memory) -> str:
-    """By which an entry of the file is known again."""
+    """The key that identifies an entry of the file."""
     return make_content_key(memory.content, memory.context, memory.tags)
 
 

@@ -1,4 +1,4 @@
-"""Finds the memories that fit the task of an agent, and keeps whether they helped."""
+"""Finds the memories that fit the task of an agent, and records whether they helped."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ HELPED, IGNORED = "helped", "ignored"
 
 @dataclass(frozen=True)
 class RecallQuery:
-    """What is looked up. Text and tags may come from anyone.
+    """A query for memories. Text and tags may come from anyone.
 
-    :param tags: rules and paths; a memory that has one of them is found by it, whatever it says.
+    :param tags: rules and paths; a memory with one of these tags is found, whatever its text.
     :param organisation: whether the repository takes part in what its organisation learned.
     """
 
@@ -42,13 +42,13 @@ class RecallQuery:
 async def recall(
     database: Database, asked: RecallQuery, now: datetime, vector: Vector | None = None
 ) -> Sequence[RecalledMemory]:
-    """The live memories that fit, best first. Nothing is written: see :func:`note`.
+    """The live memories that fit, best first. Writes nothing; see :func:`note`.
 
-    :param vector: of the query, if a model makes vectors of memories.
+    :param vector: vector of the query, if a model computes vectors of memories.
     """
     words = ranking.extract_terms(" ".join((*asked.tags, asked.text)))
     tags = tuple(dict.fromkeys(asked.tags))[:_MOST_TAGS]
-    # Here the scope is held; that words and vectors are looked up within it only makes that quick.
+    # This condition enforces the scope; the look-ups by words and vectors use it only to be quick.
     seen = is_visible_to(asked.repository, organisation=asked.organisation)
 
     def find(connection: Connection) -> Sequence[RecalledMemory]:
@@ -67,7 +67,7 @@ async def recall(
 async def note(
     database: Database, run_id: str, phase: Phase, task: str, recalled: Sequence[RecalledMemory], now: datetime
 ) -> None:
-    """Keep that an agent was told these memories, best first; once for each task of a run. It makes none more sure."""
+    """Record that an agent got these memories, best first; once for each task of a run. Changes no confidence."""
     if not recalled:
         return
     rows = [
@@ -90,7 +90,7 @@ async def note(
 
 
 async def list_recalled(database: Database, run_id: str, task: str) -> Sequence[Memory]:
-    """The memories that a task of a run was told, best first; those that people made Forge forget are told no more."""
+    """The memories that a task of a run got, best first, without those that people made Forge forget since."""
     query = (
         select(MemoryRow)
         .join(RecallRow, RecallRow.memory_id == MemoryRow.id)
@@ -102,9 +102,9 @@ async def list_recalled(database: Database, run_id: str, task: str) -> Sequence[
 
 
 async def mark_helped(database: Database, run_id: str, task: str, ids: Collection[str], now: datetime) -> None:
-    """Keep which of the memories a task was told helped it.
+    """Record which of its memories helped a task.
 
-    It changes the confidence of none: that follows from uses (:func:`memory.learned.memories.use`).
+    This changes no confidence; only uses do (:func:`memory.learned.memories.record_use`).
     """
     which = update(RecallRow).where(
         RecallRow.run_id == run_id, RecallRow.task == task, RecallRow.memory_id.in_(ids), RecallRow.outcome != HELPED
@@ -114,7 +114,7 @@ async def mark_helped(database: Database, run_id: str, task: str, ids: Collectio
 
 
 async def settle(database: Database, run_id: str, now: datetime) -> Sequence[str]:
-    """Keep, once a run is over, that what did not help it was ignored; the ids of what helped it."""
+    """Record, once a run is over, that its other memories were ignored; returns the ids of those that helped."""
     rest = update(RecallRow).where(RecallRow.run_id == run_id, RecallRow.outcome == "")
     which = select(RecallRow.memory_id).where(RecallRow.run_id == run_id, RecallRow.outcome == HELPED).distinct()
     async with database.transaction() as session:

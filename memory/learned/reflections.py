@@ -32,10 +32,10 @@ async def keep(
     now: datetime,
     most: int = MOST_LIVE,
 ) -> int:
-    """Keep the result of a reflection, once per run and moment; the number of new memories.
+    """Store the result of a reflection, once per run and moment; returns the number of new memories.
 
-    :param note: why nothing was learned, if nothing was.
-    :param most: memories that may live in the repository.
+    :param note: why nothing was learned, if so.
+    :param most: live memories that the repository may have.
     """
     async with database.transaction() as session:
         # A write comes first, so that two executions take turns.
@@ -56,7 +56,7 @@ async def keep(
 
 
 async def _find_recorded(session: AsyncSession, run: Run, moment: str) -> Mapping[str, Any] | None:
-    """What was told of this reflection, if it was kept before."""
+    """What was recorded of this reflection, if it was stored before."""
     same = select(EventRow.payload).where(
         EventRow.trace == run.id,
         EventRow.type == EventType.reflected.value,
@@ -68,7 +68,7 @@ async def _find_recorded(session: AsyncSession, run: Run, moment: str) -> Mappin
 async def _keep(
     session: AsyncSession, dialect: str, run: Run, decided: LearningDecision, most: int, now: datetime
 ) -> EventType:
-    """Keep one learning if it passes; its outcome."""
+    """Store one learning if it passes; returns the outcome."""
     learning, refused = decided.learning, decided.refused
     memory = _memory(run, learning, now)
     if decided.is_new and not await capacity.keep(session, run.repository.id, [memory], most, run.id, now):
@@ -89,7 +89,7 @@ async def _keep(
 
 
 async def _count_recurrence(session: AsyncSession, dialect: str, run: Run, memory_id: str, now: datetime) -> None:
-    """Count another run that teaches the same; the one that taught it first counts already."""
+    """Count another run that taught the same; the first one counts already."""
     row = await session.get(MemoryRow, memory_id)
     if row is not None and run.id not in row.source:
         await memories.record_use_within(session, dialect, [memory_id], Use.recurred, run.id, now)
@@ -121,9 +121,9 @@ _NEWSWORTHY = (
 
 
 async def list_newsworthy_runs(database: Database, since: datetime) -> Sequence[str]:
-    """The runs of which something was told since a moment that may be worth a reflection.
+    """The runs with events since a time that may be worth a reflection.
 
-    :param since: by the clock of this machine, by which events get their ids.
+    :param since: by the clock of this machine, which gives events their ids.
     """
     failed = and_(EventRow.type == EventType.tool_executed.value, EventRow.payload["problem"].as_string().is_not(None))
     telling = or_(EventRow.type.in_([kind.value for kind in _NEWSWORTHY]), failed)

@@ -1,4 +1,4 @@
-"""Adds the memories that people ask for, and archives those they take back."""
+"""Adds the memories that people ask for, and archives those they want forgotten."""
 
 from datetime import datetime
 
@@ -25,12 +25,12 @@ async def learn(
     cause: str,
     most: int = MOST_LIVE,
 ) -> tuple[Memory, bool] | None:
-    """Keep what a person said; where it is known already, that is confirmed. The memory, and whether it is new.
+    """Store what a person said, or confirm the memory that says the same already.
 
     :param number: of the issue or pull request in which it was said.
-    :param cause: what happened; repeated for the same, it says the same and changes nothing.
-    :param most: memories that may live there.
-    :returns: None if there is no room, because all that live there are pinned.
+    :param cause: what happened; a repeated call for the same cause returns the same and changes nothing.
+    :param most: live memories that the repository may have.
+    :returns: the memory, and whether it is new; None if there is no room, because all memories there are pinned.
     """
     said = select(MemoryRow).where(
         MemoryRow.repository_id == memory.repository_id,
@@ -59,7 +59,7 @@ async def learn(
 async def forget(
     database: Database, repository: RepositoryRef, number: int, memory: Memory, by: Sender, now: datetime
 ) -> bool:
-    """Let a memory count no more because a person wants that; whether it still did."""
+    """Archive a memory because a person wants that; returns whether it was live."""
     async with database.transaction() as session:
         if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
             return False

@@ -1,8 +1,8 @@
-"""Keeps the vectors of memories, and measures how near those of a scope are to the vector of a query.
+"""Keeps the vectors of memories, and measures how similar those of a scope are to the vector of a query.
 
-One that says something else from now on loses its vector, and gets another. To read all vectors of a scope takes far
-longer than to compare them, so beside each is, for its first numbers, whether they are above their mean: vectors that
-point the same way agree in most of these. Those that agree in the most are compared in full (binary quantisation).
+A memory whose text changes loses its vector and gets a new one. Reading all vectors of a scope takes far longer than
+comparing them. So each has, for its first numbers, a bit that says whether the number is above their mean: similar
+vectors agree in most bits. Those that agree in the most are compared in full (binary quantisation).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.learned import MemoryRow, MemoryVectorRow
 from memory.learned.memories import from_row, is_shared_with
 
-# Both columns: without the repository, each memory's vector would be looked for among all there are.
+# Both columns: without the repository, the vector of each memory would be searched for among all vectors.
 _OF_MEMORY = and_(MemoryVectorRow.repository_id == MemoryRow.repository_id, MemoryVectorRow.memory_id == MemoryRow.id)
 
 _COMPARED = 2 * CANDIDATES  # vectors of a scope that are compared in full
-_SIGNS = 256  # numbers of a vector that have a sign: of 10,000 vectors these are read in a few ms
+_SIGNS = 256  # numbers of a vector that have a bit; those of 10,000 vectors are read in a few ms
 
 
 @dataclass(frozen=True)
 class Vector:
-    """What a model made of a text.
+    """A model's embedding of a text.
 
     :param model: its name; vectors of different models, or of different lengths, are never compared.
     """
@@ -38,11 +38,11 @@ class Vector:
 
 
 async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence[Vector]) -> None:
-    """Keep the vectors of memories, one for each. One that is known stays, if it has its signs.
+    """Store the vectors of memories, one for each. A stored vector stays if it has its signs.
 
-    None is kept of a memory that counts no more, or says something else by now.
+    Stores none for a memory that is archived or has another text by now.
 
-    :raises ValueError: if one has no direction: nothing but zeros, or a number that is none.
+    :raises ValueError: if a vector has no direction: only zeros, or a value that is not a finite number.
     """
     pairs = [(memory, vector, _encode(vector.values)) for memory, vector in zip(memories, vectors, strict=True)]
     ids, repositories = [each.id for each in memories], {each.repository_id for each in memories}
@@ -53,7 +53,7 @@ async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence
     )
     query = select(MemoryRow).where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_(None))
     async with database.transaction() as session:
-        await session.execute(unsigned)  # first, so that SQLite lets nobody change a memory before its vector is kept
+        await session.execute(unsigned)  # first, so that SQLite lets nobody change a memory before its vector is stored
         known = {row.id: (row.content, row.context) for row in await session.scalars(query.with_for_update())}
         rows = [
             {
@@ -72,13 +72,13 @@ async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence
 
 
 async def drop(session: AsyncSession, memory: Memory) -> None:
-    """Forget the vectors of a memory, within the transaction that changes what it says."""
+    """Delete the vectors of a memory, within the transaction that changes its text."""
     mine = MemoryVectorRow.repository_id == memory.repository_id, MemoryVectorRow.memory_id == memory.id
     await session.execute(delete(MemoryVectorRow).where(*mine))
 
 
 async def list_missing(database: Database, repository_id: int, model: str, most: int = 100) -> Sequence[Memory]:
-    """Live memories of a repository of which there is no vector by this model, or one without signs; newest first."""
+    """Live memories of a repository that have no vector by this model, or one without signs; newest first."""
     query = (
         select(MemoryRow)
         .outerjoin(MemoryVectorRow, and_(_OF_MEMORY, MemoryVectorRow.model == model, MemoryVectorRow.dimensions > 0))
@@ -94,12 +94,12 @@ async def list_missing(database: Database, repository_id: int, model: str, most:
 def compute_similarity(
     connection: Connection, repository: RepositoryRef, vector: Vector, *, organisation: bool
 ) -> Mapping[str, float]:
-    """How near the likely ones of the live memories that a repository may see are to a question, by their ids.
+    """How similar memories are to a query, by id: the likely ones of the live memories that a repository may see.
 
     :param organisation: whether it takes part in what its organisation learned.
     :return: the cosine, from -1 to 1.
     """
-    import numpy  # a tenth of a second that commands without vectors need not wait
+    import numpy  # takes a tenth of a second, so commands without vectors leave it out
 
     asked, is_sqlite = _encode(vector.values), connection.dialect.name == "sqlite"
     signs, question = _compute_signs(asked, connection.dialect.name), numpy.frombuffer(asked, "<f4")
@@ -119,14 +119,14 @@ def compute_similarity(
 
 
 def _select_likely(scope: Select[()], signs: str) -> Select[str]:
-    """The ids of those of a scope whose signs agree in the most numbers; of those that agree in as many, the newest."""
+    """The ids of a scope's memories whose signs agree in the most bits; among equals, the newest."""
     differing = func.bit_count(type_coerce(MemoryVectorRow.signs, BIT(varying=True)).bitwise_xor(signs))
     ids = scope.with_only_columns(MemoryVectorRow.memory_id)
     return ids.order_by(differing, MemoryVectorRow.memory_id.desc()).limit(_COMPARED)
 
 
 def _find_likely_sqlite(connection: Connection, scope: Select[()], signs: str) -> Sequence[str]:
-    """The same on SQLite, counted here: it counts no bits, and a row for each would take longer than all in one."""
+    """The same for SQLite, which cannot count bits; reading all signs in one row is faster than a row for each."""
     import numpy
 
     every = func.aggregate_strings(MemoryVectorRow.memory_id, " "), func.aggregate_strings(MemoryVectorRow.signs, "")
@@ -153,10 +153,11 @@ def _encode(values: Sequence[float]) -> bytes:
 
 
 def _compute_signs(stored: bytes, dialect: str) -> str:
-    """A bit for each of a vector's first numbers, set if it is above their mean: zero would tell nothing of a vector
-    whose numbers are all above it.
+    """A bit for each of a vector's first numbers, set if it is above their mean.
 
-    :return: on SQLite, which has no such type, in hexadecimal.
+    Their mean and not zero, because all numbers of a vector may be above zero.
+
+    :return: in hexadecimal on SQLite, which has no type for bits.
     """
     import numpy
 

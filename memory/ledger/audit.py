@@ -25,13 +25,13 @@ _Rows = Select[
 
 @dataclass(frozen=True)
 class EventFilter:
-    """What to look for; None: everything.
+    """Which events to find; None: all.
 
-    :param run: its whole id; what moved it is part of its story.
-    :param gate: the name of gates, or one gate by ``gate_id``, whose story has the moves of its run, too.
+    :param run: the whole id of a run; its changes of state are included.
+    :param gate: the name of gates, or of one gate with ``gate_id``; the changes of its run's state are included.
     :param breaker: the name of a breaker or a guard.
     :param repositories: numeric ids.
-    :param since: from this moment on; ``until``: before this one.
+    :param since: from this time on; ``until``: before this one.
     """
 
     run: str | None = None
@@ -62,21 +62,21 @@ async def stream_all(database: Database, wanted: EventFilter, size: int = _PAGE)
 
 
 async def find_runs(database: Database, ending: str) -> Sequence[str]:
-    """The ids of runs that end like this, the newest first; five are enough to say that it is not one."""
+    """The ids of runs that end so, newest first; at most five, enough to see that there are several."""
     query = select(RunRow.id).where(RunRow.id.endswith(ending.upper(), autoescape=True))
     async with database.transaction() as session:
         return (await session.scalars(query.order_by(RunRow.id.desc()).limit(5))).all()
 
 
 async def find_repositories(database: Database, full_name: str) -> Sequence[int]:
-    """The ids of the repositories that had this name at a run; GitHub does not tell upper from lower case."""
+    """The ids of the repositories that had this name at a run; upper and lower case are the same, as on GitHub."""
     named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
     async with database.transaction() as session:
         return (await session.scalars(select(RunRow.repository_id).where(named).distinct())).all()
 
 
 async def list_gate_names(database: Database) -> Sequence[str]:
-    """The names of the gates that were ever asked."""
+    """The names of all gates there ever were."""
     async with database.transaction() as session:
         return (await session.scalars(select(GateRow.name).distinct().order_by(GateRow.name))).all()
 
@@ -122,7 +122,7 @@ def _matches(wanted: EventFilter, run_of_gate: str | None) -> ColumnElement[bool
 
 
 def _is_in(repository_ids: Sequence[int]) -> ColumnElement[bool]:
-    """Of a run there, of a delivery from there, or about the repository as such."""
+    """Whether an event is of a run or a delivery in these repositories, or about one of them as such."""
     return or_(
         RunRow.repository_id.in_(repository_ids),
         number_in(DeliveryRow.command["repository"]["id"]).in_(repository_ids),

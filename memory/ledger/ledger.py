@@ -1,4 +1,4 @@
-"""The ledger of events: append-only, written in the transaction of the change it tells of."""
+"""The ledger of events: append-only, written in the transaction of the change that an event describes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -35,7 +35,7 @@ def record(
     tokens: int = 0,
     cost: float = 0.0,
 ) -> None:
-    """Store an event with the transaction, and tell subscribers once it has committed.
+    """Store an event in the transaction, and send it to subscribers after the commit.
 
     :param trace: the run it belongs to.
     :param duration: seconds.
@@ -79,7 +79,7 @@ _MOVES: dict[str, bool] = {
 
 _WHAT = (EventRow.type + " " + func.coalesce(EventRow.phase, "")).label("what")
 SELECT_MOVES = select(EventRow.id, EventRow.time, _WHAT).where(EventRow.trace == bindparam("run"), IS_MOVE)
-"""When a ``run`` worked and when it waited, and its phases, in no order; for :func:`parse_moves`."""
+"""When a ``run`` worked and when it waited, and its phases, unordered, for :func:`parse_moves`."""
 
 
 def load_moves(connection: Connection, trace: str) -> Sequence[RunTransition]:
@@ -88,7 +88,7 @@ def load_moves(connection: Connection, trace: str) -> Sequence[RunTransition]:
 
 
 def parse_moves(rows: Iterable[Sequence[Any]]) -> Sequence[RunTransition]:
-    """Moves in order.
+    """The moves in order.
 
     :param rows: the columns of :data:`SELECT_MOVES`.
     """
@@ -129,9 +129,9 @@ async def record_person_action(
     now: datetime,
     **facts: object,
 ) -> None:
-    """Tell what a person did in a repository, as part of the story of the newest run there.
+    """Record what a person did in a repository, in the trace of the newest run there.
 
-    :param number: of the pull request; None: it holds for the whole repository.
+    :param number: number of the pull request; None: it is about the whole repository.
     """
     payload = {"by": by.login, "account": by.id, "repository": repository.id, **facts}
     trace = await find_trace(session, repository, number)
@@ -139,9 +139,9 @@ async def record_person_action(
 
 
 async def find_trace(session: AsyncSession, repository: RepositoryRef, number: int | None) -> str:
-    """The trace of what people do in a repository: its newest run, or its id where there was none.
+    """The trace of what people do in a repository: its newest run, or its id if there was none.
 
-    :param number: of the issue or pull request; None: of any.
+    :param number: number of the issue or pull request; None: any.
     """
     newest = select(func.max(RunRow.id)).where(RunRow.repository_id == repository.id)
     found = await session.scalar(newest if number is None else newest.where(RunRow.number == number))
@@ -151,7 +151,7 @@ async def find_trace(session: AsyncSession, repository: RepositoryRef, number: i
 async def record_feedback(
     database: Database, trace: str, kind: EventType, payload: dict[str, Any], delivery: str, now: datetime
 ) -> None:
-    """Record what a person let Forge know, once per delivery."""
+    """Record a person's feedback, once per delivery."""
     same = select(EventRow.id).where(
         EventRow.trace == trace, EventRow.type == kind.value, EventRow.payload["delivery"].as_string() == delivery
     )
@@ -164,7 +164,7 @@ async def record_feedback(
 async def count_replies(database: Database, trace: str, thread: int) -> int:
     """How often Forge replied to people's own words in a review thread during a run.
 
-    :param thread: id of the comment it began with.
+    :param thread: id of its first comment.
     """
     replied = select(func.count()).where(
         EventRow.trace == trace,
@@ -187,7 +187,7 @@ async def record_failed_tests(
 ) -> None:
     """Record each test that failed, once for each testing.
 
-    :param testing: names it: the head and the occasion.
+    :param testing: identifies it: the head and the occasion.
     """
     same = select(EventRow.id).where(
         EventRow.trace == run.id,
@@ -206,7 +206,7 @@ async def record_failed_tests(
 def record_guard(
     connection: Connection, run: Run, phase: Phase, check: Check, turn: int, after: str, now: datetime
 ) -> None:
-    """Record that a guard stopped a phase before a turn; repeated before the same turn it says nothing new.
+    """Record that a guard stopped a phase before a turn; a repeated call before the same turn changes nothing.
 
     :param turn: how many turns the task had; ``after`` names the last of them.
     """

@@ -1,1 +1,1 @@
-"""State that processes share: leases on executor ids, halts, rate limits of GitHub."""
+"""State that processes share: leases on executor ids, halts, and GitHub's rate limits."""

@@ -11,13 +11,13 @@ from memory.db.tables.process import ExecutorRow
 
 LEASE = timedelta(seconds=30)
 TAKEOVER_PERIOD = timedelta(days=1)
-"""How long the work of an executor is taken over again and again once its lease ran out: a process that was frozen may
-take up something more right before it dies for good."""
+"""How long after its lease ran out an executor's work is taken over again and again: a frozen process may still accept
+some work before it dies for good."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A process: ``instance`` is new at each start, ``host`` and ``pid`` tell where it runs."""
+    """A process: ``instance`` is new at each start, ``host`` and ``pid`` say where it runs."""
 
     executor_id: str
     instance: str
@@ -26,9 +26,9 @@ class Holder:
 
 
 async def take(database: Database, holder: Holder, now: datetime, *, force: bool = False) -> Holder | None:
-    """Take the lease of an executor id; None if it is ours now, else the process that holds it.
+    """Take the lease of an executor id; None if this process has it now, else the process that holds it.
 
-    :param force: take it from its holder, which is known to be dead.
+    :param force: take it from a holder that is known to be dead.
     """
     values = {
         "id": holder.executor_id,
@@ -68,7 +68,7 @@ async def list_lapsed(database: Database, own: str, now: datetime) -> Sequence[s
 
 
 async def forget(database: Database, executor_id: str, now: datetime) -> None:
-    """Drop an executor whose lease ran out long ago and whose work was taken over, unless it came back."""
+    """Delete an executor whose lease ran out long ago and whose work was taken over, unless it came back."""
     given_up = ExecutorRow.lease_until <= now - TAKEOVER_PERIOD
     async with database.transaction() as session:
         await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, given_up))

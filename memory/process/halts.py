@@ -1,4 +1,4 @@
-"""Keeps the operator's order to stop every process, and resumes the work afterwards."""
+"""Keeps the operator's halt of every process, and resumes the work afterwards."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,13 +13,13 @@ from memory.db.tables.runs import WaitRow
 from memory.ledger import ledger
 from memory.runs import waits
 
-OPERATOR = "operator"  # the trace of what the operator did: it belongs to no run
+OPERATOR = "operator"  # the trace of the operator's actions, which belong to no run
 _ROW_ID = 1
 
 
 @dataclass(frozen=True)
 class Halt:
-    """The operator's order to stop.
+    """The operator's halt.
 
     :param why: plain text of a person, perhaps empty.
     """
@@ -29,23 +29,23 @@ class Halt:
 
 
 async def get_current(database: Database) -> Halt | None:
-    """The order that holds now."""
+    """The current halt, if there is one."""
     async with database.transaction() as session:
         row = await session.get(HaltRow, _ROW_ID)
         return None if row is None else Halt(row.why, row.since)
 
 
 async def require_none(database: Database) -> None:
-    """To be asked before every call of a model and before every write to GitHub.
+    """Call this before every model call and every write to GitHub.
 
-    :raises Halted: if the operator told Forge to stop.
+    :raises Halted: if the operator halted Forge.
     """
     if await get_current(database) is not None:
         raise Halted
 
 
 async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
-    """Tell every process to stop; whether none had been told before.
+    """Halt every process; returns whether Forge was not halted before.
 
     :param by: the account on the operator's machine, perhaps empty.
     """
@@ -59,7 +59,7 @@ async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
 
 
 async def resume(database: Database, by: str, now: datetime) -> Halt | None:
-    """Take the order back and resume what waits for that; the order, if there was one."""
+    """End the halt and resume the work that waits for this; returns the halt, if there was one."""
     async with database.transaction() as session:
         row = (await session.scalars(delete(HaltRow).where(HaltRow.id == _ROW_ID).returning(HaltRow))).first()
         if row is None:
@@ -72,7 +72,7 @@ async def resume(database: Database, by: str, now: datetime) -> Halt | None:
 
 
 async def resume_waiting(database: Database, now: datetime) -> None:
-    """Resume what began to wait while the order was taken back; where nothing did, this writes nothing."""
+    """Resume the work that began to wait while the halt ended; writes nothing if there is none."""
     waiting = select(WaitRow.workflow_id).where(WaitRow.reason == HALTED, WaitRow.until > now).limit(1)
     async with database.transaction() as session:
         if await session.scalar(waiting) is None or await session.get(HaltRow, _ROW_ID) is not None:

@@ -1,4 +1,4 @@
-"""Keeps until when GitHub told us to send nothing, for every process and across restarts."""
+"""Keeps until when nothing may be sent to GitHub, for every process and across restarts."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from memory.db.tables.process import LimitRow
 
 @dataclass(frozen=True)
 class RateLimitPause:
-    """An order by GitHub to send nothing before ``until`` for an installation; 0 is the App itself.
+    """GitHub's order to send nothing before ``until`` for an installation; 0 is the App itself.
 
     :param streak: how many such orders came in a row.
     """
@@ -22,14 +22,14 @@ class RateLimitPause:
 
 
 async def get_latest(database: Database, installation_id: int) -> RateLimitPause | None:
-    """The latest order, also when it has passed."""
+    """The latest order, even if it has passed."""
     async with database.transaction() as session:
         row = await session.get(LimitRow, installation_id)
         return None if row is None else RateLimitPause(row.until, row.reason, row.streak)
 
 
 async def remember(database: Database, installation_id: int, limit: RateLimitPause) -> None:
-    """Store an order; where another one lasts longer, its end stays."""
+    """Store an order; if the stored one lasts longer, its end stays."""
     values = {
         "installation_id": installation_id,
         "until": limit.until,
@@ -42,6 +42,6 @@ async def remember(database: Database, installation_id: int, limit: RateLimitPau
 
 
 async def forget(database: Database, installation_id: int) -> None:
-    """The installation is gone, or an operator lifts the block."""
+    """Delete the order: the installation is gone, or an operator lifts it."""
     async with database.transaction() as session:
         await session.execute(delete(LimitRow).where(LimitRow.installation_id == installation_id))

@@ -1,4 +1,4 @@
-"""Keeps how much of its write rate each installation used, for all processes together."""
+"""Keeps how much of its write rate each installation has used, for all processes together."""
 
 from datetime import datetime
 
@@ -13,9 +13,9 @@ from safety.write_rates import Rate, WritesSpent, WriteTurn, take_turn
 async def reserve_write(
     database: Database, installation_id: int, rate: Rate, importance: Importance, now: datetime, *, creates: bool
 ) -> WriteTurn:
-    """Ask for one write, and count it if it may be made. One that is not made after all stays counted.
+    """Ask for one write, and count it if it may be made. A counted write stays counted even if it is not made.
 
-    :param creates: it creates content, in GitHub's sense.
+    :param creates: it creates content as GitHub defines it.
     """
     row = WriteBudgetRow
     first = {"installation_id": installation_id, "writes": now, "content": now}

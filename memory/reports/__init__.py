@@ -1,1 +1,1 @@
-"""Reports for operators: metrics, costs, the state of everything; and retention."""
+"""Reports for operators: metrics, costs, present state and retention."""

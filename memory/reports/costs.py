@@ -72,7 +72,7 @@ async def sum_costs(database: Database, by: GroupBy, span: CostFilter) -> Sequen
 
 
 async def sum_today(database: Database, day: datetime) -> Sequence[tuple[SpendingRepository, int]]:
-    """What each repository spent or reserved on the UTC day of a moment, in micro-USD."""
+    """What each repository spent or reserved on the UTC day of a time, in micro-USD."""
     today = SpendRow.day == day.date().isoformat()
     query = select(SpendRow.repository_id, SpendRow.installation_id, func.sum(SpendRow.amount)).where(today)
     async with database.transaction() as session:

@@ -1,4 +1,4 @@
-"""Removes what is kept about repositories that Forge lost, and names their runs and deliveries."""
+"""Deletes the data of repositories that Forge lost, and lists their runs and deliveries."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from memory.db.tables.runs import RunRow
 
 
 async def forget(database: Database, repository_ids: Sequence[int]) -> None:
-    """Remove what was asked, found, learned and decided in repositories that Forge lost."""
+    """Delete the questions, findings, memories and decisions of repositories that Forge lost."""
     of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
     for table, run in ((AnswerRow, AnswerRow.run_id), (RecallRow, RecallRow.run_id)):
         await delete_in_batches(database, table, run, select(run).where(run.in_(of_runs)))

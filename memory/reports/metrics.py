@@ -1,7 +1,7 @@
 """Collects the facts behind the metrics from ledger, runs, spend, findings, gates and memories.
 
-A week is found by the ids of runs, which begin with their moment, so that only what is new is read. What belongs to a
-run counts for the moment it began.
+A week is found by the ids of runs, which begin with their time, so that only new rows are read. What belongs to a run
+counts for the time when the run began.
 """
 
 from collections import Counter, defaultdict
@@ -38,9 +38,9 @@ _OUTCOMES = {"helped": True, "ignored": False}
 
 @dataclass(frozen=True)
 class ReportPeriod:
-    """What to look at.
+    """The period of a report.
 
-    :param repository_ids: None: everywhere.
+    :param repository_ids: None: all repositories.
     """
 
     since: datetime
@@ -82,7 +82,7 @@ async def load_facts(database: Database, period: ReportPeriod) -> Facts:
 
 
 async def _load_runs(session: AsyncSession, period: ReportPeriod) -> Sequence[RunFact]:
-    """Runs that are over, but for those that looked at nothing because the configuration says so."""
+    """Runs that are over, without those that the configuration excluded from review."""
     calls: defaultdict[str, Counter[Phase]] = defaultdict(Counter)
     costs: Counter[str] = Counter()
     spent = select(SpendRow.run_id, SpendRow.phase, func.count(), func.sum(SpendRow.amount)).where(
@@ -112,7 +112,7 @@ def _count_bounces(trigger: str, count: int) -> int | None:
 
 
 async def _load_tool_uses(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
-    """Week by week, each at its latest moment; counted by the database, since there are many."""
+    """Week by week, each at its latest time; counted by the database, because there are many."""
     well = case((EventRow.payload["problem"].as_string().is_(None), 1), else_=0)
     ran = select(func.max(EventRow.time), func.sum(well), func.count()).where(
         EventRow.type == EventType.tool_executed.value
@@ -131,7 +131,7 @@ async def _load_tool_uses(session: AsyncSession, period: ReportPeriod) -> Sequen
 
 
 async def _load_learned(session: AsyncSession, period: ReportPeriod) -> Sequence[datetime]:
-    """What people said in so many words was not learned."""
+    """When each memory was learned. Pinned memories are left out, because people stated them."""
     learned = select(MemoryRow.created_at).where(
         MemoryRow.id >= _first_id(period), MemoryRow.created_at >= period.since, MemoryRow.pinned.is_(False)
     )
@@ -153,7 +153,7 @@ async def _load_recalls(session: AsyncSession, period: ReportPeriod) -> Sequence
 
 
 async def _load_posted(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
-    """Run by run."""
+    """For each run, the dismissed and all posted findings."""
     posted = (
         select(RunRow.created_at, func.sum(case((IS_DISMISSED, 1), else_=0)), func.count())
         .join(FindingRow, FindingRow.posted_by == RunRow.id)
@@ -164,7 +164,7 @@ async def _load_posted(session: AsyncSession, period: ReportPeriod) -> Sequence[
 
 
 async def _load_dismissals(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
-    """From the moment the review that carries a finding was posted to its dismissal in the same pull request."""
+    """The time from the posting of a finding's review to its dismissal in the same pull request."""
     same = and_(
         FindingRow.repository_id == DismissalRow.repository_id,
         FindingRow.number == DismissalRow.number,
@@ -184,7 +184,7 @@ async def _load_dismissals(session: AsyncSession, period: ReportPeriod) -> Seque
 
 
 async def _load_merges(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
-    """What authors merge themselves says nothing of the verdict."""
+    """What people merged, without what authors merged themselves, which says nothing about the verdict."""
     decided = (
         select(EventRow.time, EventRow.payload["approved"].as_boolean())
         .join(RunRow, RunRow.id == EventRow.trace)

@@ -1,7 +1,7 @@
-"""Removes rows whose retention time is over, kind by kind, in batches so small that nobody waits for the lock.
+"""Removes rows whose retention time is over, kind by kind, in small batches, so that nobody waits for the lock.
 
-How long is what ``audit.retention_days`` of a repository said last. Dismissals, findings, runs and approvals
-stay: a dismissal lasts until it is taken back, an approval counts as long, and the others are what is compared with.
+The time is a repository's last ``audit.retention_days``. Dismissals, findings, runs and approvals stay: dismissals and
+approvals count until they are undone, and later runs are compared with findings and runs.
 """
 
 import asyncio
@@ -34,24 +34,24 @@ from safety.review_quota import WINDOW
 
 USUAL_DAYS = Audit().retention_days
 CODE_RETENTION = timedelta(days=14)
-"""How long what holds code and prompts is kept after its run ended: answers, checkpoints, journals."""
+"""How long rows with code and prompts are kept after their run ended: answers, checkpoints, journals."""
 DELIVERY_RETENTION = timedelta(days=8)
-"""How long deliveries and writes to GitHub are known at least: GitHub repeats a delivery for up to seven days."""
+"""How long deliveries and writes to GitHub are kept at least: GitHub repeats a delivery for up to seven days."""
 PURGE_RETENTION = timedelta(days=60)
-"""How long it is known that a repository was purged: copies that nobody uses are gone after half of that anyway."""
+"""How long the purge of a repository is recorded: unused copies are deleted after half of that anyway."""
 DISPUTE_RETENTION = timedelta(days=365)
 """How long decisions on false positives and on destructive changes are kept at least."""
 
 _DISPUTES = ("false_positive", "destructive")
 _ANSWERED = (GateState.approved.value, GateState.rejected.value)
 _IS_APPROVAL = OutboxRow.step.startswith(APPROVAL, autoescape=True)
-"""GitHub counts an approval for whatever is pushed after it, until Forge takes it back."""
+"""GitHub counts an approval for everything that is pushed after it, until Forge withdraws it."""
 _FINAL = [state.value for state in RunState if state.is_final]
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Repositories with the same time; without ``ids``, all that ``others`` does not name."""
+    """Repositories with the same retention time; without ``ids``, all that are not in ``others``."""
 
     days: int
     ids: Sequence[int] = ()
@@ -62,13 +62,13 @@ class _Group:
         return column.in_(self.ids) if self.ids else or_(column.is_(None), column.not_in(self.others))
 
     def matches_run(self, column: Any) -> ColumnElement[bool]:
-        """The same for a column with the id of a run; what is no run's belongs to the usual group."""
+        """The same for a column with the id of a run; rows of no run belong to the usual group."""
         named = select(RunRow.id).where(RunRow.repository_id.in_(self.ids or self.others))
         return column.in_(named) if self.ids else column.not_in(named)
 
 
 async def load_terms(database: Database) -> dict[int, int]:
-    """For how many days each repository keeps its audit, where that is not the usual time."""
+    """For how many days each repository keeps its audit, if not for the usual time."""
     repositories = select(RunRow.repository_id, RunRow.installation_id).distinct()
     async with database.transaction() as session:
         kept = {row.scope: _parse_days(row.content) for row in await session.scalars(select(ConfigurationRow))}
@@ -86,9 +86,9 @@ def _parse_days(content: Mapping[str, Any]) -> int | None:
 
 
 async def remove(database: Database, days: Mapping[int, int], now: datetime) -> dict[str, int]:
-    """Remove what is older than its time; how many rows of each kind that were. May be repeated and interrupted.
+    """Remove rows that are older than their time; returns how many of each kind. May be repeated and interrupted.
 
-    :param days: of repositories that keep their audit for another than the usual time.
+    :param days: the days of repositories that do not keep their audit for the usual time.
     """
     removed: defaultdict[str, int] = defaultdict(int)
     for group in _group_by_days(days):
@@ -176,7 +176,7 @@ def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
 
 
 def _is_counted() -> ColumnElement[bool]:
-    """Whether an event is the outcome of a head: the ladder counts it, and a revert may come late."""
+    """Whether an event is the outcome of a head, which the ladder counts and which a late revert may need."""
     merged = and_(
         EventRow.type == EventType.ladder_acted.value, EventRow.payload["act"].as_string() == Action.auto_merge.value
     )
@@ -189,16 +189,13 @@ def _is_old_gate(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...
     return (
         GateRow.id < lowest_id_at(until),
         or_(GateRow.decided_at < disputed, and_(GateRow.decided_at < until, GateRow.name.not_in(_DISPUTES))),
-        _is_over(GateRow.run_id),  # a resumed run reads again what people said
+        _is_over(GateRow.run_id),  # a resumed run reads the answers again
         group.matches(GateRow.repository_id),
     )
 
 
 def _select_old_code(now: datetime) -> Sequence[_OldRows]:
-    """Answers of models, checkpoints that a later run's has replaced, and approvals in repositories long lost.
-
-    And what was counted of an hour.
-    """
+    """Model answers, checkpoints that a later run replaced, approvals in long lost repositories, and hourly counts."""
     until = now - CODE_RETENTION
     newer, output = aliased(RunRow), aliased(CheckpointRow)
     replaced = exists(
@@ -229,7 +226,7 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
 
 
 def _select_old_budgets(now: datetime) -> Sequence[_OldRows]:
-    """What people granted to runs that are over, and which deliveries said so."""
+    """What people granted to runs that are over, and by which deliveries."""
     until = lowest_id_at(now - timedelta(days=USUAL_DAYS))
     found: list[_OldRows] = []
     for prefix in ("run:", "calls:", "granted by:"):
@@ -244,14 +241,14 @@ def _is_over(column: Any) -> ColumnElement[bool]:
 
 
 def _has_no_open_run(guid: Any) -> ColumnElement[bool]:
-    """Whether a delivery began no run that is not over: who sent it is asked for until then."""
+    """Whether all runs that a delivery began are over; until then its sender is looked up."""
     number = func.length(cast(RunRow.number, String)) + 1  # a run is admitted by GUID#NUMBER
     began = func.substr(RunRow.admitted_by, 1, func.length(RunRow.admitted_by) - number)
     return guid.not_in(select(began).where(RunRow.state.not_in(_FINAL)))
 
 
 async def _empty_gates(database: Database, group: _Group, now: datetime) -> int:
-    """Take everything from old answered gates but that they were answered, when and how: the ladder counts that."""
+    """Empty old answered gates, except for whether and when they were approved or rejected, which the ladder counts."""
     whole = GateRow.request["prompt"].as_string() != ""
     rows = select(GateRow).where(*_is_old_gate(group, now), GateRow.state.in_(_ANSWERED), whole).limit(BATCH)
     count = 0

@@ -16,11 +16,11 @@ from memory.db.tables.process import HaltRow
 
 @dataclass(frozen=True)
 class SystemSnapshot:
-    """How many there are.
+    """How many there are of each.
 
-    :param circuits: error-rate breakers by state; one that was never anything but closed is not stored.
+    :param circuits: error-rate breakers by state; one that was always closed is not stored.
     :param waiting: gates by name.
-    :param levels: repositories by level, those that left level 1 at least once.
+    :param levels: repositories by level, only those that left level 1 at least once.
     """
 
     circuits: Counter[str]
@@ -30,7 +30,7 @@ class SystemSnapshot:
 
 
 async def load_snapshot(database: Database) -> SystemSnapshot:
-    """How it stands."""
+    """The present counts."""
     state = CircuitRow.circuit["state"].as_string()
     waiting = select(GateRow.name, func.count()).where(GateRow.state == GateState.waiting.value).group_by(GateRow.name)
     async with database.transaction() as session:

@@ -1,1 +1,1 @@
-"""What is known of a repository besides its runs: configuration, level, address, permits."""
+"""The data of a repository besides its runs: configuration, level, address, permits."""

@@ -1,4 +1,4 @@
-"""Keeps what is known of a repository under its present address."""
+"""Keeps the present address of a repository in its rows."""
 
 from sqlalchemy import or_, update
 
@@ -9,9 +9,9 @@ from memory.db.tables.runs import RunRow
 
 
 async def update_address(database: Database, repository: RepositoryRef) -> int:
-    """Keep runs and gates of a repository under the name, owner and installation it has now; how many changed.
+    """Store the present name, owner and installation of a repository in its runs and gates; returns how many changed.
 
-    What goes on with one of them months later asks for that address, under which another repository may live then.
+    A run may use this address months later, and another repository may have the old one by then.
     """
     at, owner, name = repository.installation_id, repository.owner, repository.name
     runs_there = or_(RunRow.owner != owner, RunRow.name != name, RunRow.installation_id != at)

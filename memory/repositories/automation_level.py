@@ -1,9 +1,9 @@
-"""Keeps the automation level of each repository, and what it is decided from: real outcomes.
+"""Keeps the automation level of each repository, and the real outcomes that decide it.
 
-A head counts as one run, from the first completed one that looked at something: whoever asks for more reviews of it
-does not climb. A finding counts as a false positive as long as a person's dismissal of it stands. What people decided
-are their answers at gates, except those about money and guards, which say nothing about the change, and what became of
-pull requests, see :func:`decide`.
+A head counts as one run, from the first completed one that looked at something, so more reviews of it do not raise the
+level. A finding counts as a false positive while a person's dismissal of it applies. People's decisions are their
+answers at gates, except those about money and guards, which say nothing about the change, and their merges of pull
+requests, see :func:`record_decision`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,14 +27,14 @@ from memory.findings.findings import IS_DISMISSED
 from memory.ledger import ledger
 from safety.automation_level import RUNS_NEEDED, START, HumanDecision, LadderFacts, LadderVerdict, RunRecord
 
-_DECISIONS = 200  # what came before weighs less than a billionth
+_DECISIONS = 200  # earlier ones weigh less than a billionth
 _MISSED = 100
 _RUNS_WITH_DECISIONS = 1000
 _SOURCE = "ladder"
 
 
 async def load_facts(database: Database, repository_id: int) -> LadderFacts:
-    """What the level of a repository is decided from, bounded by what the highest level looks at."""
+    """The facts that decide the level of a repository, as far back as the highest level needs."""
     async with database.transaction() as session:
         row = await session.get(LadderRow, repository_id)
         records = await _load_runs(session, repository_id)
@@ -67,10 +67,10 @@ async def get_level(database: Database, repository_id: int) -> int:
 async def move_level(
     database: Database, repository_id: int, known: LadderFacts, verdict: LadderVerdict, trace: str
 ) -> bool:
-    """Change the level as decided, unless it was changed since the facts were read; whether this did it.
+    """Change the level as decided, unless it changed since the facts were read; returns whether this changed it.
 
-    :param known: what it was decided from.
-    :param trace: the run that gave occasion to it, or the delivery.
+    :param known: the facts that decided it.
+    :param trace: the run or the delivery that caused it.
     """
     values = {"repository_id": repository_id, "level": verdict.level, "since": verdict.at, "by_login": ""}
     change = insert_new(database.dialect, LadderRow, values)
@@ -93,7 +93,7 @@ async def move_level(
 async def set_level(
     database: Database, repository_id: int, wanted: int, by_login: str, trace: str, now: datetime
 ) -> int:
-    """Set the level because a person says so; the one before. May be repeated by the same delivery."""
+    """Set the level that a person asked for, and return the one before. The same delivery may repeat it."""
     values = {"repository_id": repository_id, "level": wanted, "since": now, "by_login": by_login}
     async with database.transaction() as session:
         held = {"level": LadderRow.level, "since": LadderRow.since, "by_login": LadderRow.by_login}
@@ -113,7 +113,7 @@ async def set_level(
 
 
 async def list_changes(database: Database, trace: str) -> Sequence[Mapping[str, Any]]:
-    """How the level changed on the occasion of a run: ``before``, ``level`` and ``text`` of each change, in order."""
+    """How a run changed the level: ``before``, ``level`` and ``text`` of each change, in order."""
     async with database.transaction() as session:
         return await _load_events(session, trace, EventType.ladder_changed)
 
@@ -128,7 +128,7 @@ async def record_missed_bug(
     cause: str,
     now: datetime,
 ) -> bool:
-    """Record a critical bug that Forge did not see; whether ``cause`` had not been recorded before."""
+    """Record a critical bug that Forge missed; returns whether ``cause`` was not recorded before."""
     values = {
         "id": new_id(),
         "repository_id": repository.id,
@@ -153,10 +153,10 @@ async def record_decision(
 ) -> None:
     """Record what a person decided by merging the head of a run, once per run.
 
-    Merged after the verdict approve is an approval; merged although changes were requested is none. A pull request
-    that is closed without being merged says nothing about the verdict, and what Forge merges decides nothing.
+    A merge after an approving verdict counts as an approval, one although Forge requested changes as a rejection.
+    Closing a pull request without a merge says nothing about the verdict, and Forge's own merges decide nothing.
 
-    :param own: the author merged it, which says nothing about the verdict either; that it was merged is still known.
+    :param own: the author merged it, which says nothing about the verdict either; the merge is still recorded.
     """
     await _record_once(
         database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login, "own": own}
@@ -174,7 +174,7 @@ async def was_approved(database: Database, run_id: str) -> bool:
 async def record_announcement(
     database: Database, run: Run, until: datetime, now: datetime, told: Mapping[str, Any]
 ) -> datetime:
-    """Note that people were told of a merge, once per run; the moment until which they can stop it.
+    """Record that people were told of a merge, once per run; returns until when they can stop it.
 
     :param told: the level, the rule and the text of the reason that allows it.
     """
@@ -183,24 +183,24 @@ async def record_announcement(
 
 
 async def find_announcement(database: Database, run_id: str) -> Mapping[str, Any] | None:
-    """What people were told, if they were told that the head of this run is going to be merged."""
+    """What people were told about the coming merge of this run's head, if they were told."""
     async with database.transaction() as session:
         return next(iter(await _load_events(session, run_id, EventType.ladder_announced)), None)
 
 
 async def record_stop(database: Database, run: Run, why: str, now: datetime) -> None:
-    """Note that a person wants nothing to be done with the head of this run unasked."""
+    """Record that a person stopped automatic actions on the head of this run."""
     await _record_once(database, run, EventType.ladder_stopped, now, {"why": why})
 
 
 async def find_stop_reason(database: Database, run_id: str) -> str | None:
-    """Why nothing is done with the head of this run unasked, if a person said so."""
+    """Why a person stopped automatic actions on the head of this run, if one did."""
     async with database.transaction() as session:
         return next((str(each["why"]) for each in await _load_events(session, run_id, EventType.ladder_stopped)), None)
 
 
 async def record_action(database: Database, run: Run, act: str, now: datetime, told: Mapping[str, Any]) -> None:
-    """Record an automatic act, once per run and act.
+    """Record an automatic action, once per run and action.
 
     :param told: the level, the rule and the text of the reason that allowed it, and what was done.
     """
@@ -212,7 +212,7 @@ async def record_action(database: Database, run: Run, act: str, now: datetime, t
 
 
 async def list_actions(database: Database, run_id: str) -> Sequence[Mapping[str, Any]]:
-    """What was done unasked with the head of a run."""
+    """The automatic actions on the head of a run."""
     async with database.transaction() as session:
         return await _load_events(session, run_id, EventType.ladder_acted)
 
@@ -220,7 +220,7 @@ async def list_actions(database: Database, run_id: str) -> Sequence[Mapping[str,
 async def _record_once(
     database: Database, run: Run, kind: EventType, now: datetime, told: dict[str, Any]
 ) -> dict[str, Any]:
-    """Tell something of a run unless it was told before; what was told first."""
+    """Record an event of a run unless one of its type is recorded; returns the facts recorded first."""
     async with database.transaction() as session:
         await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
         known = await _load_events(session, run.id, kind)
@@ -242,7 +242,7 @@ def _record(
 
 
 async def _load_runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
-    """The newest heads that completed runs looked at, oldest first, each at the moment it was first."""
+    """The newest heads that completed runs looked at, oldest first, each at the time of the first of its runs."""
     looked_at = (
         select(RunRow.head_sha, func.min(RunRow.finished_at))
         .where(*_is_counted(repository_id))

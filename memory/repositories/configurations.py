@@ -13,9 +13,9 @@ from memory.db.tables.repositories import ConfigurationRow
 
 @dataclass(frozen=True)
 class ConfigurationScope:
-    """What a file is for.
+    """What a file applies to.
 
-    :param name: of the row.
+    :param name: name of the row.
     """
 
     name: str
@@ -25,7 +25,7 @@ class ConfigurationScope:
 
 @dataclass(frozen=True)
 class LastValid:
-    """A version that was valid: its blob SHA and what it said."""
+    """A valid version: its blob SHA and its content."""
 
     sha: str
     values: Mapping[str, JsonValue]
@@ -37,7 +37,7 @@ def of_repository(repository: RepositoryRef) -> ConfigurationScope:
 
 
 def of_organisation(repository: RepositoryRef) -> ConfigurationScope:
-    """The default of all repositories of an owner; an installation is one owner's."""
+    """The default of all repositories of an owner; an installation belongs to one owner."""
     return ConfigurationScope(
         f"organisation {repository.installation_id}", repository.installation_id, is_organisation=True
     )
@@ -51,13 +51,13 @@ async def find_last_valid(database: Database, scope: ConfigurationScope) -> Last
 
 
 async def list_all(database: Database) -> Sequence[Mapping[str, JsonValue]]:
-    """What each last valid version said, of repositories and of organisations."""
+    """The content of each last valid version, of repositories and of organisations."""
     async with database.transaction() as session:
         return [row.content for row in await session.scalars(select(ConfigurationRow))]
 
 
 async def keep(database: Database, scope: ConfigurationScope, sha: str, values: Mapping[str, JsonValue]) -> None:
-    """Remember a valid version and whose it is by now; writes nothing where both are known already."""
+    """Store a valid version and its present installation; writes nothing if both are known already."""
     async with database.transaction() as session:
         known = await session.get(ConfigurationRow, scope.name)
         if known is not None and (known.sha, known.installation_id) == (sha, scope.installation_id):
@@ -68,7 +68,7 @@ async def keep(database: Database, scope: ConfigurationScope, sha: str, values: 
 
 
 async def forget(database: Database, scope: ConfigurationScope) -> None:
-    """The file was deleted; writes nothing where none was known."""
+    """Delete the version of a deleted file; writes nothing if none was stored."""
     if await find_last_valid(database, scope) is None:
         return
     async with database.transaction() as session:
@@ -81,9 +81,9 @@ async def purge(
     repository_ids: Sequence[int] | None = None,
     kept: Collection[int] = (),
 ) -> None:
-    """The App was uninstalled, or lost some repositories.
+    """Delete the versions of lost repositories: the App was uninstalled, or lost some of them.
 
-    :param kept: repositories that are another installation's by now.
+    :param kept: repositories that belong to another installation by now.
     """
     lost = delete(ConfigurationRow).where(
         ConfigurationRow.installation_id == installation_id, ConfigurationRow.scope.not_in(map(_name, kept))

@@ -39,7 +39,7 @@ async def find_pauser(database: Database, repository: RepositoryRef) -> str | No
 class RunPermit(NamedTuple):
     """Whether a run may call a model now.
 
-    :param fence: of its pull request; None if nobody knows that.
+    :param fence: the fencing token of its pull request; None if it is not known.
     """
 
     halted: bool
@@ -48,21 +48,21 @@ class RunPermit(NamedTuple):
 
 
 def require(standing: RunPermit, run: Run) -> None:
-    """To be asked before every call of a model.
+    """Call this before every model call.
 
-    :raises Halted: if the operator told Forge to stop.
+    :raises Halted: if the operator halted Forge.
     :raises Superseded: if the repository is paused, or another run owns the pull request by now.
     """
     if standing.halted:
         raise Halted
     if standing.paused or standing.fence != run.fence:
-        raise Superseded(f"Run {run.id} may not ask a model any more.")
+        raise Superseded(f"Run {run.id} may not call a model any more.")
 
 
 async def give_ok(
     database: Database, repository: RepositoryRef, number: int, head_sha: str, sender: Sender, now: datetime
 ) -> None:
-    """Let exactly this head of a stranger be looked at by everything."""
+    """Allow all checks on exactly this head of a stranger."""
     values = {
         "repository_id": repository.id,
         "number": number,

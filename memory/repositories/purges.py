@@ -11,18 +11,18 @@ from memory.db.tables.repositories import PurgeRow
 
 
 async def note(database: Database, repository_ids: Collection[int], now: datetime) -> None:
-    """These repositories were lost; holds until a run begins there again."""
+    """Record that repositories were lost, until a run begins there again."""
     async with database.transaction() as session:
         for each in sorted(repository_ids):
             await session.execute(upsert(database.dialect, PurgeRow, {"repository_id": each, "at": now}, {}))
 
 
 async def list_purged(database: Database) -> Sequence[int]:
-    """The repositories of which no copy may stay."""
+    """The repositories of which no process may keep a copy."""
     async with database.transaction() as session:
         return (await session.scalars(select(PurgeRow.repository_id).order_by(PurgeRow.repository_id))).all()
 
 
 async def clear(session: AsyncSession, repository_id: int) -> None:
-    """A run begins there: Forge has access again."""
+    """Delete the record: a run begins there, so Forge has access again."""
     await session.execute(delete(PurgeRow).where(PurgeRow.repository_id == repository_id))

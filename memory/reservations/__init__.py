@@ -1,1 +1,1 @@
-"""Reservations of money, and the facts that decide about a call of a model."""
+"""Reservations of money, and the facts that decide about a model call."""

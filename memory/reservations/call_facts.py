@@ -1,7 +1,7 @@
-"""Loads every fact the breakers, budgets and guards need in one query; it runs before each call of a model.
+"""Loads every fact the breakers, budgets and guards need in one query; it runs before each model call.
 
-Four selects are one ``UNION ALL``, whose text is put together once: both are measured (``tests/bench/test_safety.py``).
-Each select names which of its columns is which column of :class:`_Fact`, so that none can slip into another's place.
+Four selects form one ``UNION ALL`` that is compiled once; ``tests/bench/test_safety.py`` measures what both save. Each
+select maps its columns to those of :class:`_Fact` by name, so that they cannot be mixed up.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from safety.breakers import CallResult, Circuit, RunTransition
 from safety.guards import find_release
 
 RESERVED = "reserved"
-"""The state of a call that may be on its way."""
+"""The state of a call that may be under way."""
 
 _NEW = Circuit()
 
@@ -57,7 +57,7 @@ class RunCallFacts:
     """The facts of a run before a call.
 
     :param turns: since a person last released the run.
-    :param calls: recent ones of the provider, by any run of the repository.
+    :param calls: recent calls of the provider, by any run of the repository.
     """
 
     sums: Sums
@@ -120,7 +120,7 @@ class _Kind(IntEnum):
 
 
 class _Fact(NamedTuple):
-    """One row of the query. Which of them a kind has, its select says; the others are None."""
+    """One row of the query. The select of its kind says which fields it has; the others are None."""
 
     kind: int
     key: str
@@ -197,7 +197,7 @@ def load(connection: Connection, run: Run, asked: Mapping[str, object], installa
 
 
 def load_sums(connection: Connection, asked: Mapping[str, object], installation: int) -> Sums:
-    """The sums alone, where nothing is about to be called."""
+    """The sums alone, when no call follows."""
     row = connection.execute(_SELECT_SUMS, dict(asked)).mappings().one()
     return _parse_sums(row, installation)
 
@@ -208,7 +208,7 @@ def sum_installation(connection: Connection, run: Run, now: datetime) -> int:
 
 
 def utc_day(moment: datetime) -> str:
-    """The UTC day of a moment."""
+    """The UTC day of a time."""
     return moment.astimezone(UTC).date().isoformat()
 
 

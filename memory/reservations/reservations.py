@@ -1,7 +1,7 @@
-"""Keeps the reservation and the cost of every call of a model, so that runs cannot overrun a budget together.
+"""Keeps the reservation and the cost of every model call, so that runs cannot overrun a budget together.
 
-A reservation is one transaction: take the turn of the installation, sum what counts, let `safety.budgets` decide,
-insert. The turn is the database's, so it holds across workers and processes.
+A reservation is one transaction: lock the installation, sum what counts, let `safety.budgets` decide, insert. The
+database holds the lock, so it works across workers and processes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ _UNUSED = Usage().model_dump()
 
 
 ReservationCheck = Callable[[Connection, RunCallFacts, datetime], Refusal | None]
-"""Asked within the transaction of a reservation, first: refuses it, or raises when nothing may be started any more."""
+"""Called first in the transaction of a reservation: refuses it, or raises if nothing may be started any more."""
 
 
 def _allow(_connection: Connection, _known: RunCallFacts, _now: datetime) -> None:
@@ -67,10 +67,10 @@ def _allow(_connection: Connection, _known: RunCallFacts, _now: datetime) -> Non
 class PhaseBudget:
     """The money of one phase of one run, kept in the database. See :class:`domain.ports.ModelBudget`.
 
-    :param limits: what the repository configured.
-    :param ceilings: the operator's limits, which a granted slice cannot pass either.
-    :param before: what else is asked before every reservation.
-    :param breakers: their limits, as the repository configured them.
+    :param limits: limits of the repository's configuration.
+    :param ceilings: the operator's limits, which a granted slice cannot exceed either.
+    :param before: a further check before every reservation.
+    :param breakers: limits of the breakers, as the repository configured them.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class PhaseBudget:
         return call_facts.load(connection, self._run, asked, self._sum_installation(connection, now))
 
     def _sum_installation(self, connection: Connection, now: datetime) -> int:
-        """What counts against the installation's ceiling; nothing where it has none."""
+        """What counts against the installation's ceiling; 0 if it has none."""
         has_ceiling = self._limits.installation is not None or self._ceilings.installation is not None
         return call_facts.sum_installation(connection, self._run, now) if has_ceiling else 0
 
@@ -152,7 +152,7 @@ class PhaseBudget:
         )
 
     def _record_breakers(self, connection: Connection, asked: CallAdmission, before: Circuit, now: datetime) -> None:
-        """Every trip and every warning is an event; a warning once per limit and execution."""
+        """Record every trip and every warning as an event; a warning once per limit and execution."""
         if asked.refusal is not None:
             self._record(connection, EventType.breaker_tripped, now, _describe_check(asked.refusal.check))
         if asked.circuit.state is BreakerState.half_open and before.state is not BreakerState.half_open:
@@ -169,7 +169,7 @@ class PhaseBudget:
                 )
 
     def _record_half_used(self, connection: Connection, used: Sequence[LimitUse], now: datetime) -> None:
-        """That half of what the phase or the run may spend is used, once per execution."""
+        """Record, once per execution, that half of what the phase or the run may spend is used."""
         past = next((use for use in used[:2] if use.limit and 2 * use.used > use.limit), None)
         if past is not None and _HALF not in self._warned:
             self._warned.add(_HALF)
@@ -238,9 +238,9 @@ class PhaseBudget:
             self._record(connection, kind, now, {"name": "error_rate", "provider": provider})
 
     def _give_up(self, connection: Connection, step: str, now: datetime) -> None:
-        """Settle what an earlier, interrupted try of this step reserved: nobody knows whether it was charged.
+        """Settle the reservations of an earlier, interrupted try of this step: nobody knows whether it was charged.
 
-        It counts in full before and after, so the sums stay what they are.
+        They count in full before and after, so the sums do not change.
         """
         _settle_lost(connection, now, self._run.id, in_phase=self._phase.value, at_step=step)
 
@@ -320,13 +320,13 @@ async def sum_run(database: Database, run_id: str, phase: Phase | None = None) -
 
 
 async def sum_repository(database: Database, repository_id: int, day: datetime | None = None) -> Spent:
-    """What a repository spent, on the UTC day of a moment or ever."""
+    """What a repository spent, on the UTC day of a time or in all."""
     where = [SpendRow.repository_id == repository_id]
     return await _sum(database, *where, *([] if day is None else [SpendRow.day == utc_day(day)]))
 
 
 async def sum_installation(database: Database, installation_id: int, day: datetime | None = None) -> Spent:
-    """What all repositories of an installation spent, on the UTC day of a moment or ever."""
+    """What all repositories of an installation spent, on the UTC day of a time or in all."""
     where = [SpendRow.installation_id == installation_id]
     return await _sum(database, *where, *([] if day is None else [SpendRow.day == utc_day(day)]))
 
@@ -353,9 +353,9 @@ async def list_calls(database: Database, run_id: str) -> Sequence[SpendRow]:
 
 
 async def close(database: Database, run_id: str, now: datetime, **of_step: str) -> int:
-    """Settle what a run that ended left reserved: lost, charged in full. How many there were.
+    """Settle the open reservations of an ended run as lost, charged in full; returns how many there were.
 
-    :param of_step: ``in_phase`` and ``at_step`` of what ended, if that is not the whole run.
+    :param of_step: ``in_phase`` and ``at_step`` of an ended step, if the whole run did not end.
     """
     return await database.run_in_transaction(lambda connection: _settle_lost(connection, now, run_id, **of_step))
 
@@ -369,11 +369,11 @@ SPENT_COLUMNS = (
     func.coalesce(func.sum(SpendRow.cache_read_tokens), 0),
     func.coalesce(func.sum(SpendRow.cache_write_tokens), 0),
 )
-"""What is added up of calls; :func:`parse_spent` reads it."""
+"""The sums over calls, for :func:`parse_spent`."""
 
 
 def parse_spent(row: Sequence[int]) -> Spent:
-    """What a row of :data:`SPENT_COLUMNS` says."""
+    """Reads a row of :data:`SPENT_COLUMNS`."""
     amount, reserved, count, read, written, cache_read, cache_write = map(int, row)
     usage = Usage(
         input_tokens=read, output_tokens=written, cache_read_tokens=cache_read, cache_write_tokens=cache_write
@@ -391,9 +391,9 @@ def _describe_check(check: Check) -> dict[str, object]:
 
 
 def _lock_installation(connection: Connection, installation_id: int) -> None:
-    """Hold the installation until the end of the transaction, whose look-ups are all by keys.
+    """Lock the installation until the end of the transaction, whose look-ups are all by keys.
 
-    As text, since it is asked before each call: to find a statement in SQLAlchemy's cache takes as long as this does.
+    The statement is text because it runs before each call, and finding it in SQLAlchemy's cache would take as long.
     """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # it has one writer
@@ -402,9 +402,9 @@ def _lock_installation(connection: Connection, installation_id: int) -> None:
 
 
 def _settle_lost(connection: Connection, now: datetime, run_id: str, **of_step: str) -> int:
-    """Settle reservations whose calls nobody will hear of again. The amount stays what was reserved.
+    """Settle reservations whose calls got lost. The reserved amount stays.
 
-    :param of_step: which of the run's: ``in_phase`` and ``at_step``; none: all of them.
+    :param of_step: ``in_phase`` and ``at_step`` of the run's reservations; none: all of them.
     """
     lost = _LOST_OF_STEP if of_step else _LOST
     rows = connection.execute(lost, {"run": run_id, "now": now, **of_step}).all()

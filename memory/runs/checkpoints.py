@@ -24,7 +24,7 @@ from memory.runs.runs import OF_ISSUES
 
 
 async def save_review(database: Database, run: Run, review: Review, now: datetime) -> Review:
-    """Store the review with its findings named, once; a repeated step gets what was stored before."""
+    """Store the review once, with ids for its findings; a repeated step gets the stored review."""
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.review).with_for_update())
         if row is not None:
@@ -79,7 +79,7 @@ async def load_review(database: Database, run: Run) -> Review | None:
 
 
 async def replace_review(database: Database, run: Run, review: Review) -> None:
-    """Store the review as people left it."""
+    """Store the review with people's changes."""
     async with database.transaction() as session:
         await session.execute(
             update(CheckpointRow)
@@ -93,7 +93,7 @@ async def load_latest_review(
 ) -> Review | None:
     """The newest review of a pull request.
 
-    :param before: only of runs before this one (its id).
+    :param before: id of a run; only earlier runs count.
     """
     query = _select_newest(repository_id, number, Phase.review)
     async with database.transaction() as session:
@@ -153,7 +153,7 @@ async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
 
 
 async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValue], now: datetime) -> None:
-    """Store the test result of the newest head, in place of an earlier head's."""
+    """Store the test result of the newest head, in place of an earlier one."""
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.testing).with_for_update())
         if row is None:
@@ -172,9 +172,9 @@ async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | 
 
 
 async def save_send_back(database: Database, run: Run, bounce: SendBack, count: int, now: datetime) -> None:
-    """Store once that the proposed change was sent back for correction.
+    """Store, once, that the proposed change was sent back for correction.
 
-    :param count: how often it was before.
+    :param count: how often it was sent back before.
     """
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.implementation).with_for_update())
@@ -195,18 +195,18 @@ async def save_send_back(database: Database, run: Run, bounce: SendBack, count: 
 
 
 async def load_send_backs(database: Database, run: Run) -> Sequence[SendBack]:
-    """How often, by what and why the proposed change was sent back for correction, in order."""
+    """Each time that the proposed change was sent back for correction, in order."""
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.implementation))
         return [] if row is None else _parse_send_backs(row)
 
 
 async def find_disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
-    """Other pull requests whose newest run on the same head is no success, under the same name of check.
+    """Other pull requests whose newest run on the same head, under the same check name, is not a success.
 
-    What was closed or superseded, and what the configuration leaves out, holds nothing back.
+    Closed, superseded and excluded runs do not count.
 
-    :returns: number → `neutral` where nothing was found and nobody read all of it; else `action_required`.
+    :returns: number → `neutral` if nothing was found but not everything was read; else `action_required`.
     """
     query = (
         select(RunRow.number, RunRow.state, RunRow.reason, CheckpointRow.output)
@@ -227,7 +227,7 @@ async def find_disagreeing(database: Database, run: Run) -> Mapping[int, Conclus
 
 
 def _find_objection(state: str, reason: str, output: dict[str, Any] | None) -> Conclusion | None:
-    """What speaks against a head; None for nothing."""
+    """The conclusion that a run holds against a head; None if none."""
     if reason in {ReasonCode.closed.value, ReasonCode.superseded.value, ReasonCode.excluded.value}:
         return None
     if state != RunState.completed.value:

@@ -1,9 +1,9 @@
 """Keeps which run holds which contract of a repository, by leases with fencing tokens.
 
-A lease lasts a while and is renewed by the heartbeat of the run while that works. One of a run that waits, for people
-or for the review of its pull request, stands: no process could have died. One of a run that ended is free, however it
-ended. Each holder gets a larger token than the one before,
-so that what a run writes after it lost a lease unawares can be told from what its successor writes.
+The heartbeat of a working run renews its leases. The lease of a run that waits, for people or for the review of its
+pull request, does not lapse, because no process could have died. The lease of a run that ended is free, however it
+ended. Each holder gets a larger token than the one before, so that the writes of a run that lost its lease without
+noticing differ from those of its successor.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ NOBODY = ""
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A contract as a run holds it, or held it last.
+    """A run's lease of a contract, or its last one.
 
     :param holder: the id of the run.
     :param token: larger than that of every holder before.
@@ -40,10 +40,10 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class AcquireResult:
-    """What became of asking for contracts: all of them, or none.
+    """The result of asking for contracts: all of them, or none.
 
     :param tokens: contract → fencing token, if all were free.
-    :param held: otherwise the leases that stand in the way.
+    :param held: otherwise the leases of other runs.
     """
 
     tokens: Mapping[str, int]
@@ -59,7 +59,7 @@ async def acquire(
 ) -> AcquireResult:
     """Take contracts that are free or lapsed, all at once or none of them, so that no two runs wait for each other.
 
-    What the run holds already is renewed and keeps its token, so this may be repeated.
+    Contracts that the run holds already are renewed and keep their tokens, so this may be repeated.
     """
     names = sorted(set(contracts))
     async with database.transaction() as session:
@@ -80,9 +80,9 @@ async def acquire(
 async def renew(
     database: Database, repository_id: int, tokens: Mapping[str, int], holder: str, now: datetime
 ) -> tuple[str, ...]:
-    """Prolong leases; the contracts that are lost, because they went to another run or were released.
+    """Renew leases; returns the contracts that are lost, because they went to another run or were released.
 
-    A lease that lapsed unnoticed and that nobody took is still the run's.
+    A lease that lapsed and that no other run took still belongs to the run.
 
     :param tokens: contract → fencing token, as they were acquired.
     """
@@ -100,14 +100,14 @@ async def renew(
 
 
 async def release(database: Database, repository_id: int, holder: str, now: datetime) -> None:
-    """Give back everything a run holds; tokens are remembered."""
+    """Release everything a run holds; the tokens stay."""
     mine = (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.holder == holder)
     async with database.transaction() as session:
         await session.execute(update(ContractLeaseRow).where(*mine).values(holder=NOBODY, until=now))
 
 
 async def find_holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
-    """Who holds a contract now, if anybody does."""
+    """The lease of a contract now, if a run holds it."""
     async with database.transaction() as session:
         rows = (await session.scalars(select(ContractLeaseRow).where(*_is_contract(repository_id, contract)))).all()
         states = await _load_states(session, rows)
@@ -115,7 +115,7 @@ async def find_holder(database: Database, repository_id: int, contract: str, now
 
 
 async def load_holdings(database: Database, held: Sequence[Lease]) -> tuple[HeldContract, ...]:
-    """The leases as people know them, by the issues their runs work on and the pull requests those opened."""
+    """The leases for people: the issues of their runs, and the pull requests that these opened."""
     opened = and_(OutboxRow.run_id == RunRow.id, OutboxRow.kind == outbox.PULL_REQUEST)
     query = (
         select(RunRow.id, RunRow.number, OutboxRow.remote_id)
@@ -128,14 +128,14 @@ async def load_holdings(database: Database, held: Sequence[Lease]) -> tuple[Held
 
 
 async def load_newest_tokens(database: Database, repository_id: int) -> dict[str, int]:
-    """Contract → the fencing token given out last, to be asked right before a push."""
+    """Contract → the newest fencing token; to be compared right before a push."""
     async with database.transaction() as session:
         rows = await session.scalars(select(ContractLeaseRow).where(ContractLeaseRow.repository_id == repository_id))
         return {row.contract: row.token for row in rows}
 
 
 async def list_expired(database: Database, now: datetime) -> Sequence[Lease]:
-    """Leases whose run was not heard of in time and that nobody took since, the oldest first."""
+    """Leases that their runs did not renew in time and that no run took since, oldest first."""
     lapsed = (ContractLeaseRow.until <= now, ContractLeaseRow.holder != NOBODY)
     async with database.transaction() as session:
         rows = await session.scalars(select(ContractLeaseRow).where(*lapsed).order_by(ContractLeaseRow.until))
@@ -143,7 +143,7 @@ async def list_expired(database: Database, now: datetime) -> Sequence[Lease]:
 
 
 async def purge(database: Database, repository_ids: Collection[int]) -> None:
-    """Forget the contracts of repositories that Forge lost."""
+    """Delete the contracts of repositories that Forge lost."""
     async with database.transaction() as session:
         await session.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
 
@@ -155,9 +155,9 @@ async def _load_states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) 
 
 
 def _is_held(row: ContractLeaseRow, state: RunState | None, now: datetime) -> bool:
-    """Whether somebody holds a contract at this moment.
+    """Whether a run holds a contract now.
 
-    :param state: of the run that holds it, or held it last.
+    :param state: the state of the run that holds it, or held it last.
     """
     if state is not None and state.is_final:
         return False
@@ -169,9 +169,9 @@ def _is_contract(repository_id: int, contract: str) -> tuple[ColumnElement[bool]
 
 
 async def _lock(session: AsyncSession, repository_id: int, names: Collection[str]) -> Sequence[ContractLeaseRow]:
-    """The rows, always in the same order, and nobody else's until the transaction ends.
+    """The rows, always in the same order, locked until the transaction ends.
 
-    On SQLite the insert before it took the lock.
+    On SQLite, the insert before it took the lock.
     """
     wanted = (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.contract.in_(names))
     rows = select(ContractLeaseRow).where(*wanted).order_by(ContractLeaseRow.contract).with_for_update()

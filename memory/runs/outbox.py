@@ -18,18 +18,18 @@ PULL_REQUEST = "pull_request"
 
 
 APPROVAL = "auto_approve"
-"""The step of an approving review that nobody asked for; more stands behind it where it is given again or withdrawn."""
+"""The step of an automatic approving review; more follows it if the approval is repeated or withdrawn."""
 
-_WITHDRAWAL = "withdrawal"  # the kind of write by which Forge takes its own approval back; the review's id is kept
+_WITHDRAWAL = "withdrawal"  # the kind of write that withdraws Forge's own approval; the review's id is kept
 
 
 @dataclass(frozen=True)
 class WriteClaim:
     """The right to make one write.
 
-    ``remote_id`` is set once the write is known to have happened; ``tried_before`` says that an earlier attempt
-    may have taken effect, so that its effect must be looked for first. If the run has lost its pull request since
-    (``lost``), the effect may still be recorded, but nothing may be written any more.
+    ``remote_id`` is set once the write is known to have happened; ``tried_before`` says that an earlier attempt may
+    have taken effect, so that its effect must be looked for first. If the run has lost its pull request since
+    (``lost``), the effect may still be recorded, but nothing more may be written.
 
     :param tried_at: when that attempt was made.
     """
@@ -43,7 +43,7 @@ class WriteClaim:
 
 @dataclass(frozen=True)
 class TestedHead:
-    """The tests that a check shows.
+    """The tested head that a check shows.
 
     :param occasion: tells one testing of this head from another.
     """
@@ -57,7 +57,7 @@ async def claim(
 ) -> WriteClaim:
     """Claim a write for a run, in one transaction with the check of its fencing token.
 
-    :param tested: what a check shows that this write opens; :func:`list_opened_tests` finds it.
+    :param tested: the tested head, if this write opens a check of tests; :func:`list_opened_tests` finds it.
     :raises Superseded: if another run owns the pull request by now and this write was never tried.
     """
     async with database.transaction() as session:
@@ -76,14 +76,14 @@ async def claim(
 
 
 async def claim_answer(database: Database, delivery: str, step: str, now: datetime) -> WriteClaim:
-    """Claim the answer to a delivery, which no fencing token bounds: people are answered whatever runs."""
+    """Claim the answer to a delivery. It needs no fencing token: people get an answer whatever runs."""
     async with database.transaction() as session:
         row, is_new = await _get_or_create(session, database.dialect, delivery, step, "comment", now)
         return WriteClaim(row.id, row.remote_id, tried_before=not is_new, lost=False, tried_at=row.created_at)
 
 
 async def is_claimed(database: Database, owner: str, step: str, kind: str) -> bool:
-    """Whether a write was made, or was at least begun."""
+    """Whether a write was made, or at least begun."""
     return bool(await _load_states(database, owner, step, kind))
 
 
@@ -100,7 +100,7 @@ async def get_done_at(database: Database, owner: str, step: str, kind: str) -> d
 
 
 async def find_remote_id(database: Database, owner: str, step: str, kind: str) -> int | None:
-    """What GitHub calls that which was written; None if it is not known to be there. GitHub may not show it yet."""
+    """GitHub's id of what was written, which GitHub may not show yet; None if it is not known to be there."""
     query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
     async with database.transaction() as session:
         return await session.scalar(query)
@@ -114,7 +114,7 @@ async def find_proposal(database: Database, owner: str) -> int | None:
 
 
 async def list_opened_tests(database: Database, owner: str) -> Sequence[TestedHead]:
-    """What the checks of tests show that a run opened."""
+    """The tested heads of the checks that a run opened."""
     query = select(OutboxRow.head_sha, OutboxRow.occasion).where(OutboxRow.run_id == owner)
     async with database.transaction() as session:
         rows = (await session.execute(query)).all()
@@ -133,7 +133,7 @@ async def find_proposing_run(database: Database, repository_id: int, number: int
 
 
 async def was_approved(database: Database, repository_id: int, number: int) -> bool:
-    """Whether a run of a pull request approved it, or was about to."""
+    """Whether Forge approved a pull request, or was about to."""
     query = (
         select(OutboxRow.id)
         .join(RunRow, RunRow.id == OutboxRow.run_id)
@@ -148,7 +148,7 @@ async def was_approved(database: Database, repository_id: int, number: int) -> b
 
 
 async def list_approvals(database: Database, repository_id: int, number: int) -> Mapping[int, str]:
-    """The reviews by which Forge is known to have approved a pull request → the run that did."""
+    """The reviews with which Forge approved a pull request: id → the run that did."""
     query = (
         select(OutboxRow.remote_id, OutboxRow.run_id)
         .join(RunRow, RunRow.id == OutboxRow.run_id)
@@ -166,7 +166,7 @@ async def list_approvals(database: Database, repository_id: int, number: int) ->
 
 
 async def record_withdrawal(database: Database, run: Run, review_id: int, now: datetime) -> None:
-    """Record that a run took an approval back: no person did."""
+    """Record that a run withdrew an approval, and not a person."""
     async with database.transaction() as session:
         row, _ = await _get_or_create(
             session, database.dialect, run.id, f"{APPROVAL} withdrawn {review_id}", _WITHDRAWAL, now
@@ -175,7 +175,7 @@ async def record_withdrawal(database: Database, run: Run, review_id: int, now: d
 
 
 async def list_withdrawn(database: Database, repository_id: int, number: int) -> Collection[int]:
-    """The reviews by which Forge approved a pull request and that it dismissed itself."""
+    """The approving reviews of a pull request that Forge itself dismissed."""
     query = (
         select(OutboxRow.remote_id)
         .join(RunRow, RunRow.id == OutboxRow.run_id)
@@ -200,7 +200,7 @@ async def _get_or_create(
     now: datetime,
     tested: TestedHead | None = None,
 ) -> tuple[OutboxRow, bool]:
-    """The row of a write, and whether it was made just now."""
+    """The row of a write, and whether it is new."""
     row_id = new_id()
     values = {
         "id": row_id,

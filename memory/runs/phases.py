@@ -15,9 +15,9 @@ from safety import breakers
 
 
 async def enter(database: Database, run: Run, phase: Phase, turn: int, now: datetime) -> None:
-    """The run comes into a phase, if it works; a repeated call changes nothing.
+    """Record that a run enters a phase, if it works; a repeated call changes nothing.
 
-    :param turn: which time it does, from 1: a run enters a phase again after it was sent back, and its time adds up.
+    :param turn: how often it has entered the phase, from 1: a run that is sent back enters again, and its time adds up.
     """
     async with database.transaction() as session:
         if (
@@ -28,9 +28,9 @@ async def enter(database: Database, run: Run, phase: Phase, turn: int, now: date
 
 
 async def leave(database: Database, run: Run, phase: Phase, turn: int, now: datetime) -> None:
-    """The run is through with a phase it came into, if it works; a repeated call changes nothing.
+    """Record that a run leaves a phase it entered, if it works; a repeated call changes nothing.
 
-    The event's duration is the time it worked there since it came.
+    The event's duration is the time that the run worked in the phase since then.
     """
     async with database.transaction() as session:
         if not await _is_working(session, run):
@@ -46,13 +46,13 @@ async def leave(database: Database, run: Run, phase: Phase, turn: int, now: date
 
 
 async def is_left(database: Database, run: Run, phase: Phase, turn: int) -> bool:
-    """Whether the run is through with a phase."""
+    """Whether a run has left a phase."""
     async with database.transaction() as session:
         return await _find_event_time(session, run, EventType.phase_completed, phase, turn) is not None
 
 
 async def _is_working(session: AsyncSession, run: Run) -> bool:
-    """Whether the run is at work, which it stays until the end of the transaction."""
+    """Whether a run works; its state is locked until the end of the transaction."""
     held = update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state).returning(RunRow.state)
     return await session.scalar(held) == RunState.running.value
 
@@ -60,7 +60,7 @@ async def _is_working(session: AsyncSession, run: Run) -> bool:
 async def _find_event_time(
     session: AsyncSession, run: Run, kind: EventType, phase: Phase, turn: int
 ) -> datetime | None:
-    """When that was told."""
+    """When the event of this turn was recorded; None if it was not."""
     return await session.scalar(
         select(EventRow.time).where(
             EventRow.trace == run.id,

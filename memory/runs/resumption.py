@@ -20,10 +20,10 @@ async def resume(
 ) -> Run | None:
     """Let a run that failed or was stopped wait to be queued; None if it is not the newest of its issue, or not over.
 
-    What people approved stays so. What they did not, or did not answer, is asked once more where the run comes to it.
+    Approved gates stay approved. Any other gate is asked again when the run comes to it.
 
     :param cause: the delivery that asks for it; a repeated call changes nothing.
-    :param also_completed: also one that was through, since there is more to do.
+    :param also_completed: also resume a completed run, because there is more to do.
     """
     async with database.transaction() as session:
         key = {"repository_id": run.repository.id, "number": run.number}
@@ -41,7 +41,7 @@ async def resume(
         row.reason, row.detail = ReasonCode.none.value, f"taken up again by {cause}"
         row.ended_by, row.resumed_by = None, cause
         for gate in await session.scalars(select(GateRow).where(GateRow.run_id == run.id)):
-            if gate.state != GateState.approved.value:  # what was answered stays in the ledger
+            if gate.state != GateState.approved.value:  # the answer stays in the ledger
                 gate.state, gate.subject = GateState.void.value, f"{gate.subject} until {fence}"
         ledger.record(session, run.id, EventType.run_resumed, now, payload={"cause": cause})
         return row.as_run()

@@ -33,7 +33,7 @@ _FINAL = [state.value for state in RunState if state.is_final]
 class Candidate:
     """A run that asks to be admitted. ``admitted_by`` is the delivery, so that a repeated step admits it once.
 
-    :param kept: what it is about, and the name under which its answers have that.
+    :param kept: a key and a value to store among the run's answers.
     """
 
     admitted_by: str
@@ -50,10 +50,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Admission:
-    """What became of a candidate.
+    """The result for a candidate.
 
-    ``run`` is None if the head has a verdict, or ``known`` is about to give it one; ``stale`` if the fence moved since
-    the caller looked, so that it must look at GitHub again; ``superseded`` are the runs it put an end to.
+    ``run`` is None if the head has a verdict or ``known`` is about to give it one. ``stale`` means that the fence moved
+    since the caller looked, so it must look at GitHub again. ``superseded`` are the runs that the new one ended.
     """
 
     run: Run | None
@@ -69,18 +69,18 @@ async def get_fence(database: Database, repository_id: int, number: int) -> int:
 
 
 async def find_admission(database: Database, admitted_by: str) -> Admission | None:
-    """What became of a candidate that was admitted before."""
+    """The result for a candidate that was admitted before."""
     async with database.transaction() as session:
         return await _find_admission(session, admitted_by)
 
 
 async def admit(database: Database, candidate: Candidate, seen_fence: int, now: datetime) -> Admission:
-    """Let a candidate in, unless its natural key ran before, and take the pull request's fencing token for it.
+    """Admit a candidate, unless its natural key ran before, and take the pull request's fencing token for it.
 
-    Most candidates ran before; that is found out without the writers' lock.
+    Most candidates ran before, which is checked without the writers' lock.
 
-    :param seen_fence: the token from before the caller asked GitHub for the live head; if it moved since,
-        another run may have seen a newer head.
+    :param seen_fence: the token from before the caller asked GitHub for the live head; if it moved since, another run
+        may have seen a newer head.
     """
     repository_id, number = candidate.repository.id, candidate.number
     async with database.transaction() as session:
@@ -117,10 +117,10 @@ async def end_all(
     now: datetime,
     seen_fence: int | None = None,
 ) -> tuple[Run, ...] | None:
-    """Take the fencing token from whatever runs on a pull request; the runs that were stopped.
+    """Take the fencing token from what runs on a pull request; returns the runs that were stopped.
 
-    :param delivery: what stops them, so that a repeated step finds the same runs again.
-    :param seen_fence: the token from before the caller asked GitHub; None is answered if it moved since.
+    :param delivery: the delivery that stops them, so that a repeated step finds the same runs.
+    :param seen_fence: the token from before the caller asked GitHub; if it moved since, this returns None.
     """
     async with database.transaction() as session:
         current = await _lock(session, database, repository_id, number)
@@ -141,9 +141,9 @@ async def move(
     reason: ReasonCode = ReasonCode.none,
     detail: str = "",
 ) -> bool:
-    """Bring a run into a state, if its machine allows the move; whether it is in that state now.
+    """Move a run to a state, if its state machine allows it; returns whether it is in that state now.
 
-    One that ends has nothing to ask any more.
+    A run that ends voids its waiting gates.
     """
     async with database.transaction() as session:
         before = await session.scalar(
@@ -167,7 +167,7 @@ async def move(
 
 
 async def _load_decision(session: AsyncSession, run_id: str) -> str | None:
-    """What the review of a run says; checkpoints go before events do."""
+    """The decision of a run's review; it goes into the event, because checkpoints are deleted earlier."""
     of_review = (CheckpointRow.run_id == run_id) & (CheckpointRow.phase == Phase.review.value)
     return await session.scalar(select(CheckpointRow.output["decision"].as_string()).where(of_review))
 
@@ -180,7 +180,7 @@ async def get(database: Database, run_id: str) -> Run | None:
 
 
 async def count_begun(database: Database, run: Run, since: datetime) -> RunCounts:
-    """How many runs events of pull requests began since a moment, up to this run; what was refused does not count."""
+    """How many runs events of pull requests began since a time, up to this run; refused runs do not count."""
     query = (
         select(func.count())
         .select_from(RunRow)
@@ -225,7 +225,7 @@ async def is_current(database: Database, run: Run) -> bool:
 
 
 async def list_latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:
-    """The newest runs first."""
+    """The latest runs, newest first."""
     query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
     async with database.transaction() as session:
         return (await session.scalars(query if state is None else query.where(RunRow.state == state.value))).all()
@@ -257,7 +257,7 @@ async def list_for_head(database: Database, repository_id: int, head_sha: str) -
 
 
 async def list_active(database: Database, installation_id: int, repository_ids: Sequence[int] | None) -> Sequence[Run]:
-    """Runs of an installation that are not final, of all its repositories or of some."""
+    """Runs of an installation that are not over, in all its repositories or in some."""
     query = select(RunRow).where(RunRow.installation_id == installation_id, RunRow.state.not_in(_FINAL))
     if repository_ids is not None:
         query = query.where(RunRow.repository_id.in_(repository_ids))
@@ -273,7 +273,7 @@ async def list_repositories(database: Database, installation_id: int) -> Sequenc
 
 
 async def find_transferred(database: Database, installation_id: int, repository_ids: Collection[int]) -> set[int]:
-    """Which of these repositories are another installation's by now: the newest run in them is its."""
+    """Which of these repositories belong to another installation by now, by their newest run."""
     newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
     query = select(RunRow.repository_id).where(RunRow.id.in_(newest), RunRow.installation_id != installation_id)
     async with database.transaction() as session:
@@ -281,7 +281,7 @@ async def find_transferred(database: Database, installation_id: int, repository_
 
 
 async def list_access_lost(database: Database, installation_id: int, since: datetime) -> Sequence[Run]:
-    """The runs of an installation that ended since a moment because Forge had no access any more."""
+    """The runs of an installation that ended since a time because Forge lost its access."""
     query = select(RunRow).where(
         RunRow.installation_id == installation_id,
         RunRow.reason == ReasonCode.access_lost.value,
@@ -313,7 +313,7 @@ def _times(before: str, target: RunState, now: datetime) -> dict[str, datetime]:
 
 
 async def _lock(session: AsyncSession, database: Database, repository_id: int, number: int) -> int:
-    """Make sure the pull request's row exists and hold it until the end of the transaction; its fencing token."""
+    """Lock the pull request's row, added if missing, until the end of the transaction; returns its fencing token."""
     values = {"repository_id": repository_id, "number": number, "fence": 0}
     held = upsert(database.dialect, PullRequestRow, values, {"fence": PullRequestRow.fence})
     return (await session.execute(held.returning(PullRequestRow.fence))).scalar_one()
@@ -334,7 +334,7 @@ class _Ending:
     """Why runs end.
 
     :param by: the run or delivery that ends them.
-    :param detail: the same for people.
+    :param detail: the reason as text for people.
     """
 
     reason: ReasonCode
@@ -391,7 +391,7 @@ async def _find_admission(session: AsyncSession, admitted_by: str) -> Admission 
 async def _choose_attempt(
     session: AsyncSession, candidate: Candidate, seen_fence: int, current_fence: int
 ) -> Admission | int:
-    """The attempt of a new run on this head, or what speaks against one."""
+    """The attempt of a new run on this head, or the result if there is none."""
     known = await _find_admission(session, candidate.admitted_by)
     if known is not None:
         return known
@@ -406,7 +406,7 @@ async def _choose_attempt(
     last = await session.scalar(select(RunRow).where(*looked_at).order_by(RunRow.id.desc()).limit(1))
     if last is None:
         return 1
-    # A verdict against another base says nothing, even if the head was compared with this base before that.
+    # The newest run counts: if it was against another base, an older verdict on this base does not.
     same_base = _is_same_base(last, candidate) or candidate.repeat is Repeat.anew
     if same_base and not is_due(candidate.repeat, RunState(last.state), ReasonCode(last.reason)):
         return Admission(None, known=last.as_run())
@@ -415,8 +415,8 @@ async def _choose_attempt(
 
 
 def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
-    """Whether a run's verdict is about a merge into the same branch, and is said under the same name."""
-    same_ref = row.base_ref in {"", candidate.base_ref}  # of a version before, the branch is not known
+    """Whether a run's verdict is about a merge into the same branch and commit, under the same check name."""
+    same_ref = row.base_ref in {"", candidate.base_ref}  # runs of older versions do not know the branch
     return same_ref and row.base_sha == candidate.base_sha and row.check_name == candidate.check_name
 
 

@@ -15,7 +15,7 @@ from memory.db.tables.runs import RunRow, ScheduledCheckRow
 class Cause(StrEnum):
     """What a check is about."""
 
-    head = "head"  # what Forge may do unasked with the head it reviewed
+    head = "head"  # what Forge may do automatically with the head it reviewed
     contracts = "contracts"  # the contracts that a run of an issue waits for
     tests = "tests"  # the results of tests that a run of an issue waits for
 
@@ -24,7 +24,7 @@ class Cause(StrEnum):
 class ScheduledCheck:
     """One check of a run.
 
-    :param number: tells the checks of one cause apart: how many there were before, or a moment in seconds.
+    :param number: tells the checks of one cause apart: how many there were before, or a time in seconds.
     """
 
     run_id: str
@@ -33,14 +33,14 @@ class ScheduledCheck:
 
 
 async def schedule(database: Database, check: ScheduledCheck, due: datetime) -> None:
-    """Check a run at a moment, in place of what was scheduled for it before."""
+    """Schedule a check of a run, in place of an earlier one."""
     values = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number, "due": due}
     async with database.transaction() as session:
         await session.execute(upsert(database.dialect, ScheduledCheckRow, values, {}))
 
 
 async def list_due(database: Database, now: datetime) -> Sequence[ScheduledCheck]:
-    """The checks whose moment has come."""
+    """The checks that are due."""
     query = select(ScheduledCheckRow).where(ScheduledCheckRow.due <= now)
     async with database.transaction() as session:
         rows = await session.scalars(query)
@@ -48,14 +48,14 @@ async def list_due(database: Database, now: datetime) -> Sequence[ScheduledCheck
 
 
 async def remove(database: Database, check: ScheduledCheck) -> None:
-    """The check is under way, or there is nothing to check any more."""
+    """Remove a check that is under way or no longer needed."""
     same = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number}
     async with database.transaction() as session:
         await session.execute(delete(ScheduledCheckRow).filter_by(**same))
 
 
 async def run_now(database: Database, run_ids: Sequence[str], now: datetime) -> None:
-    """Check now what would be checked later."""
+    """Make the later checks of these runs due now."""
     mine = (ScheduledCheckRow.run_id.in_(run_ids), ScheduledCheckRow.due > now)
     async with database.transaction() as session:
         await session.execute(update(ScheduledCheckRow).where(*mine).values(due=now))

@@ -8,8 +8,8 @@ from sqlalchemy import delete, func, select, update
 from memory.db.engine import Database, upsert
 from memory.db.tables.runs import RunRow, WaitRow
 
-_MANY = 500  # of which one statement may ask
-_run_id = func.substr(WaitRow.workflow_id, 1, 26)  # a run's workflows are named by its id and what woke it
+_MANY = 500  # workflows in one statement
+_run_id = func.substr(WaitRow.workflow_id, 1, 26)  # the ids of a run's workflows begin with the run's id
 
 
 async def add(database: Database, workflow_id: str, until: datetime, reason: str) -> None:
@@ -20,20 +20,20 @@ async def add(database: Database, workflow_id: str, until: datetime, reason: str
 
 
 async def list_due(database: Database, now: datetime) -> Sequence[str]:
-    """The workflows whose moment has come."""
+    """The workflows whose wait is over."""
     async with database.transaction() as session:
         return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now))).all()
 
 
 async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
-    """Whether a workflow has nothing to wait for any more."""
+    """Whether a workflow does not wait any more."""
     async with database.transaction() as session:
         until = await session.scalar(select(WaitRow.until).where(WaitRow.workflow_id == workflow_id))
         return until is None or until <= now
 
 
 async def filter_waiting(database: Database, workflow_ids: Sequence[str], now: datetime) -> set[str]:
-    """Those of the workflows whose moment has not come."""
+    """Those of the workflows that still wait."""
     waiting = set[str]()
     async with database.transaction() as session:
         for at in range(0, len(workflow_ids), _MANY):
@@ -44,7 +44,7 @@ async def filter_waiting(database: Database, workflow_ids: Sequence[str], now: d
 
 
 async def end(database: Database, run_id: str, now: datetime) -> None:
-    """Wake what waits for a run now."""
+    """Wake the waiting workflows of a run now."""
     async with database.transaction() as session:
         await session.execute(update(WaitRow).where(_run_id == run_id).values(until=now))
 
@@ -57,25 +57,25 @@ async def end_for_pull_request(database: Database, repository_id: int, number: i
 
 
 async def get_until(database: Database, run_id: str) -> datetime | None:
-    """The moment what works for a run waits for; None if it does not wait."""
+    """Until when a run's workflows wait; None if none does."""
     async with database.transaction() as session:
         return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id))
 
 
 async def end_for_reason(database: Database, reason: str, now: datetime) -> int:
-    """Wake everything that waits for this reason; the number of workflows."""
+    """Wake all workflows that wait for this reason; returns their number."""
     async with database.transaction() as session:
         ended = update(WaitRow).where(WaitRow.reason == reason, WaitRow.until > now).values(until=now)
         return len((await session.scalars(ended.returning(WaitRow.workflow_id))).all())
 
 
 async def remove_due(database: Database, workflow_id: str, now: datetime) -> None:
-    """The workflow was woken, unless it waits for a later moment by now."""
+    """Remove the wait of a woken workflow, unless it now waits until a later time."""
     async with database.transaction() as session:
         await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id, WaitRow.until <= now))
 
 
 async def remove(database: Database, workflow_id: str) -> None:
-    """The workflow does not wait any more."""
+    """Remove the wait of a workflow."""
     async with database.transaction() as session:
         await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id))

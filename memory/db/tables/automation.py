@@ -9,7 +9,7 @@ from memory.db.engine import TableRow
 
 
 class LadderRow(TableRow):
-    """The automation level of a repository, and since which run it is counted for the next one."""
+    """The automation level of a repository, and since when it has it."""
 
     __tablename__ = "ladders"
 
@@ -20,7 +20,7 @@ class LadderRow(TableRow):
 
 
 class MissedBugRow(TableRow):
-    """A critical bug that Forge did not see, as a person reported it or a revert shows."""
+    """A critical bug that Forge missed, reported by a person or shown by a revert."""
 
     __tablename__ = "missed"
     __table_args__ = (Index("missed_by_repository", "repository_id", "time"),)

@@ -22,11 +22,11 @@ class DeliveryRow(TableRow):
     reason: Mapped[str]  # why it was ignored, or its outcome
     command: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     finished_at: Mapped[datetime | None]
-    acts_once: Mapped[str | None] = mapped_column(unique=True)  # what it is known by beside its GUID
+    acts_once: Mapped[str | None] = mapped_column(unique=True)  # the key by which it acts once, beside its GUID
 
 
 class DeliveryLogRow(TableRow):
-    """How far GitHub's own log of deliveries was read, and which process reads it at the moment."""
+    """How far GitHub's own log of deliveries was read, and which process reads it now."""
 
     __tablename__ = "delivery_log"
 
@@ -34,11 +34,11 @@ class DeliveryLogRow(TableRow):
     holder: Mapped[str]
     lease_until: Mapped[datetime]
     read_at: Mapped[datetime | None]  # when it was read last
-    read_to: Mapped[datetime | None]  # attempts up to this moment were read
+    read_to: Mapped[datetime | None]  # attempts up to this time were read
 
 
 class DoubtfulDeliveryRow(TableRow):
-    """A delivery that GitHub tried in vain and that has not arrived here yet."""
+    """A delivery that GitHub failed to make and that has not arrived since."""
 
     __tablename__ = "doubtful_deliveries"
 
@@ -51,7 +51,7 @@ class DoubtfulDeliveryRow(TableRow):
 
 
 class CommandCountRow(TableRow):
-    """A comment with commands of the last hour, so that one account cannot have any number of them answered."""
+    """A comment with commands of the last hour; limits how many comments of an account are answered."""
 
     __tablename__ = "commanded"
 
@@ -59,11 +59,11 @@ class CommandCountRow(TableRow):
     repository_id: Mapped[int]
     account_id: Mapped[int]
     at: Mapped[datetime] = mapped_column(index=True)
-    told: Mapped[str]  # what its author was told and is not told again: "quota", "refusal"
+    told: Mapped[str]  # the notice that its author got and does not get again: "quota", "refusal"
 
 
 class PushRow(TableRow):
-    """Somebody pushed a head to a pull request: nobody decides about their own change."""
+    """A push of a head to a pull request, so that nobody decides about their own change."""
 
     __tablename__ = "pushes"
 

@@ -27,13 +27,13 @@ class FindingRow(TableRow):
     content: Mapped[dict[str, Any]] = mapped_column(JSON)
     first_run: Mapped[str]
     last_run: Mapped[str]
-    posted_by: Mapped[str | None]  # the run whose review carries it
-    comment_id: Mapped[int | None]  # the inline comment its thread began with
+    posted_by: Mapped[str | None]  # the run whose review contains it
+    comment_id: Mapped[int | None]  # the first inline comment of its thread
     created_at: Mapped[datetime]
 
 
 class DismissalRow(TableRow):
-    """A finding that a person with write access called wrong. It lasts until it is taken back."""
+    """A dismissal of a finding by a person with write access. It lasts until it is undone."""
 
     __tablename__ = "dismissals"
     __table_args__ = (Index("dismissals_by_fingerprint", "repository_id", "fingerprint"),)
@@ -45,11 +45,11 @@ class DismissalRow(TableRow):
     fingerprint: Mapped[str]
     rule: Mapped[str]
     path: Mapped[str]
-    place: Mapped[str] = mapped_column(server_default="")  # where another wording of it is the same finding
+    place: Mapped[str] = mapped_column(server_default="")  # where a finding in other words is the same one
     by_id: Mapped[int]
     by_login: Mapped[str]
-    by_role: Mapped[str] = mapped_column(server_default="")  # at that moment; empty where it is not known
+    by_role: Mapped[str] = mapped_column(server_default="")  # at that time; empty if it is not known
     reason: Mapped[str] = mapped_column(Text)
-    memory_id: Mapped[str]  # empty if nothing was to be learned
+    memory_id: Mapped[str]  # empty if nothing was learned
     created_at: Mapped[datetime]
     undone_at: Mapped[datetime | None]

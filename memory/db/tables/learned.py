@@ -12,8 +12,8 @@ from memory.db.engine import TableRow
 class MemoryRow(TableRow):
     """Something Forge learned; see :class:`domain.memories.memory.Memory`.
 
-    ``last_accessed`` and ``access_count`` tell when it was recalled, ``used_at`` when something became of it; None,
-    if a version that does not know of that made it: then, when it was made.
+    ``last_accessed`` and ``access_count`` are about its recalls, ``used_at`` is about its uses. ``used_at`` is None if
+    an older version stored the memory; then ``created_at`` counts.
     """
 
     __tablename__ = "memories"
@@ -43,7 +43,7 @@ class MemoryRow(TableRow):
 
 
 class MemoryUseRow(TableRow):
-    """What became of a memory once, by whatever caused it: a run, a finding, a delivery."""
+    """A use of a memory, once for each cause: a run, a finding or a delivery."""
 
     __tablename__ = "memory_uses"
 
@@ -54,9 +54,9 @@ class MemoryUseRow(TableRow):
 
 
 class MemoryVectorRow(TableRow):
-    """What a model made of a live memory: numbers of four bytes, by which memories of a like meaning are found.
+    """A model's embedding of a live memory, in numbers of four bytes, to find memories of similar meaning.
 
-    ``dimensions`` counts the numbers, and is 0 if a version that knows nothing of ``signs`` made the vector. That has a
+    ``dimensions`` counts the numbers; it is 0 if an older version stored the vector without ``signs``. ``signs`` has a
     bit for each of the first numbers, in hexadecimal on SQLite; see :mod:`memory.learned.vectors`.
     """
 

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from memory.db.engine import TableRow
 
 IS_MOVE = text("(type LIKE 'run.%' OR type LIKE 'phase.%')")
-"""An event that says whether a run worked or waited, or in which phase it is. Asked before each call of a model,
-whatever else a run did."""
+"""Events that say whether a run works or waits, or in which phase it is. Read before each model call, so they have an
+index of their own."""
 
 
 class EventRow(TableRow):

@@ -1,4 +1,4 @@
-"""The tables of money: calls of models, budgets, answers and circuit breakers."""
+"""The tables of money: model calls, budgets, answers and circuit breakers."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from memory.db.engine import TableRow
 
 
 class SpendRow(TableRow):
-    """One call of a model: what it was reserved for, and what it cost in the end. Money in micro-USD."""
+    """One model call: what was reserved for it, and what it cost, in micro-USD."""
 
     __tablename__ = "spend"
     __table_args__ = (
@@ -42,7 +42,7 @@ class SpendRow(TableRow):
 
 
 class BudgetRow(TableRow):
-    """What people granted beyond the configured limits, per run and phase: micro-USD, or calls of a model."""
+    """What people granted beyond the configured limits, per run and phase: micro-USD, or model calls."""
 
     __tablename__ = "budgets"
 
@@ -51,9 +51,9 @@ class BudgetRow(TableRow):
 
 
 class AnswerRow(TableRow):
-    """What a model answered in a run, by what it was asked: nobody pays for the same answer twice.
+    """A model's answer in a run, by its question, so that nobody pays for the same answer twice.
 
-    What guards see of a turn is kept beside it: an answer can be large, and they look before each call.
+    What guards see of a turn is stored beside it, because an answer can be large, and guards look before each call.
     """
 
     __tablename__ = "answers"

@@ -9,7 +9,7 @@ from memory.db.engine import TableRow
 
 
 class ExecutorRow(TableRow):
-    """The lease of a process on its executor id; lapsed, its workflows are recovered by another."""
+    """The lease of a process on its executor id; when it lapses, another process recovers its workflows."""
 
     __tablename__ = "executors"
 
@@ -21,7 +21,7 @@ class ExecutorRow(TableRow):
 
 
 class LimitRow(TableRow):
-    """Until when GitHub asked us not to send anything for an installation (0: the App itself)."""
+    """Until when Forge sends nothing to GitHub for an installation (0: the App itself), as GitHub asked."""
 
     __tablename__ = "github_limits"
 
@@ -32,17 +32,17 @@ class LimitRow(TableRow):
 
 
 class WriteBudgetRow(TableRow):
-    """Until when the writes of an installation use up the rate at which it may write (0: the App itself)."""
+    """Until when the writes of an installation (0: the App itself) have used up its rate."""
 
     __tablename__ = "write_budgets"
 
     installation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     writes: Mapped[datetime]
-    content: Mapped[datetime]  # of those that create content
+    content: Mapped[datetime]  # the same for writes that create content
 
 
 class HaltRow(TableRow):
-    """The operator told every process to stop; there is one row, or none."""
+    """The operator's halt of every process; there is one row, or none."""
 
     __tablename__ = "halts"
 

@@ -10,7 +10,7 @@ from memory.db.engine import TableRow
 
 
 class PauseRow(TableRow):
-    """A repository in which a person told Forge to stop."""
+    """A repository in which a person paused Forge."""
 
     __tablename__ = "pauses"
 
@@ -20,7 +20,7 @@ class PauseRow(TableRow):
 
 
 class OkRow(TableRow):
-    """A person with write access let a stranger's head be looked at by everything (T-F1)."""
+    """A person with write access allowed all checks on a stranger's head (T-F1)."""
 
     __tablename__ = "oks"
 
@@ -33,7 +33,7 @@ class OkRow(TableRow):
 
 
 class ConfigurationRow(TableRow):
-    """The last valid version of a configuration file; it holds while the file is broken."""
+    """The last valid version of a configuration file; it applies while the file is broken."""
 
     __tablename__ = "configurations"
 
@@ -44,7 +44,7 @@ class ConfigurationRow(TableRow):
 
 
 class PurgeRow(TableRow):
-    """A repository that Forge lost, of which no process keeps a copy; gone when a run begins there again."""
+    """A repository that Forge lost, of which no process may keep a copy; deleted when a run begins there again."""
 
     __tablename__ = "purges"
 

@@ -39,7 +39,7 @@ class RunRow(TableRow):
     number: Mapped[int]
     head_sha: Mapped[str]
     base_sha: Mapped[str]
-    base_ref: Mapped[str] = mapped_column(server_default="")  # of a version before: not known
+    base_ref: Mapped[str] = mapped_column(server_default="")  # empty in rows of older versions
     check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
     trigger: Mapped[str]
     attempt: Mapped[int]
@@ -47,7 +47,7 @@ class RunRow(TableRow):
     state: Mapped[str]
     reason: Mapped[str]
     detail: Mapped[str] = mapped_column(Text)  # for people
-    ended_by: Mapped[str | None]  # the run or delivery that ended it; None while it works, or where it ended itself
+    ended_by: Mapped[str | None]  # the run or delivery that ended it; None while it works, or if it ended by itself
     resumed_by: Mapped[str | None]  # the delivery that resumed it last
     sender_id: Mapped[int | None]  # the account whose delivery began it
     created_at: Mapped[datetime]
@@ -55,7 +55,7 @@ class RunRow(TableRow):
     finished_at: Mapped[datetime | None]
 
     def as_run(self) -> Run:
-        """The run it keeps."""
+        """The run of this row."""
         return Run(
             id=self.id,
             repository=RepositoryRef(
@@ -89,7 +89,7 @@ class CheckpointRow(TableRow):
 
 
 class OutboxRow(TableRow):
-    """One write to GitHub. It is looked for by its natural key before it is repeated after a crash."""
+    """One write to GitHub. After a crash, Forge looks for it by its natural key before it repeats it."""
 
     __tablename__ = "outbox"
     __table_args__ = (
@@ -101,7 +101,7 @@ class OutboxRow(TableRow):
     run_id: Mapped[str]
     step: Mapped[str]
     kind: Mapped[str]  # check, review, comment, label, push, merge, description, pull_request, …
-    head_sha: Mapped[str | None]  # of the tests that a check shows; None for other writes
+    head_sha: Mapped[str | None]  # the tested head, for a check that shows tests; None for other writes
     occasion: Mapped[str | None]  # tells one testing of this head from another
     state: Mapped[str]  # pending | done
     remote_id: Mapped[int | None]
@@ -110,7 +110,7 @@ class OutboxRow(TableRow):
 
 
 class WaitRow(TableRow):
-    """A workflow that waits for a moment on our clock."""
+    """A workflow that waits until a time on our clock."""
 
     __tablename__ = "waits"
 
@@ -120,7 +120,7 @@ class WaitRow(TableRow):
 
 
 class ScheduledCheckRow(TableRow):
-    """When Forge next checks whether a run may act, or has nothing to wait for any more. One per run."""
+    """When Forge next checks whether a run may act, or need not wait any more. One per run."""
 
     __tablename__ = "scheduled_checks"
 
@@ -131,13 +131,13 @@ class ScheduledCheckRow(TableRow):
 
 
 class ContractLeaseRow(TableRow):
-    """Which run holds a contract of a repository; the row stays when nobody does, so that tokens only grow."""
+    """Which run holds a contract of a repository; the row stays when no run does, so that tokens only grow."""
 
     __tablename__ = "contract_leases"
     __table_args__ = (Index("contract_leases_by_end", "until"),)
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     contract: Mapped[str] = mapped_column(primary_key=True)
-    holder: Mapped[str]  # the id of the run; empty: nobody
+    holder: Mapped[str]  # the id of the run; empty: none
     token: Mapped[int]
     until: Mapped[datetime]
