@@ -18,7 +18,7 @@ from pipeline.worker.queues import prepare_queues
 from pipeline.worker.settings import EngineSettings
 
 Backend = Literal["sqlite", "postgresql"]
-POLLING = 0.1  # seconds between two looks into a queue, in tests
+POLLING = 0.2  # seconds between two looks into a queue, in tests
 
 
 def create_database(backend: Backend, folder: Path, *, migrated: bool = True) -> str:

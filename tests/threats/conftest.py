@@ -17,9 +17,9 @@ from tests.unit.workspace.remotes import Author
 from tests.world.shared_forge import is_sharable
 
 SETTLING = max(0.9, 1.5 * LAG)  # seconds until GitHub shows what was written
-SWIFT = Patience(body=3.0, door=DELIVERY, heartbeat=0.3, stubborn=2, telling=0, lag=LOOKS, settling=SETTLING)
+SWIFT = Patience(body=3.0, door=DELIVERY, heartbeat=1.0, stubborn=2, telling=0, lag=LOOKS, settling=SETTLING)
 HURRIED = Patience(
-    body=3.0, door=1.0, worker=0.5, heartbeat=0.3, stubborn=2, telling=0, lag=LOOKS, settling=SETTLING
+    body=3.0, door=1.0, worker=0.5, heartbeat=1.0, stubborn=2, telling=0, lag=LOOKS, settling=SETTLING
 )  # soon calls it an outage
 
 

@@ -114,7 +114,7 @@ async def test_t_r13_what_python_reads_as_another_program_was_not_read(
     source = f"{first}\n# harmless +AAo-print(1)\nx = 1\n".encode()
     result = await check_files(toolbox, {"a.py": (None, source)})
     assert result.read_by == ({"a.py": ("ruff", "bandit")} if is_read else {})
-    assert ("another encoding than UTF-8, or saying so: a.py." in (result.layers[0].note or "")) is not is_read
+    assert ("not in UTF-8 or declare another encoding: a.py." in (result.layers[0].note or "")) is not is_read
 
 
 @pytest.mark.asyncio(loop_scope="session")

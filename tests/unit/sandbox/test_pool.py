@@ -146,7 +146,7 @@ async def test_printing_does_not_disturb_answers(pool: WorkerPool) -> None:
 
 
 async def test_answers_and_requests_are_bounded(pool: WorkerPool) -> None:
-    with pytest.raises(ToolError, match="too much"):
+    with pytest.raises(ToolError, match="too large"):
         await pool.call("say", "x" * (2 << 20), 5)
 
 
