@@ -1,18 +1,16 @@
-"""Posts the inline comments of a review, and records which comment is about which finding."""
+"""Chooses the inline comments of a review, and records which comment is about which finding."""
 
 from collections.abc import Sequence
 
 import structlog
 
-from domain.errors import Forbidden, ForgeError
+from domain.errors import ForgeError
 from domain.review.inline_comments import Remark
 from domain.review.review import Review
 from domain.runs.run import Run, Trigger
 from memory.findings import findings
 from memory.repositories import automation_level
 from memory.runs import checkpoints
-from messages import automation as automation_texts
-from messages import review as review_texts
 from pipeline.automation.level import cap_level
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services
@@ -34,18 +32,11 @@ async def choose_remarks(
     return remarks, sum(finding.fingerprint in posted for finding in review.findings)
 
 
-async def post_comments(services: Services, run: Run, review: Review, settings: RunSettings) -> PostedReview:
-    """Post the review; or why GitHub or the repository does not want it. The check has the verdict all the same."""
-    remarks, posted_before = await choose_remarks(services, run, review, settings)
-    if remarks and not await _may_comment(services, run, settings):
-        return PostedReview(unposted=automation_texts.explain_no_comments())
-    if not remarks or settings.configuration.review.dry_run:
-        return PostedReview()
-    try:
-        return await reviews.post_review(services, run, review, remarks, posted_before)
-    except Forbidden as error:
-        log.warning("review.unposted", run=run.id, error=str(error))
-        return PostedReview(unposted=review_texts.explain_unposted(error))
+async def may_comment(services: Services, run: Run, settings: RunSettings) -> bool:
+    """At the lowest level of automation Forge comments only where somebody asked for the review."""
+    reached = await automation_level.get_level(services.database, run.repository.id)
+    facts = ActionFacts(asked=run.trigger is not Trigger.pull_request)
+    return allows(cap_level(reached, settings.configuration.ladder), Action.comment, facts).allowed
 
 
 async def record_comments(
@@ -79,10 +70,3 @@ async def load_review(services: Services, run: Run) -> Review:
     if review is None:
         raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
     return review
-
-
-async def _may_comment(services: Services, run: Run, settings: RunSettings) -> bool:
-    """At the lowest level of automation Forge comments only where somebody asked for the review."""
-    reached = await automation_level.get_level(services.database, run.repository.id)
-    facts = ActionFacts(asked=run.trigger is not Trigger.pull_request)
-    return allows(cap_level(reached, settings.configuration.ladder), Action.comment, facts).allowed

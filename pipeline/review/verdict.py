@@ -1,20 +1,27 @@
 """Carries the review of a run from its analysis to the verdict: comments, questions to people, check."""
 
+import structlog
+
 from agents.review.reviewer import CheckedChange, ModelPart
+from domain.errors import Forbidden
 from domain.review.review import Conclusion, Decision, Review
 from domain.runs.run import Run
 from memory.gates import gates
 from memory.runs import checkpoints
+from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
 from pipeline.context import Services
+from pipeline.publishing import reviews
 from pipeline.publishing.reviews import PostedReview
 from pipeline.review.analysis import build_review
-from pipeline.review.comments import choose_remarks, load_review, post_comments
+from pipeline.review.comments import choose_remarks, load_review, may_comment
 from pipeline.review.status import ReviewStatus
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
 from pipeline.verdicts.settings import RunSettings
+
+log = structlog.get_logger(__name__)
 
 
 class ReviewVerdict:
@@ -41,8 +48,18 @@ class ReviewVerdict:
         return self._review.decision
 
     async def post(self, settings: RunSettings) -> PostedReview:
-        """Post the review's comments."""
-        return await post_comments(self._services, self._run, await self._get_review(), settings)
+        """Post the review's comments; or why GitHub or the repository does not want them."""
+        services, run, review = self._services, self._run, await self._get_review()
+        remarks, posted_before = await choose_remarks(services, run, review, settings)
+        if remarks and not await may_comment(services, run, settings):
+            return PostedReview(unposted=automation_texts.explain_no_comments())
+        if not remarks or settings.configuration.review.dry_run:
+            return PostedReview()
+        try:
+            return await reviews.post_review(services, run, review, remarks, posted_before)
+        except Forbidden as error:
+            log.warning("review.unposted", run=run.id, error=str(error))
+            return PostedReview(unposted=review_texts.explain_unposted(error))
 
     async def ask_people(self, settings: RunSettings) -> GatesOutcome:
         """Ask people what the review has to ask; their answers make the verdict, for this and later executions."""

@@ -15,7 +15,6 @@ from pipeline.review.model_layer import ModelLayer
 from pipeline.review.status import ReviewStatus
 from pipeline.review.verdict import ReviewVerdict
 from pipeline.runs.lifecycle import RunWorkflow
-from pipeline.runs.wake_up import wake_owner
 from pipeline.verdicts.gates import GatesOutcome
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind, RunSettings, load_settings
 from safety.eligibility import nothing_left
@@ -34,14 +33,6 @@ class ReviewRun(RunWorkflow):
         self._status = ReviewStatus(services, run, self._journal.workflow_id, self._context.progress)
         self._analysis = ReviewAnalysis(services, run)
         self._verdict = ReviewVerdict(services, run, self._status)
-
-    async def execute(self) -> str:
-        """See :meth:`RunWorkflow.execute`; wakes the run of an issue that opened the pull request."""
-        ended = await super().execute()
-        await wake_owner(
-            self._services, self._journal, self._run.repository, self._run.number, self._journal.workflow_id
-        )
-        return ended
 
     async def _work(self) -> str:
         journal, verdict = self._journal, self._verdict

@@ -12,6 +12,7 @@ from pipeline.issue.workflow import IssueRun
 from pipeline.learning.reflection_queue import reflect_if_ended
 from pipeline.review.workflow import ReviewRun
 from pipeline.runs.closing import end_derailed
+from pipeline.runs.wake_up import wake_owner
 
 UNKNOWN = "unknown run"
 
@@ -24,11 +25,16 @@ async def work_on_run(services: Services, run_id: str, asks_again: bool = False)
     run, workflow_id = await runs.get(services.database, run_id), DBOS.workflow_id or run_id
     if run is None:
         return UNKNOWN
-    journal, kind = WorkflowJournal(services, workflow_id), IssueRun if run.is_of_issue else ReviewRun
+    journal = WorkflowJournal(services, workflow_id)
     try:
         if await journal.step("is it over", _is_over, services, run, asks_again):
             return "over"
-        return await reflect_if_ended(services, run, await kind(services, run, workflow_id).execute())
+        if run.is_of_issue:
+            ended = await IssueRun(services, run, workflow_id).execute()
+        else:
+            ended = await ReviewRun(services, run, workflow_id).execute()
+            await wake_owner(services, journal, run.repository, run.number, workflow_id)
+        return await reflect_if_ended(services, run, ended)
     except DBOSUnexpectedStepError as error:
         return await end_derailed(services, run, error)
 
