@@ -246,3 +246,12 @@ class Receipt(BaseModel):
     usage: Usage = Usage()
     seconds: float = 0.0
     problem: str = ""
+
+
+class GroupBy(StrEnum):
+    """What the costs of calls are summed up by."""
+
+    phase = "phase"
+    model = "model"
+    repository = "repository"
+    day = "day"

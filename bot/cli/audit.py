@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import IO
 
+from bot.cli.errors import UnknownName
 from bot.cli.output import output
-from bot.cli.run import UnknownName, open_database
+from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError

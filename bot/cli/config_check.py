@@ -7,7 +7,7 @@ from domain.config.mistakes import Mistake, count_in_words
 from domain.errors import ConfigurationError
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from pipeline.config.loading import parse
+from pipeline.config.parsing import parse
 
 
 def check(file: Path) -> bool:

@@ -12,12 +12,12 @@ from bot.cli.output import output
 from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.money import LimitUse, format_usd
+from domain.money import GroupBy, LimitUse, format_usd
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.reports import costs
-from memory.reports.costs import Cost, CostFilter, GroupBy, SpendingRepository
+from memory.reports.costs import Cost, CostFilter, SpendingRepository
 from memory.reservations import reservations
 from memory.reservations.reservations import Spent
 from pipeline.config import loading

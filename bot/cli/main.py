@@ -1,50 +1,47 @@
-"""The command line for operators and developers. People decide on GitHub, never here."""
+"""The command line for operators and developers. People decide on GitHub, never here.
+
+Each command imports what it needs itself, so that `forge review` and `forge config check`, which people run before
+every commit, start without the server.
+"""
 
 import asyncio
-import gc
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import structlog
 import typer
 from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from bot import app as process
-from bot import server
-from bot.cli import audit as auditing
-from bot.cli import config_check, memory
-from bot.cli import costs as spending
-from bot.cli import gates as asking
-from bot.cli import halt as halting
-from bot.cli import metrics as feedback
-from bot.cli import review as local
-from bot.cli import runs as listing
-from bot.cli.doctor import doctor as examination
+from bot.cli.errors import UnknownName
 from bot.cli.output import guard_output, output
-from bot.cli.run import UnknownName, run_app
-from bot.cli.run import run as _run
 from bot.logging import configure, print_uncaught
-from bot.settings import Settings
 from bot.version import VERSION
 from domain.errors import ForgeError
 from domain.gates import GateState
+from domain.money import GroupBy
 from domain.review.review import Decision
 from domain.runs.run import RunState
 from domain.text.escaping import strip_invisible
-from memory.reports.costs import GroupBy
 from messages.config import PATH
-from pipeline.worker.engine import WorkflowEngine
-
-log = structlog.get_logger(__name__)
 
 
 class _Forge(TyperGroup):
-    """The commands; removes pydantic's prefix from the error messages that typer passes on."""
+    """The commands; imports `forge memory` when it is called, and strips pydantic's prefix from typer's errors."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), _MEMORY]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name != _MEMORY:
+            return super().get_command(ctx, cmd_name)
+        from bot.cli import memory
+
+        command = typer.main.get_command(memory.commands)
+        command.name = _MEMORY
+        command.rich_help_panel = _LOOK  # pyright: ignore[reportAttributeAccessIssue]
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -55,10 +52,10 @@ class _Forge(TyperGroup):
 
 
 _HERE, _SERVE, _LOOK, _STEP_IN = "Without GitHub", "Serve", "Inspect", "Intervene"  # panels of the help
+_MEMORY = "memory"
 cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates", rich_help_panel=_LOOK)
-cli.add_typer(memory.commands, name="memory", rich_help_panel=_LOOK)
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 cli.add_typer(configuration, name="config", rich_help_panel=_HERE)
 errors = Console(stderr=True)
@@ -98,19 +95,28 @@ def options(
 @cli.command(rich_help_panel=_SERVE)
 def serve() -> None:
     """Accept webhooks and do the work."""
-    run_app(_serve)
+    from bot.cli import serve as serving
+    from bot.cli.run import run_app
+
+    run_app(serving.serve)
 
 
 @cli.command(rich_help_panel=_SERVE)
 def worker() -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
-    run_app(_work)
+    from bot.cli import serve as serving
+    from bot.cli.run import run_app
+
+    run_app(serving.work)
 
 
 @cli.command(rich_help_panel=_SERVE)
 def migrate() -> None:
     """Migrate the database to this version's schema. `serve` and `worker` do so when they start."""
-    _run(listing.migrate)
+    from bot.cli import runs as listing
+    from bot.cli.run import run
+
+    run(listing.migrate)
 
 
 @cli.command(rich_help_panel=_SERVE)
@@ -122,6 +128,8 @@ def doctor(
 
     Exit codes: 0 Forge can work here, 1 it cannot because of what is marked ✗.
     """
+    from bot.cli.doctor import doctor as examination
+
     configure("console", level=40)
     healthy = asyncio.run(examination.examine(Console(), ask=ask, verbose=verbose))
     raise typer.Exit(0 if healthy else 1)
@@ -134,7 +142,10 @@ def runs(
     events: Annotated[str | None, typer.Option(metavar="RUN", help="List the events of this run.")] = None,
 ) -> None:
     """List the latest runs, or the events of one."""
-    _run(lambda settings: listing.show_runs(settings, state, limit, events))
+    from bot.cli import runs as listing
+    from bot.cli.run import run
+
+    run(lambda settings: listing.show_runs(settings, state, limit, events))
 
 
 @cli.command(rich_help_panel=_LOOK)
@@ -145,13 +156,19 @@ def deliveries(
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
 ) -> None:
     """Count deliveries by event, outcome and kind of reason."""
-    _run(lambda settings: listing.show_failed(settings, limit) if failed else listing.show_deliveries(settings))
+    from bot.cli import runs as listing
+    from bot.cli.run import run
+
+    run(lambda settings: listing.show_failed(settings, limit) if failed else listing.show_deliveries(settings))
 
 
 @cli.command(rich_help_panel=_STEP_IN)
 def replay(guid: Annotated[str, typer.Argument(help="The delivery's X-GitHub-Delivery header.")]) -> None:
     """Repeat what a delivery asked for; posts nothing twice. `forge deliveries` counts it as a new one."""
-    _run(lambda settings: listing.replay(settings, guid))
+    from bot.cli import runs as listing
+    from bot.cli.run import run
+
+    run(lambda settings: listing.replay(settings, guid))
 
 
 @cli.command(rich_help_panel=_LOOK)
@@ -171,11 +188,14 @@ def audit(
     as_csv: Annotated[bool, typer.Option("--csv", help="Export everything as CSV.")] = False,
 ) -> None:
     """Show who decided what, and what was stopped and why."""
+    from bot.cli import audit as auditing
+    from bot.cli.run import run as run_command
+
     if as_jsonl and as_csv:
         raise typer.BadParameter("Choose one of --jsonl and --csv.")
     asked = auditing.AuditOptions(run, gate, breaker, since, until, repository, limit)
     form = "jsonl" if as_jsonl else "csv" if as_csv else "story"
-    _run(lambda settings: auditing.show(settings, asked, form))
+    run_command(lambda settings: auditing.show(settings, asked, form))
 
 
 @cli.command(rich_help_panel=_LOOK)
@@ -191,7 +211,10 @@ def costs(
     until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before this time.")] = None,
 ) -> None:
     """Sum up what models cost, by phase, model, repository and day (UTC)."""
-    _run(lambda settings: spending.show(settings, spending.CostOptions(by, run, repository, since, until)))
+    from bot.cli import costs as spending
+    from bot.cli.run import run as run_command
+
+    run_command(lambda settings: spending.show(settings, spending.CostOptions(by, run, repository, since, until)))
 
 
 @cli.command(rich_help_panel=_LOOK)
@@ -201,7 +224,10 @@ def metrics(
     as_json: Annotated[bool, typer.Option("--json", help="Print every week as JSON.")] = False,
 ) -> None:
     """Show how well Forge does week by week: success, cost, iterations, dismissals and overrides."""
-    _run(lambda settings: feedback.show(settings, repository, weeks, as_json=as_json))
+    from bot.cli import metrics as feedback
+    from bot.cli.run import run
+
+    run(lambda settings: feedback.show(settings, repository, weeks, as_json=as_json))
 
 
 @gates.callback(invoke_without_command=True)
@@ -211,26 +237,38 @@ def list_gates(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
 ) -> None:
     """List the latest gates, waiting ones first. People decide them on GitHub."""
+    from bot.cli import gates as asking
+    from bot.cli.run import run
+
     if context.invoked_subcommand is None:
-        _run(lambda settings: asking.show_all(settings, state, limit))
+        run(lambda settings: asking.show_all(settings, state, limit))
 
 
 @gates.command("show")
 def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]) -> None:
     """Show a gate's question, its reasons, the possible answers, and the answer given."""
-    _run(lambda settings: asking.show_one(settings, gate))
+    from bot.cli import gates as asking
+    from bot.cli.run import run
+
+    run(lambda settings: asking.show_one(settings, gate))
 
 
 @cli.command(rich_help_panel=_STEP_IN)
 def halt(why: Annotated[str, typer.Argument(help="The reason; it is shown and recorded.")] = "") -> None:
     """Stop everything now: Forge calls no model and writes nothing to GitHub. It stores webhooks for later."""
-    _run(lambda settings: halting.halt(settings, why))
+    from bot.cli import halt as halting
+    from bot.cli.run import run
+
+    run(lambda settings: halting.halt(settings, why))
 
 
 @cli.command(rich_help_panel=_STEP_IN)
 def resume() -> None:
     """Continue everything that `forge halt` stopped."""
-    _run(halting.resume)
+    from bot.cli import halt as halting
+    from bot.cli.run import run
+
+    run(halting.resume)
 
 
 @cli.command(rich_help_panel=_HERE)
@@ -253,6 +291,8 @@ def review(
     input or an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141 the
     reader of the output stopped before its end.
     """
+    from bot.cli import review as local
+
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")
     shown = "json" if as_json else "sarif" if as_sarif else "text"
@@ -269,6 +309,8 @@ def check_configuration(
 
     Exit codes: 0 valid, 1 mistakes, 2 it cannot be read.
     """
+    from bot.cli import config_check
+
     raise typer.Exit(0 if config_check.check(file) else 1)
 
 
@@ -278,56 +320,13 @@ def demo(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every comment, review and check in full.")] = False,
 ) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
-    from bot import demo as show  # imported here, because only the demo needs the simulated GitHub
+    from bot import demo as show
+    from bot.cli.serve import stop_signal
 
     configure("console", level=40)
     console = Console()
     details = console if verbose else None
-    raise typer.Exit(asyncio.run(show.run(console, _stop_signal if stay else None, details=details)))
-
-
-async def _serve(settings: Settings) -> None:
-    stopped = _stop_signal()
-    async with process.forge(settings) as running, server.serve(running) as port:
-        _warn_unusable(running)
-        log.info("serving", version=VERSION, host=settings.host, port=port, pid=os.getpid())
-        await _wait_for_end(stopped, running.workflows)
-
-
-async def _work(settings: Settings) -> None:
-    stopped = _stop_signal()
-    async with process.forge(settings, door=False) as running, server.serve(running) as port:
-        _warn_unusable(running)
-        log.info("working", version=VERSION, executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
-        await _wait_for_end(stopped, running.workflows)
-
-
-def _warn_unusable(running: process.Forge) -> None:
-    for each in running.services.models.list_unusable():
-        log.warning("model.unusable", why=each.reason, advice=each.advice)
-
-
-async def _wait_for_end(stopped: asyncio.Event, workflows: WorkflowEngine) -> None:
-    """Wait for the signal to stop; exit at once if another process may have taken over this one's work."""
-    gc.collect()
-    gc.freeze()  # a collection pauses the process, so do not scan lasting objects again
-    waiting = [asyncio.create_task(event.wait()) for event in (stopped, workflows.displaced)]
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for task in waiting:
-        task.cancel()
-    if workflows.displaced.is_set() and not stopped.is_set():
-        log.error("displaced", why="The lease ran out, so another process may have taken over. Start this one again.")
-        os._exit(os.EX_TEMPFAIL)
-    log.info("stopping")
-
-
-def _stop_signal() -> asyncio.Event:
-    """An event that the first SIGTERM or SIGINT sets."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    return stopped
+    raise typer.Exit(asyncio.run(show.run(console, stop_signal if stay else None, details=details)))
 
 
 if __name__ == "__main__":

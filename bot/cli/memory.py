@@ -11,8 +11,9 @@ import typer
 
 from bot.cli import audit as auditing
 from bot.cli import memory_view as shown
+from bot.cli.errors import UnknownName
 from bot.cli.output import output
-from bot.cli.run import UnknownName, open_database, operator_name, run
+from bot.cli.run import open_database, operator_name, run
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError

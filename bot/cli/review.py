@@ -20,7 +20,7 @@ from domain.review.findings import Layer
 from domain.review.review import Decision, LayerReport, Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from pipeline.config import loading
+from pipeline.config import parsing
 from safety.risk import PullRequestAuthor
 from workspace.local_repository import HEAD, LocalRepository, open_local
 
@@ -74,8 +74,8 @@ async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> t
 async def _review_code(code: LocalRepository, toolbox: Toolbox) -> tuple[Review, str | None]:
     started = time.perf_counter()
     change = await code.change(code.merge_base_sha, code.head)
-    config_file = (await code.read(code.merge_base_sha, [loading.PATH])).get(loading.PATH)
-    loaded = loading.load_from_checkout(config_file)
+    config_file = (await code.read(code.merge_base_sha, [parsing.PATH])).get(parsing.PATH)
+    loaded = parsing.load_from_checkout(config_file)
     settings = loaded.configuration
     kept = reviewer.apply_path_filters(change, settings)
     checked = await reviewer.check(kept, code, toolbox, settings, PullRequestAuthor(), _no_dependencies, trusted=True)

@@ -13,10 +13,6 @@ from domain.errors import ForgeError
 from memory.db.engine import Database, sync_engine
 
 
-class UnknownName(ForgeError):
-    """The database has nothing with the given name."""
-
-
 def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
     """Run a command that needs only the database.
 

@@ -5,8 +5,9 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from bot import migration
+from bot.cli.errors import UnknownName
 from bot.cli.output import output
-from bot.cli.run import UnknownName, open_database
+from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError

@@ -3,25 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
 
+from domain.money import GroupBy
 from memory.db.engine import Database
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
-
-
-class GroupBy(StrEnum):
-    """What a sum is for."""
-
-    phase = "phase"
-    model = "model"
-    repository = "repository"
-    day = "day"
-
 
 _COLUMNS: dict[GroupBy, Any] = {
     GroupBy.phase: SpendRow.phase,

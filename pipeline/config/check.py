@@ -10,7 +10,7 @@ from domain.github.checks import Annotation
 from domain.review.review import Conclusion
 from messages import config as config_texts
 from messages.review import CheckText
-from pipeline.config.loading import PATH, parse
+from pipeline.config.parsing import PATH, parse
 
 
 class ConfigCheck(NamedTuple):

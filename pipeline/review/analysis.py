@@ -11,7 +11,7 @@ from domain.runs.run import Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror
-from pipeline.config import loading, memory_file
+from pipeline.config import memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.publishing import run_check
@@ -22,7 +22,7 @@ from safety.eligibility import NEWCOMERS
 from safety.review_update import with_history
 from safety.risk import PullRequestAuthor
 
-EXAMINED = frozenset({loading.PATH, memory_file.PATH})
+EXAMINED = frozenset({parsing.PATH, memory_file.PATH})
 """Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""
 
 
@@ -75,10 +75,10 @@ class ReviewAnalysis:
         services, run = self._services, self._run
         at_head = await (await fetch_mirror(services, run)).read(run.head_sha, sorted(touched))
         found: list[ConfigCheck] = []
-        if loading.PATH in touched:
+        if parsing.PATH in touched:
             loaded = await load_configuration(services, run)
             ceilings = services.ceilings.of_configuration
-            there = at_head.get(loading.PATH)
+            there = at_head.get(parsing.PATH)
             found.append(
                 await asyncio.to_thread(check_configuration, there, loaded.configuration, loaded.below, ceilings)
             )

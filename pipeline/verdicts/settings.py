@@ -13,7 +13,7 @@ from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline.config import loading, memory_file
-from pipeline.config.loading import LoadedConfiguration
+from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
 from safety.eligibility import DRAFT, find_exclusion
 from safety.review_quota import WINDOW, over_quota

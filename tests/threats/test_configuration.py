@@ -7,7 +7,7 @@ import pytest
 from domain.config.configuration import Configuration
 from domain.config.mistakes import MAX_MISTAKES
 from memory.repositories import configurations
-from pipeline.config.loading import parse
+from pipeline.config.parsing import parse
 from pipeline.config.yaml import MAX_BYTES
 from tests.stories.driver import Story
 

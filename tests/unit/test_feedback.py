@@ -10,7 +10,7 @@ from aiohttp.test_utils import make_mocked_request
 from ulid import ULID
 
 from bot.cli import metrics as shown
-from bot.cli.run import UnknownName
+from bot.cli.errors import UnknownName
 from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
 from domain.events import EventType

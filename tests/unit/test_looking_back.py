@@ -9,11 +9,11 @@ from bot.cli import gates as asking
 from bot.cli.costs import CostOptions
 from domain.errors import ForgeError
 from domain.gates import GateState
-from domain.money import MICRO
+from domain.money import MICRO, GroupBy
 from memory.db.engine import Database
 from memory.gates import history
 from memory.reports import costs
-from memory.reports.costs import Cost, CostFilter, GroupBy
+from memory.reports.costs import Cost, CostFilter
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
 from tests.rows import NOON, gate_row, run_row, settings, spend_row

@@ -16,7 +16,7 @@ from bot.settings import Installation
 from domain.config.review import Linter
 from domain.errors import ForgeError
 from memory.repositories import configurations
-from pipeline.config.loading import PATH, load_from_checkout
+from pipeline.config.parsing import PATH, load_from_checkout
 from workspace.sandbox.bubblewrap import PATH as SEARCHED
 
 _MAX_NAMED = 10  # missing programs that are listed

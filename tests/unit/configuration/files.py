@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from domain.errors import CodeHostError
 from domain.runs.run import RepositoryRef
-from pipeline.config.loading import PATH
+from pipeline.config.parsing import PATH
 
 SHOP = RepositoryRef(installation_id=7, id=42, owner="acme", name="shop")
 

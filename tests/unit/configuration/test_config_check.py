@@ -11,7 +11,7 @@ from domain.config.presets import build
 from domain.gates import NOT_ASKED, STANDARD_GATES
 from domain.review.review import Conclusion
 from pipeline.config.check import check_configuration
-from pipeline.config.loading import PATH
+from pipeline.config.parsing import PATH
 
 NEVER = "{} is never asked: there is no deployment phase yet."
 

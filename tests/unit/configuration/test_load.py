@@ -12,7 +12,8 @@ from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unav
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.repositories import configurations
-from pipeline.config.loading import LoadedConfiguration, Source, load, load_from_checkout, load_stored, parse
+from pipeline.config.loading import load, load_stored
+from pipeline.config.parsing import LoadedConfiguration, Source, load_from_checkout, parse
 from tests.unit.configuration.files import SHOP, Files
 
 BROKEN = "review: {drafts: perhaps}\n"

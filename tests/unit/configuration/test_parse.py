@@ -9,7 +9,7 @@ from domain.config.configuration import Configuration, Preset
 from domain.config.mistakes import MAX_MISTAKES
 from domain.config.presets import Values
 from domain.config.review import Forks
-from pipeline.config.loading import parse
+from pipeline.config.parsing import parse
 from tests.unit.configuration.files import paths_of
 
 
