@@ -22,7 +22,7 @@ from bot.cli.review_output import print_review
 from domain.errors import ForgeError
 from domain.review.review import Decision, Review, Risk, RiskLevel
 from tests.databases import create_database
-from tests.unit.checks.test_sarif_round_trip import FINDINGS
+from tests.unit.checks.findings import FINDINGS
 
 FORGE = [sys.executable, "-m", "bot"]
 FLAW = "import subprocess\n\n\ndef run(text):\n    return eval(text)\n"

@@ -5,12 +5,11 @@ import re
 from simulator import Commit, User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
+from tests.world.automation import APP
+from tests.world.credentials import KEY, LEAKING
 
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-KEY = "AKIA" + "Z7QW3ERT5YUI9OPL"
 OTHER = "AKIA" + "M3XW8ERT5YUI2OPB"
 SETTLED = "security_findings: Void: there is nothing left to decide"
-LEAKING = f'{APP}\nKEY = "{KEY}"\n'
 
 
 async def _open_reviewed(story: Story, content: str) -> tuple[Repository, User, User, PullRequest, str]:

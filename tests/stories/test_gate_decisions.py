@@ -6,7 +6,7 @@ from domain.events import EventType
 from domain.gates import GateState
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import CHANGED, CI, VOID, WORKFLOW, open_scene
-from tests.stories.test_credentials import LEAKING
+from tests.world.credentials import LEAKING
 
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)  # the races are played in tests/unit/memory
 

@@ -1,32 +1,11 @@
 """What people say about findings in their own words, and what follows."""
 
-from pydantic import JsonValue
-
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from memory.learned import memories
 from memory.ledger import ledger
-from simulator import User
-from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
-from tests.world.model_findings import LINE, PAY, claim, find_division
-
-SAYS_NO: dict[str, JsonValue] = {"meaning": "disagreement", "has_reason": True, "confidence": 0.95}
-
-
-async def open_reviewed(
-    story: Story, model: ScriptedModel, severity: str = "error"
-) -> tuple[Repository, User, User, PullRequest, ReviewComment]:
-    """A pull request of alice's with one finding, and carol, who may write."""
-    find_division(model, severity)
-    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
-    [comment] = story.comments(pull)
-    return repository, alice, carol, pull, comment
+from tests.world.model_findings import LINE, SAYS_NO, claim, open_reviewed
 
 
 async def test_a_dismissal_in_words(story_with_model: Story, model: ScriptedModel) -> None:

@@ -2,8 +2,7 @@
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.stories.test_proving import patches
-from tests.world.issues import DIFF, TEST
+from tests.world.issues import DIFF, TEST, patches
 from tests.world.verification import MEND, MENDED, change, get_outcome, propose_diffs
 
 

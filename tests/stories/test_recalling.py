@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,39 +14,14 @@ from pydantic_ai.usage import RequestUsage
 from agents.llm.models import Embedding, Models
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
-from domain.memories.memory import Memory, MemoryKind, Origin
 from domain.money import FixedPrice
-from domain.runs.run import RepositoryRef
 from memory.learned import memories
 from memory.ledger import ledger
 from memory.reservations import reservations
-from simulator.state import Repository
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
+from tests.world.memories import teach
 from tests.world.model_findings import PAY, claim, find_division
-
-MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
-
-
-async def teach(story: Story, repository: Repository, content: str = "Totals of nothing are 0: say so.") -> Memory:
-    where = RepositoryRef(installation_id=1, id=repository.id, owner="octo-org", name="shop")
-    now = datetime.now(UTC)
-    taught = Memory(
-        id=MEMORY_ID,
-        installation_id=where.installation_id,
-        repository_id=where.id,
-        kind=MemoryKind.semantic,
-        content=content,
-        context="billing",
-        tags=("billing/pay.py",),
-        confidence=0.7,
-        origin=Origin.person,
-        source="a test",
-        created_at=now,
-        used_at=now,
-    )
-    await memories.add(story.forge.services.database, taught)
-    return taught
 
 
 def _says(model: ScriptedModel, words: str) -> None:

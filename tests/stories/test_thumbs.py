@@ -7,7 +7,7 @@ from memory.ledger import ledger
 from simulator import User
 from simulator.state import PullRequest, ReviewComment
 from tests.stories.driver import Story
-from tests.stories.test_recalling import MEMORY_ID, teach
+from tests.world.memories import MEMORY_ID, teach
 from tests.world.model_findings import PAY, claim, find_division
 
 

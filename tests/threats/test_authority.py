@@ -19,8 +19,7 @@ from tests.stories.driver import Story, run_forge
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, GateScene, open_scene
 from tests.threats.conftest import SWIFT
 from tests.threats.meanwhile import act_after_write
-from tests.threats.test_permission import APP, BROKEN
-from tests.world.automation import announcements, at_level, jump_ahead
+from tests.world.automation import APP, BROKEN, announcements, at_level, jump_ahead
 from tests.world.gates import open_world
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database

@@ -17,7 +17,7 @@ from tests import provider as providers
 from tests.provider import Provider, Reply, report_value
 from tests.stories.driver import SECRET
 from tests.threats.serving import ForgeProcess, start_process
-from tests.threats.test_secrets import dump_database
+from tests.threats.traces import dump_database
 
 _RANDOM = random.Random(23)
 PAY = "".join(f"VALUE_{number} = {number}\n" for number in range(120))

@@ -9,19 +9,14 @@ from pathlib import Path
 import pytest
 
 from domain.errors import CodeAccessError, ToolError
-from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
+from tests.threats.levels import at_each_level
+from tests.unit.sandbox.machine import is_gone, mark_seconds
 from tests.unit.workspace.remotes import Author
 from workspace.checkout import QUOTA, Checkout, check_out
 from workspace.git import Git
 from workspace.objects import Objects
 from workspace.sandbox import probing
-from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Completed, Quota, Sandbox, SandboxCommand
-
-CONTAINING = [
-    pytest.param(LANDLOCK, id="landlock", marks=pytest.mark.skipif(not has_landlock(), reason="no Landlock here")),
-    pytest.param(BUBBLEWRAP, id="bubblewrap", marks=pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")),
-]
-at_each_level = pytest.mark.parametrize("level", CONTAINING)
+from workspace.sandbox.sandbox import LIMITS, Completed, Quota, Sandbox, SandboxCommand
 
 
 @asynccontextmanager

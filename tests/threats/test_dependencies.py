@@ -12,7 +12,7 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.review.review import RiskLevel
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
-from tests.threats.test_checkout import CONTAINING
+from tests.threats.levels import CONTAINING
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, Remote, serve
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors

@@ -21,10 +21,10 @@ from tests.databases import Backend
 from tests.invariants import find_violations
 from tests.stories.driver import Story, run_forge
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, GateScene, open_scene
-from tests.stories.test_credentials import LEAKING
 from tests.threats.conftest import SWIFT
 from tests.threats.knocking import send_webhook, webhook_url
 from tests.threats.meanwhile import act_after_write
+from tests.world.credentials import LEAKING
 from tests.world.gates import open_world
 
 SQLITE = pytest.mark.parametrize("backend", ["sqlite"])  # what does not depend on the database

@@ -3,7 +3,7 @@
 from agents.llm.scripted import ScriptedModel
 from memory.learned import memories
 from tests.stories.driver import Story
-from tests.stories.test_hearing import SAYS_NO, open_reviewed
+from tests.world.model_findings import SAYS_NO, open_reviewed
 
 
 async def test_t_g9_a_reply_in_a_thread_with_a_large_id_is_heard(story_with_model: Story, model: ScriptedModel) -> None:

@@ -5,7 +5,7 @@ import string
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.threats.test_secrets import collect_posts, dump_database
+from tests.threats.traces import collect_posts, dump_database
 from tests.world.model_findings import FILLER
 
 _RANDOM = random.Random(29)

@@ -6,9 +6,8 @@ from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 DISMISS = "/forge dismiss the name is injected at run time"
 PERMISSION = r"/collaborators/[^/]+/permission$"
 

@@ -22,18 +22,14 @@ from domain.errors import ConfigurationError, ToolError
 from domain.review.changes import Change, FileChange, FileVersions
 from safety.containment import CodeOrigin, choose_containment
 from safety.risk import PullRequestAuthor
+from tests.threats.levels import at_each_level
 from tests.unit.checks.building import change_of
-from tests.unit.sandbox.machine import has_bubblewrap, has_landlock, is_gone, mark_seconds
+from tests.unit.sandbox.machine import has_landlock, is_gone, mark_seconds
 from workspace.sandbox import probes, probing
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Completed, Sandbox, SandboxCommand, find_account
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another account")
-CONTAINING = [
-    pytest.param(LANDLOCK, id="landlock", marks=pytest.mark.skipif(not has_landlock(), reason="no Landlock here")),
-    pytest.param(BUBBLEWRAP, id="bubblewrap", marks=pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")),
-]
-at_each_level = pytest.mark.parametrize("level", CONTAINING)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

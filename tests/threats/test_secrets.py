@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterator
 import httpx2
 import pytest
 import structlog
-from sqlalchemy import MetaData, inspect, select
 
 from bot.logging import configure
 from domain.text.redaction import PROCESS_REDACTOR
-from memory.db.engine import sync_engine
-from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
+from tests.threats.traces import collect_posts, dump_database
 
 _RANDOM = random.Random(11)
 LETTERS = string.ascii_letters + string.digits
@@ -204,35 +202,3 @@ def leaks(place: str, text: str) -> list[str]:
     """Where secrets of the pull request were found, with the text around them."""
     assert text or place == "the log"
     return [f"{place}: …{text[max(text.find(each) - 200, 0) :][:300]}" for each in SECRETS if each[:16] in text]
-
-
-def collect_posts(story: Story, repository: Repository, pull: PullRequest) -> str:
-    """Everything Forge wrote on GitHub about a pull request."""
-    github = story.github
-    runs = [run for run in github.world.check_runs.values() if run.repository is repository]
-    return "\n".join(
-        [
-            *(f"{run.title} {run.summary} {run.text} {run.annotations} {run.actions}" for run in runs),
-            *(each.body for each in github.reviews(pull)),
-            *(each.body for each in github.review_comments(pull)),
-            *(each.body for each in github.comments(pull)),
-        ]
-    )
-
-
-def dump_database(url: str) -> str:
-    """Every row of every table, those of DBOS included."""
-    engine = sync_engine(url)
-    parts: list[str] = []
-    with engine.connect() as connection:
-        schemas = inspect(connection).get_schema_names()
-        for schema in schemas:
-            if schema in {"information_schema", "pg_catalog"}:
-                continue
-            metadata = MetaData()
-            metadata.reflect(connection, schema=schema)
-            for table in metadata.sorted_tables:
-                parts += [str(tuple(row)) for row in connection.execute(select(table))]
-    engine.dispose()
-    assert any("SUCCESS" in part for part in parts), "DBOS keeps its rows elsewhere"
-    return "\n".join(parts)

@@ -1,8 +1,11 @@
-"""Code that divides by zero, and the finding that the model reports."""
+"""Code that divides by zero, the finding that the model reports, and a pull request with both."""
 
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
+from simulator import User
+from simulator.state import PullRequest, Repository, ReviewComment
+from tests.stories.driver import Story
 
 SHOP = {"README.md": "# Shop\n", "tests/test_shop.py": "def test_shop() -> None:\n    assert True\n"}
 
@@ -36,3 +39,22 @@ def find_division(model: ScriptedModel, severity: str = "error") -> None:
     """Let the model find the division, and stand by it when it looks again."""
     model.when("len(prices)", {"findings": [claim(severity=severity)]})
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+
+
+SAYS_NO: dict[str, JsonValue] = {"meaning": "disagreement", "has_reason": True, "confidence": 0.95}
+"""How the model reads a reply that contradicts a finding and says why."""
+
+
+async def open_reviewed(
+    story: Story, model: ScriptedModel, severity: str = "error"
+) -> tuple[Repository, User, User, PullRequest, ReviewComment]:
+    """A pull request of alice's with one finding, and carol, who may write."""
+    find_division(model, severity)
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
+    await story.settle()
+    [comment] = story.comments(pull)
+    return repository, alice, carol, pull, comment
