@@ -25,8 +25,8 @@ from memory.learned.memories import archive, to_row
 from memory.learned.vectors import Vector, keep, list_missing
 from memory.ledger.ledger import SELECT_MOVES, parse_moves
 from tests.databases import Backend, create_database, drop_database
-from tests.unit.memories.test_confidence import NOON
-from tests.unit.memories.test_recall import SHOP, build_memory
+from tests.rows import NOON
+from tests.unit.memories.records import SHOP, build_memory
 
 OURS = {str(table.name) for table in TableRow.metadata.sorted_tables}
 

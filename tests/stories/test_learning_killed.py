@@ -16,7 +16,7 @@ from memory.learned import memories
 from tests.accounts import find_discrepancies
 from tests.chaos.driver import ChaosStage, Point, stage
 from tests.chaos.model import SHOP
-from tests.unit.memories.test_consolidation import memory
+from tests.unit.memories.records import build_numbered
 
 
 def die_at(there: ChaosStage, where: str, moment: str, nth: int = 1) -> None:
@@ -101,8 +101,10 @@ async def _remember(there: ChaosStage) -> None:
         said = f"step_{number} of the build", f"tests/part{number}"
         wordings = f"Run {said[0]} before {said[1]} is read.", f"Before {said[1]} is read, {said[0]} should run."
         for wording, content in enumerate(wordings):
-            made = memory(number * 2 + wording + 1, content, tags=(f"tag{wording}",), created_at=now, used_at=now)
+            made = build_numbered(
+                number * 2 + wording + 1, content, tags=(f"tag{wording}",), created_at=now, used_at=now
+            )
             await memories.add(there.database, made)
     for number in range(200, 210):
-        doubtful = memory(number, f"Keep shop/part{number}.py small.", 0.1, created_at=now, used_at=now)
+        doubtful = build_numbered(number, f"Keep shop/part{number}.py small.", 0.1, created_at=now, used_at=now)
         await memories.add(there.database, doubtful)

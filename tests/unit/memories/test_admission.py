@@ -5,7 +5,7 @@ import pytest
 from agents.prompts import load_prompt
 from domain.memories.memory import Memory, MemoryKind, Origin
 from safety.learning_screening import Learning, LearningDecision, ShownToModel, screen_learnings
-from tests.unit.memories.test_confidence import NOON
+from tests.rows import NOON
 
 EVENT = "01J00000000000000000EVENT1"
 FACTS = (

@@ -22,7 +22,7 @@ from memory.ledger import ledger
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
 from tests.rows import NOON, run_row, settings
-from tests.unit.memories.test_confidence import memory
+from tests.unit.memories.records import build_rated
 
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
 SHOP, BANK = 10, 11
@@ -31,7 +31,7 @@ FIRST, SECOND, THIRD, PATTERN = (f"01J0000000000000000000M00{number}" for number
 
 def _memory(memory_id: str, **more: Any) -> Memory:
     values: dict[str, Any] = {"id": memory_id, "repository_id": SHOP, "used_at": datetime.now(UTC)}
-    return memory().model_copy(update=values | more)
+    return build_rated().model_copy(update=values | more)
 
 
 @pytest.fixture

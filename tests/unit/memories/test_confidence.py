@@ -1,32 +1,15 @@
 """The arithmetic of confidence, as a table and over random histories."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.memories import memory as memories
-from domain.memories.memory import Archived, Memory, MemoryKind, MemoryUse, Origin, Use
-
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-WEEK = timedelta(weeks=1)
-
-
-def memory(confidence: float = 0.7, origin: Origin = Origin.person, *, pinned: bool = False) -> Memory:
-    return Memory(
-        id="01J0000000000000000MEMORY1",
-        installation_id=1,
-        repository_id=7,
-        kind=MemoryKind.semantic,
-        content="Tests use a real database.",
-        confidence=confidence,
-        origin=origin,
-        source="a test",
-        pinned=pinned,
-        created_at=NOON,
-        used_at=NOON,
-    )
+from domain.memories.memory import Archived, MemoryUse, Origin, Use
+from tests.rows import NOON
+from tests.unit.memories.records import WEEK, build_rated
 
 
 @pytest.mark.parametrize(
@@ -49,7 +32,7 @@ def test_what_a_memory_starts_with(origin: Origin, confidence: float) -> None:
     ],
 )
 def test_what_a_use_changes(use: Use, before: float, after: float) -> None:
-    changed = memories.apply_use(memory(before), use, NOON + timedelta(hours=1))
+    changed = memories.apply_use(build_rated(before), use, NOON + timedelta(hours=1))
     assert changed.confidence == after
     assert changed.used_at == NOON + timedelta(hours=1)
 
@@ -68,12 +51,12 @@ def test_what_a_use_changes(use: Use, before: float, after: float) -> None:
     ],
 )
 def test_decay(unused: timedelta, left: float) -> None:
-    assert memories.compute_confidence(memory(), NOON + unused) == left
-    assert memories.compute_confidence(memory(pinned=True), NOON + unused) == 0.7
+    assert memories.compute_confidence(build_rated(), NOON + unused) == left
+    assert memories.compute_confidence(build_rated(pinned=True), NOON + unused) == 0.7
 
 
 def test_decay_counts_before_a_use_and_begins_anew_after_it() -> None:
-    used = memories.apply_use(memory(), Use.applied, NOON + 4 * WEEK)
+    used = memories.apply_use(build_rated(), Use.applied, NOON + 4 * WEEK)
     assert used.confidence == 0.6
     assert memories.compute_confidence(used, NOON + 4 * WEEK + WEEK) == 0.55
 
@@ -93,7 +76,7 @@ def test_decay_counts_before_a_use_and_begins_anew_after_it() -> None:
     ],
 )
 def test_what_is_archived(confidence: float, pinned: bool, unused: timedelta, why: Archived | None) -> None:
-    assert memories.find_archive_reason(memory(confidence, pinned=pinned), NOON + unused) is why
+    assert memories.find_archive_reason(build_rated(confidence, pinned=pinned), NOON + unused) is why
 
 
 steps = st.lists(
@@ -107,7 +90,7 @@ def test_random_histories(start: float, steps: list[tuple[Use, timedelta]], rest
     for use, later in steps:
         at += later
         history.append(MemoryUse(at, use))
-    made = memory(round(start, 4))
+    made = build_rated(round(start, 4))
     last = memories.replay_uses(made, history)
 
     assert 0 <= last.confidence <= 1

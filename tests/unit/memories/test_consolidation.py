@@ -16,29 +16,14 @@ from memory.db.tables.learned import MemoryUseRow
 from memory.learned import consolidation, memories
 from memory.ledger import ledger
 from safety.memory_consolidation import PATTERN, ConsolidationPlan, LiveMemory, plan_consolidation, to_pattern
-from tests.unit.memories.test_confidence import NOON, WEEK
+from tests.rows import NOON
+from tests.unit.memories.records import WEEK, build_numbered
 
 CACHE = "Run `make clean` before tests/api, or the cache of shop/prices.py is stale."
 SAME = "Before tests/api runs, run `make clean`, or a stale cache of shop/prices.py is used."
 OTHER = "Before tests/api runs, run `make clean`, or a stale cache of shop/taxes.py is used."
 NEVER = "Never run `make clean` before tests/api, the cache of shop/prices.py is stale."
 ALONE = "Amounts in shop/money.py are cents."
-
-
-def memory(number: int, content: str, confidence: float = 0.5, **more: object) -> Memory:
-    values: dict[str, object] = {
-        "id": f"01J00000000000000000000{number:03}",
-        "installation_id": 1,
-        "repository_id": 7,
-        "kind": MemoryKind.procedural,
-        "content": content,
-        "confidence": confidence,
-        "origin": Origin.model,
-        "source": "a test",
-        "created_at": NOON + timedelta(minutes=number),
-        "used_at": NOON + timedelta(minutes=number),
-    }
-    return Memory.model_validate(values | more)
 
 
 def night(
@@ -57,20 +42,20 @@ def describe_plan(planned: ConsolidationPlan) -> dict[int, str]:
 @pytest.mark.parametrize(
     ("memories_", "ends"),
     [
-        ([memory(1, CACHE), memory(2, ALONE)], {}),
-        ([memory(1, CACHE, 0.1)], {1: "doubtful"}),
-        ([memory(1, CACHE, 1.0, used_at=NOON - timedelta(days=90))], {1: "unused"}),
-        ([memory(1, CACHE, 0.5), memory(2, SAME, 0.7)], {1: "merged"}),
-        ([memory(1, CACHE, 0.7), memory(2, SAME, 0.7)], {2: "merged"}),  # the older one stays
-        ([memory(1, CACHE, 0.7), memory(2, SAME, 0.7, origin=Origin.person)], {1: "merged"}),
-        ([memory(1, CACHE), memory(2, OTHER)], {}),  # about another file
-        ([memory(1, CACHE), memory(2, SAME, kind=MemoryKind.semantic)], {}),
-        ([memory(1, CACHE), memory(2, SAME, scope=Scope.organisation)], {}),
-        ([memory(1, CACHE, 0.7), memory(2, NEVER, 0.5)], {2: "contradicted"}),
-        ([memory(1, CACHE, 0.5), memory(2, NEVER, 0.7)], {1: "contradicted"}),
-        ([memory(1, CACHE, 0.9), memory(2, NEVER, 0.5, pinned=True)], {1: "contradicted"}),
-        ([memory(1, CACHE, 0.9, pinned=True), memory(2, SAME, 0.5, pinned=True)], {}),
-        ([memory(1, CACHE, 0.9, pinned=True), memory(2, NEVER, 0.5, pinned=True)], {}),
+        ([build_numbered(1, CACHE), build_numbered(2, ALONE)], {}),
+        ([build_numbered(1, CACHE, 0.1)], {1: "doubtful"}),
+        ([build_numbered(1, CACHE, 1.0, used_at=NOON - timedelta(days=90))], {1: "unused"}),
+        ([build_numbered(1, CACHE, 0.5), build_numbered(2, SAME, 0.7)], {1: "merged"}),
+        ([build_numbered(1, CACHE, 0.7), build_numbered(2, SAME, 0.7)], {2: "merged"}),  # the older one stays
+        ([build_numbered(1, CACHE, 0.7), build_numbered(2, SAME, 0.7, origin=Origin.person)], {1: "merged"}),
+        ([build_numbered(1, CACHE), build_numbered(2, OTHER)], {}),  # about another file
+        ([build_numbered(1, CACHE), build_numbered(2, SAME, kind=MemoryKind.semantic)], {}),
+        ([build_numbered(1, CACHE), build_numbered(2, SAME, scope=Scope.organisation)], {}),
+        ([build_numbered(1, CACHE, 0.7), build_numbered(2, NEVER, 0.5)], {2: "contradicted"}),
+        ([build_numbered(1, CACHE, 0.5), build_numbered(2, NEVER, 0.7)], {1: "contradicted"}),
+        ([build_numbered(1, CACHE, 0.9), build_numbered(2, NEVER, 0.5, pinned=True)], {1: "contradicted"}),
+        ([build_numbered(1, CACHE, 0.9, pinned=True), build_numbered(2, SAME, 0.5, pinned=True)], {}),
+        ([build_numbered(1, CACHE, 0.9, pinned=True), build_numbered(2, NEVER, 0.5, pinned=True)], {}),
     ],
 )
 def test_what_becomes_of_memories(memories_: list[Memory], ends: dict[int, str]) -> None:
@@ -78,13 +63,13 @@ def test_what_becomes_of_memories(memories_: list[Memory], ends: dict[int, str])
 
 
 def test_what_a_standing_dismissal_taught_is_not_merged() -> None:
-    one, other = memory(1, CACHE, 0.9), memory(2, SAME, 0.5)
+    one, other = build_numbered(1, CACHE, 0.9), build_numbered(2, SAME, 0.5)
     assert describe_plan(night(one, other, held=[other.id])) == {}
 
 
 def test_the_least_certain_and_oldest_make_room() -> None:
-    crowd = [memory(number, f"Keep shop/part{number}.py small.", 0.3 + number / 100) for number in range(1, 9)]
-    crowd.append(memory(9, "Keep shop/pinned.py small.", 0.2, pinned=True))
+    crowd = [build_numbered(number, f"Keep shop/part{number}.py small.", 0.3 + number / 100) for number in range(1, 9)]
+    crowd.append(build_numbered(9, "Keep shop/pinned.py small.", 0.2, pinned=True))
     planned = night(*crowd, most=4, now=NOON)
     assert describe_plan(planned) == dict.fromkeys([1, 2, 3, 4, 5], "crowded")
     assert planned.live == 4
@@ -92,7 +77,9 @@ def test_the_least_certain_and_oldest_make_room() -> None:
 
 
 def test_an_episode_that_recurs_becomes_a_pattern() -> None:
-    episode = memory(1, f"{CACHE} It failed twice.", kind=MemoryKind.episodic, context="testing", tags=("tests/api",))
+    episode = build_numbered(
+        1, f"{CACHE} It failed twice.", kind=MemoryKind.episodic, context="testing", tags=("tests/api",)
+    )
     assert describe_plan(night(LiveMemory(episode, frozenset({"run 2"})))) == {}
 
     [change] = night(LiveMemory(episode, frozenset({"run 2", "run 3"}))).changes
@@ -111,7 +98,7 @@ def test_an_episode_that_recurs_becomes_a_pattern() -> None:
 
 def test_episodes_that_are_merged_count() -> None:
     wordings = [CACHE, SAME, "Before tests/api, run `make clean`: a stale cache of shop/prices.py is used."]
-    episodes = [memory(number, text, kind=MemoryKind.episodic) for number, text in enumerate(wordings, 1)]
+    episodes = [build_numbered(number, text, kind=MemoryKind.episodic) for number, text in enumerate(wordings, 1)]
     planned = night(*episodes)
     assert Counter(describe_plan(planned).values()) == {"merged": 3}
     assert planned.counts == {"merged": 2, "promoted": 1}
@@ -120,7 +107,7 @@ def test_episodes_that_are_merged_count() -> None:
 
 def test_ten_thousand_are_soon_decided() -> None:
     """Not each is compared with each."""
-    many = [memory(1, CACHE).model_copy(update={"id": f"{n:026}", "content": _text(n)}) for n in range(10_000)]
+    many = [build_numbered(1, CACHE).model_copy(update={"id": f"{n:026}", "content": _text(n)}) for n in range(10_000)]
     planned = night(*many)
     assert planned.live == 5000
 
@@ -149,7 +136,7 @@ some = st.lists(
 def test_after_a_night_nothing_is_left_to_do(some: list[tuple[str, float, MemoryKind, bool, int]], most: int) -> None:
     known = [
         LiveMemory(
-            memory(number, text, sure, kind=kind, pinned=pinned and sure > 0.2),
+            build_numbered(number, text, sure, kind=kind, pinned=pinned and sure > 0.2),
             frozenset(f"run {number} {each}" for each in range(recurred)),
         )
         for number, (text, sure, kind, pinned, recurred) in enumerate(some, 1)
@@ -168,17 +155,21 @@ def test_after_a_night_nothing_is_left_to_do(some: list[tuple[str, float, Memory
 
 async def _store(database: Database) -> None:
     for each in (
-        memory(1, CACHE, 0.7, tags=("cache",)),
-        memory(2, SAME, 0.5, tags=("make",)),
-        memory(3, ALONE, 0.1),
-        memory(4, f"{ALONE} Rounding failed.", kind=MemoryKind.episodic),
-        memory(5, CACHE, 0.5, repository_id=8),
+        build_numbered(1, CACHE, 0.7, tags=("cache",)),
+        build_numbered(2, SAME, 0.5, tags=("make",)),
+        build_numbered(3, ALONE, 0.1),
+        build_numbered(4, f"{ALONE} Rounding failed.", kind=MemoryKind.episodic),
+        build_numbered(5, CACHE, 0.5, repository_id=8),
     ):
         await memories.add(database, each)
-    await memories.record_use(database, [memory(2, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=2))
-    await memories.record_use(database, [memory(1, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=1))
+    await memories.record_use(
+        database, [build_numbered(2, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=2)
+    )
+    await memories.record_use(
+        database, [build_numbered(1, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=1)
+    )
     for run in ("run 2", "run 3"):
-        await memories.record_use(database, [memory(4, "").id], Use.recurred, run, NOON)
+        await memories.record_use(database, [build_numbered(4, "").id], Use.recurred, run, NOON)
 
 
 async def _end(database: Database) -> list[object]:
@@ -211,15 +202,15 @@ async def test_a_night_is_kept(database: Database) -> None:
 
     live = {each.id: each for each in await memories.list_live(database, 7)}
     assert {each[-3:] for each in live} == {"001", "E01"}
-    assert live[memory(1, "").id].tags == ("cache", "make")
-    assert live[memory(1, "").id].confidence == 0.5  # the dismissal of both counts once
+    assert live[build_numbered(1, "").id].tags == ("cache", "make")
+    assert live[build_numbered(1, "").id].confidence == 0.5  # the dismissal of both counts once
     assert live["01J00000000000000000MADE01"].tags == (PATTERN, "failure")
     [other] = await memories.list_live(database, 8)
     assert other.content == CACHE
     [told] = await ledger.load_events(database, "a night")
     assert told.payload == {"repository": 7, "live": 2, "merged": 1, "doubtful": 1, "promoted": 1}
     known = {each.memory.id: each.frequency for each in await consolidation.load_memories(database, 7)}
-    assert known == {memory(1, "").id: 2, "01J00000000000000000MADE01": 3}
+    assert known == {build_numbered(1, "").id: 2, "01J00000000000000000MADE01": 3}
 
 
 async def test_done_again_it_ends_the_same(database: Database) -> None:
@@ -236,8 +227,8 @@ async def test_done_again_it_ends_the_same(database: Database) -> None:
 async def test_what_was_used_since_stays(database: Database) -> None:
     await _store(database)
     planned = await _plan(database)
-    await memories.record_use(database, [memory(3, "").id], Use.confirmed, "carol", NOON + WEEK)
+    await memories.record_use(database, [build_numbered(3, "").id], Use.confirmed, "carol", NOON + WEEK)
     await _carry_out(database, planned)
-    found = await memories.find(database, memory(3, "").id)
+    found = await memories.find(database, build_numbered(3, "").id)
     assert found is not None
     assert found.is_live

@@ -16,16 +16,15 @@ from memory.findings import dismissals
 from memory.learned import catalogue, memories, memory_file, reflections, remember
 from safety.learning_screening import Learning, LearningDecision
 from safety.memory_eviction import plan_eviction
-from tests.rows import run_row
-from tests.unit.memories.test_confidence import NOON
-from tests.unit.memories.test_consolidation import memory
-from tests.unit.memory.test_dismissals import CAROL, SHOP, finding
+from tests.rows import NOON, run_row
+from tests.unit.memories.records import build_numbered
+from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
 
 RUN = "01J00000000000000000AAAAAA"
 
 
 def _memory(number: int, confidence: float = 0.5, **more: Any) -> Memory:
-    return memory(number, f"Number {number}.", confidence, repository_id=SHOP.id, **more)
+    return build_numbered(number, f"Number {number}.", confidence, repository_id=SHOP.id, **more)
 
 
 def _build_pinned(number: int) -> Memory:
@@ -129,7 +128,7 @@ async def test_what_a_run_teaches(there: float, stored: int, database: Database)
 
 async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Database) -> None:
     await memories.add(database, _build_pinned(1))
-    assert await dismissals.add(database, SHOP, 1, [finding()], CAROL, "no", NOON, most=1) == {}
+    assert await dismissals.add(database, SHOP, 1, [build_finding()], CAROL, "no", NOON, most=1) == {}
     assert list(await dismissals.find_by_fingerprint(database, SHOP, ["A"])) == ["A"]
     assert await _live(database) == {"Number 1."}
 

@@ -8,7 +8,8 @@ from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.learned import memories, memory_file
 from memory.learned.memory_file import FileChanges, FileState
-from tests.unit.memories.test_confidence import NOON, memory
+from tests.rows import NOON
+from tests.unit.memories.records import build_rated
 
 SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
 COMMIT, LATER = "c" * 40, "d" * 40
@@ -76,7 +77,7 @@ async def test_what_people_took_away_stays_away_while_the_file_says_it(database:
 
 
 async def test_what_a_person_said_elsewhere_is_not_stored_twice(database: Database) -> None:
-    said = memory(pinned=True).model_copy(update={"content": "A"})
+    said = build_rated(pinned=True).model_copy(update={"content": "A"})
     await memories.add(database, said)
     await _take(database, "a b", 0)
     assert await _live(database) == ["A", "b"]

@@ -7,7 +7,8 @@ import pytest
 from domain.memories import ranking
 from domain.memories.memory import Memory
 from domain.memories.ranking import RecalledMemory
-from tests.unit.memories.test_confidence import NOON, memory
+from tests.rows import NOON
+from tests.unit.memories.records import build_rated
 
 
 @pytest.mark.parametrize(
@@ -76,12 +77,12 @@ def test_what_several_rankings_name_comes_before_what_one_does() -> None:
     ],
 )
 def test_weights(confidence: float, pinned: bool, age: timedelta, weight: float) -> None:
-    assert ranking.compute_weight(memory(confidence, pinned=pinned), NOON + age) == pytest.approx(weight)
+    assert ranking.compute_weight(build_rated(confidence, pinned=pinned), NOON + age) == pytest.approx(weight)
 
 
 def test_the_best_are_in_order_and_still_hold() -> None:
     def build_memory(name: str, confidence: float) -> Memory:
-        return memory(confidence).model_copy(update={"id": name})
+        return build_rated(confidence).model_copy(update={"id": name})
 
     found = {"a": (0.5, 0.02), "b": (1.0, 0.01), "c": (0.1, 1.0), "d": (0.5, 0.02)}
     recalled = [RecalledMemory(build_memory(name, sure), score) for name, (sure, score) in found.items()]

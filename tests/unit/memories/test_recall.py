@@ -9,54 +9,18 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import delete, insert, inspect, select, text
-from ulid import ULID
 
 import migrations
 from domain.memories import memory as rules
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
+from domain.memories.memory import Archived, Memory, Scope, Use
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, begin, sync_engine
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.learned import fulltext, memories
 from memory.learned import recall as recalls
 from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle
-from tests.unit.memories.test_confidence import NOON, WEEK
-
-SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
-SIBLING = RepositoryRef(installation_id=1, id=8, owner="octo-org", name="depot")
-STRANGER = RepositoryRef(installation_id=2, id=9, owner="others", name="shop")
-
-
-def build_memory(
-    content: str,
-    tags: tuple[str, ...] = (),
-    *,
-    of: RepositoryRef = SHOP,
-    scope: Scope = Scope.repository,
-    confidence: float = 0.7,
-    pinned: bool = False,
-    age: timedelta = timedelta(),
-) -> Memory:
-    return Memory(
-        id=str(ULID()),
-        installation_id=of.installation_id,
-        repository_id=of.id,
-        scope=scope,
-        kind=MemoryKind.semantic,
-        content=content,
-        tags=tags,
-        confidence=confidence,
-        origin=Origin.person,
-        source="a test",
-        pinned=pinned,
-        created_at=NOON - age,
-        used_at=NOON - age,
-    )
-
-
-async def keep(database: Database, *many: Memory) -> None:
-    async with database.transaction() as session:
-        session.add_all([memories.to_row(each) for each in many])
+from tests.rows import NOON
+from tests.unit.memories.records import SHOP, SIBLING, STRANGER, WEEK, build_memory, keep
 
 
 async def recall_texts(

@@ -14,8 +14,8 @@ from memory.db.tables.learned import MemoryVectorRow
 from memory.learned import memories, vectors
 from memory.learned.recall import RecallQuery, recall
 from memory.learned.vectors import Vector, compute_similarity
-from tests.unit.memories.test_confidence import NOON
-from tests.unit.memories.test_recall import SHOP, SIBLING, STRANGER, build_memory, keep
+from tests.rows import NOON
+from tests.unit.memories.records import SHOP, SIBLING, STRANGER, build_memory, keep
 
 MODEL = "openai:text-embedding-3-small"
 HERE = Vector(MODEL, [1.0, 0.0, 0.0])

@@ -5,11 +5,12 @@ from datetime import timedelta
 from domain.memories.memory import Archived, Use
 from memory.db.engine import Database
 from memory.learned import memories
-from tests.unit.memories.test_confidence import NOON, memory
+from tests.rows import NOON
+from tests.unit.memories.records import build_rated
 
 
 async def test_a_use_counts_once_per_cause(database: Database) -> None:
-    made = memory(0.5)
+    made = build_rated(0.5)
     await memories.add(database, made)
 
     [changed] = await memories.record_use(database, [made.id, made.id], Use.applied, "run 1", NOON)
@@ -23,7 +24,7 @@ async def test_a_use_counts_once_per_cause(database: Database) -> None:
 
 
 async def test_what_is_archived_is_still_there(database: Database) -> None:
-    made = memory()
+    made = build_rated()
     await memories.add(database, made)
     assert await memories.archive(database, [made.id], Archived.forgotten, NOON + timedelta(days=1)) == [made.id]
     assert not await memories.archive(database, [made.id], Archived.unused, NOON + timedelta(days=2))

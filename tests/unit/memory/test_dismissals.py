@@ -1,41 +1,19 @@
 """What is kept of dismissals: what they taught and doubted, what stands, and what people took up instead."""
 
-from datetime import UTC, datetime
-
-from domain.commands import Sender
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory
-from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.findings import Finding, Layer
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.findings import FindingRow
 from memory.findings import dismissals, findings
 from memory.learned import memories
-from tests.rows import run_row
-from tests.unit.memories.test_confidence import memory
+from tests.rows import NOON, run_row
+from tests.unit.memories.records import build_rated
+from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
 
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
 OTHER = RepositoryRef(installation_id=1, id=11, owner="octo-org", name="other")
-CAROL = Sender(id=7, login="carol")
-
-
-def finding(name: str = "A", layer: Layer = Layer.model, path: str = "docs/a.py", **more: object) -> Finding:
-    return Finding(
-        id=f"F-{name}",
-        rule="model/race",
-        category=Category.correctness,
-        severity=Severity.warning,
-        confidence=0.9,
-        path=path,
-        line=3,
-        message="A race.",
-        layer=layer,
-        fingerprint=name,
-        trail="t",
-        place=f"place of {name}",
-    ).model_copy(update=more)
 
 
 async def load_memory(database: Database, memory_id: str) -> Memory:
@@ -45,9 +23,9 @@ async def load_memory(database: Database, memory_id: str) -> Memory:
 
 
 async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Database) -> None:
-    led = memory(0.5)
+    led = build_rated(0.5)
     await memories.add(database, led)
-    one = finding(memories=(led.id,))
+    one = build_finding(memories=(led.id,))
     taught = await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON)
     assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON) == taught
     assert (await load_memory(database, led.id)).confidence == 0.3
@@ -55,9 +33,9 @@ async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Databas
 
 
 async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) -> None:
-    led = memory(0.5)
+    led = build_rated(0.5)
     await memories.add(database, led)
-    one = finding(memories=(led.id,))
+    one = build_finding(memories=(led.id,))
     assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON, learns=False) == {}
     assert list(await dismissals.find_by_fingerprint(database, SHOP, ["A"])) == ["A"]
     assert (await load_memory(database, led.id)).confidence == 0.5
@@ -67,9 +45,9 @@ async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) 
 
 
 async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(database: Database) -> None:
-    await dismissals.add(database, SHOP, 1, [finding("A")], CAROL, "no", NOON)
-    await dismissals.add(database, SHOP, 2, [finding("B", Layer.static, rule="ruff/E501")], CAROL, "no", NOON)
-    await dismissals.add(database, OTHER, 3, [finding("C")], CAROL, "no", NOON)
+    await dismissals.add(database, SHOP, 1, [build_finding("A")], CAROL, "no", NOON)
+    await dismissals.add(database, SHOP, 2, [build_finding("B", Layer.static, rule="ruff/E501")], CAROL, "no", NOON)
+    await dismissals.add(database, OTHER, 3, [build_finding("C")], CAROL, "no", NOON)
 
     assert [past.name for past in await dismissals.find_related(database, SHOP, ["model/race"])] == ["F-A"]
     assert [past.name for past in await dismissals.find_related(database, SHOP, [], ["place of A"])] == ["F-A"]
@@ -78,7 +56,7 @@ async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(dat
 
 
 async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) -> None:
-    [taught] = await dismissals.add(database, SHOP, 1, [finding()], CAROL, "no", NOON)
+    [taught] = await dismissals.add(database, SHOP, 1, [build_finding()], CAROL, "no", NOON)
     assert await dismissals.undo_by_memory(database, OTHER, 1, taught, CAROL, NOON) == []
     assert [past.name for past in await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
     assert await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON) == []
@@ -88,7 +66,7 @@ async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) 
 
 
 async def test_what_is_dismissed_together_teaches_once_for_each_folder(database: Database) -> None:
-    one, two, three = finding("A"), finding("B"), finding("C", path="tools/b.py")
+    one, two, three = build_finding("A"), build_finding("B"), build_finding("C", path="tools/b.py")
     taught = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
     assert list(taught.values()) == [three, one]
     assert len(await memories.list_live(database, SHOP.id)) == 2
@@ -98,7 +76,7 @@ async def test_what_is_dismissed_together_teaches_once_for_each_folder(database:
 
 
 async def test_a_memory_lasts_as_long_as_one_of_those_that_taught_it(database: Database) -> None:
-    one, two = finding("A"), finding("B")
+    one, two = build_finding("A"), build_finding("B")
     [taught] = await dismissals.add(database, SHOP, 1, [one, two], CAROL, "no", NOON)
     await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
     assert (await load_memory(database, taught)).is_live
@@ -135,17 +113,17 @@ async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(databa
                 run_row("3", head_sha="b", state="cancelled", reason="superseded"),
             ]
         )
-    gone = finding("GONE")
+    gone = build_finding("GONE")
     await _save_finding(database, gone, "1")
-    await _save_finding(database, finding("SILENT"), "1", posted=False)
-    await _save_finding(database, finding("OTHER", rule="model/security"), "1")
-    await _save_finding(database, finding("DISMISSED"), "1")
-    await dismissals.add(database, SHOP, 1, [finding("DISMISSED")], CAROL, "no", NOON)
-    await dismissals.undo(database, SHOP, 1, finding("DISMISSED"), CAROL, NOON)
+    await _save_finding(database, build_finding("SILENT"), "1", posted=False)
+    await _save_finding(database, build_finding("OTHER", rule="model/security"), "1")
+    await _save_finding(database, build_finding("DISMISSED"), "1")
+    await dismissals.add(database, SHOP, 1, [build_finding("DISMISSED")], CAROL, "no", NOON)
+    await dismissals.undo(database, SHOP, 1, build_finding("DISMISSED"), CAROL, NOON)
     assert await findings.find_resolved(database, SHOP.id, ["model/race"]) == []
 
     async with database.transaction() as session:
         session.add(run_row("4", head_sha="c"))
-    await _save_finding(database, finding("THERE"), "4")
+    await _save_finding(database, build_finding("THERE"), "4")
     assert await findings.find_resolved(database, SHOP.id, ["model/race"]) == [UptakeRecord("model/race", "docs/a.py")]
     assert await findings.find_resolved(database, OTHER.id, ["model/race"]) == []

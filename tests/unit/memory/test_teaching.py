@@ -3,12 +3,13 @@
 from domain.ids import new_id
 from memory.db.engine import Database
 from memory.learned import memories, remember
-from tests.unit.memories.test_confidence import NOON, memory
-from tests.unit.memory.test_dismissals import CAROL, SHOP
+from tests.rows import NOON
+from tests.unit.memories.records import build_rated
+from tests.unit.memory.dismissed_findings import CAROL, SHOP
 
 
 async def test_what_a_person_says_twice_is_kept_once(database: Database) -> None:
-    said = memory().model_copy(update={"repository_id": SHOP.id, "pinned": True, "source": "comment 1"})
+    said = build_rated().model_copy(update={"repository_id": SHOP.id, "pinned": True, "source": "comment 1"})
     kept = await remember.learn(database, SHOP, 1, said, CAROL, "comment 1")
     repeated = said.model_copy(update={"id": new_id()})
     assert kept == (said, True)
