@@ -1,79 +1,9 @@
 """Credentials are found, and what merely looks like one is left alone. Examples are put together at run time."""
 
-import base64
-import random
-import string
-
 import pytest
 
 from agents.review.checks.secrets import scan
-
-_RANDOM = random.Random(20)
-LETTERS = string.ascii_letters + string.digits
-UPPER = string.ascii_uppercase + string.digits
-LOWER = string.ascii_lowercase + string.digits
-HEX = "0123456789abcdef"
-
-
-def some(length: int, of: str = LETTERS) -> str:
-    return "".join(_RANDOM.choice(of) for _ in range(length))
-
-
-def encode(text: str) -> str:
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-JWT = ".".join([encode('{"alg":"HS256","typ":"JWT"}'), encode('{"sub":"u8812","role":"writer"}'), some(43)])
-BEGIN = "-----BEGIN RSA " + "PRIVATE KEY-----"
-
-REAL = [
-    ("aws-access-key", "app.py", f'key = "AKIA{some(16, UPPER)}"'),
-    ("aws-secret-key", "app.py", f'aws_secret_key = "{some(40)}"'),
-    ("azure-storage-key", "app.py", f"AccountKey={some(86)}=="),
-    ("github-token", "app.py", f'TOKEN = "ghp_{some(36)}"'),
-    ("github-token", "ci.yml", f"token: github_pat_{some(22)}_{some(59)}"),
-    ("gitlab-token", "x.txt", f"glpat-{some(20)}"),
-    ("slack-token", "a.js", f"const t = 'xoxb-{some(12, '0123456789')}-{some(12, '0123456789')}-{some(24)}'"),
-    ("slack-token", "a.js", f"https://hooks.slack.com/services/T{some(8, UPPER)}/B{some(8, UPPER)}/{some(24)}"),
-    ("stripe-key", "a.rb", f"Stripe.api_key = 'sk_live_{some(24)}'"),
-    ("stripe-key", "a.rb", f"Stripe.api_key = 'sk_live_{some(99)}'"),
-    ("jwt", "a.ts", f"const session = `{JWT}`"),
-    ("npm-token", ".npmrc", f"//registry.site.org/:_authToken=npm_{some(36)}"),
-    ("openai-key", "a.py", f'k = "sk-{some(20)}T3BlbkFJ{some(20)}"'),
-    ("anthropic-key", "a.py", f'k = "sk-ant-api03-{some(95)}"'),
-    ("pypi-token", ".pypirc", f"password = pypi-AgEIcHlwaS5vcmc{some(80)}"),
-    ("sendgrid-key", "a.py", f'"SG.{some(22)}.{some(43)}"'),
-    ("twilio-key", "a.py", f'"SK{some(32, HEX)}"'),
-    ("telegram-token", "a.py", f'"{some(9, "123456789")}:AA{some(33)}"'),
-    ("hugging-face-token", "a.py", f'"hf_{some(34, string.ascii_letters)}"'),
-    ("basic-auth", "a.py", f'url = "https://deploy:{some(12)}@db.prod.site.io/x"'),
-    ("basic-auth", "package-lock.json", f'"resolved": "https://ci:{some(16)}@npm.corp.io/x.tgz"'),
-    ("keyword", "app/settings.py", 'DB_PASSWORD = "q9Zr4-Tk2w"'),
-    ("keyword", "config/prod.yml", "  api_key: 8fJ2kLm9QwZx71"),
-    ("keyword", ".env", "CLIENT_SECRET=8fJ2kLm9QwZx71"),
-    ("github-token", "a.py", f'TOKEN = "ghp_{some(36)}"  # pragma: allowlist secret'),
-    ("keyword", "app.py", 'DB_PASSWORD = "q9Zr4-Tk2w"  # pragma: whitelist secret'),
-    ("stripe-key", "a.go", f'key := "sk_live_{some(24)}" // gitleaks:allow'),
-    ("keyword", "Main.java", 'String password = "Tr0ub4dor&3x";'),
-    ("keyword", "app.py", 'password_stage = "q9Zr4-Tk2w"'),
-    ("keyword", "app.py", 'password_admin = "q9Zr4-Tk2w"'),
-    ("keyword", "app.py", 'PASSWORD_MIN = "q9Zr4-Tk2w"'),
-    ("keyword", "app.py", 'api_key_android = "8fJ2kLm9QwZx71"'),
-    ("keyword", "app.py", 'secret_paid = "8fJ2kLm9QwZx71"'),
-    ("keyword", "app.py", 'secret_key_storage = "8fJ2kLm9QwZx71"'),
-    ("keyword", "app.py", 'secret_name, password = "web", ""; password = "q9Zr4-Tk2w"'),
-    ("keyword", "app.py", 'if password_prod == "q9Zr4-Tk2w":'),
-    ("github-token", "ci.sh", f"git clone https://ghp_{some(36)}@github.com/octo-org/shop"),
-    ("github-token", "ci.sh", f"curl https://api.site.io/v1/ghp_{some(36)}/x"),
-    ("github-token", "ci.sh", f"KEY_ghp_{some(36)}"),
-    ("github-token", "app.py", f"'ghp_{some(36)}_old'"),
-    ("github-token", "app.py", f'print("a\\nghp_{some(36)}")'),
-    ("telegram-token", "app.py", f"https://api.telegram.org/bot{some(9, '123456789')}:AA{some(33)}/getMe"),
-    ("openai-key", "app.py", f'k = "sk-proj-{some(58)}T3BlbkFJ{some(58)}"'),
-    ("aws-access-key", "app.py", f"s3://AKIA{some(16, UPPER)}:{some(40)}@bucket/x"),
-    ("gitlab-token", "x.txt", f"GR1348941{some(20)}"),
-    ("npm-token", ".npmrc", "//registry.site.org/:_authToken=7d3c1f0a-52b9-4e6d-8a47-c1e95b2f6d38"),
-]
+from tests.unit.checks.credentials import BEGIN, HEX, JWT, REAL, UPPER, draw
 
 HARMLESS = [
     ("settings.py", 'PASSWORD = "changeme"'),
@@ -97,10 +27,10 @@ HARMLESS = [
     ("app.py", "def login(self, password: str = Form(...)): ..."),
     ("app.py", 'key = "123e4567-e89b-12d3-a456-426614174000"'),
     ("app.py", 'api_key = "123e4567-e89b-12d3-a456-426614174000"'),
-    ("poetry.lock", f'hash = "sha256:{some(64, HEX)}"'),
-    ("package-lock.json", f'"integrity": "sha512-{some(86)}=="'),
-    ("go.sum", f"github.com/a/b v1.0.0 h1:{some(43)}="),
-    ("a.html", f'<img src="data:image/png;base64,{some(4000)}AKIA{some(16, UPPER)}{some(900)}">'),
+    ("poetry.lock", f'hash = "sha256:{draw(64, HEX)}"'),
+    ("package-lock.json", f'"integrity": "sha512-{draw(86)}=="'),
+    ("go.sum", f"github.com/a/b v1.0.0 h1:{draw(43)}="),
+    ("a.html", f'<img src="data:image/png;base64,{draw(4000)}AKIA{draw(16, UPPER)}{draw(900)}">'),
     ("tests/test_x.py", 'password = "q9Zr4-Tk2w"'),
     ("tests/test_x.py", f'token = "{JWT}"'),
     ("docs/setup.md", 'password = "q9Zr4-Tk2w"'),
@@ -111,7 +41,7 @@ HARMLESS = [
     ("a.py", '"https://user:password@site.org"'),
     ("a.py", 'f"https://{user}:{password}@site.org"'),
     ("a.py", '"postgres://me:l0calOnly9@localhost/x"'),
-    ("a.py", f'sid = "AC{some(32, HEX)}"'),
+    ("a.py", f'sid = "AC{draw(32, HEX)}"'),
     ("style.css", ".password-input-3x { color: #a1b2c3 }"),
     ("a.js", "import { secret } from './lib/secrets2.js'"),
     ("a.tf", "password = var.db_password1"),
@@ -122,7 +52,7 @@ HARMLESS = [
     ("a.py", "PASSWORD_MIN = 12"),
     ("a.py", "def ghs_count(): return laughs_at_ghp_counting_every_thing_there_is_to_count()"),
     ("a.css", ".sk-folding-cube-with-a-very-long-css-class-name-and-more-of-it { color: red }"),
-    ("a.html", f'<img src="data:image/png;base64,{some(400)}+AKIA/{some(900)}">'),
+    ("a.html", f'<img src="data:image/png;base64,{draw(400)}+AKIA/{draw(900)}">'),
 ]
 
 
@@ -137,29 +67,29 @@ def test_leaves_alone(path: str, line: str) -> None:
 
 
 def test_private_key_only_with_key_material() -> None:
-    body = [(n, some(64)) for n in range(2, 8)]
+    body = [(n, draw(64)) for n in range(2, 8)]
     assert [hit.kind for hit in scan("id_rsa", [(1, BEGIN), *body], [])] == ["private-key"]
     assert scan("id_rsa", [(1, BEGIN), (2, "...")], []) == []
 
 
 def test_one_line_private_key() -> None:
-    line = f'KEY = "{BEGIN}\\n{some(64)}\\n"'
+    line = f'KEY = "{BEGIN}\\n{draw(64)}\\n"'
     assert [hit.kind for hit in scan("a.py", [(1, line)], [])] == ["private-key"]
 
 
 def test_what_only_moved_within_the_file_is_not_new() -> None:
-    line = f'TOKEN = "ghp_{some(36)}"'
+    line = f'TOKEN = "ghp_{draw(36)}"'
     assert scan("a.py", [(9, "    " + line)], []) != []
     assert scan("a.py", [(9, "    " + line)], [line]) == []
 
 
 def test_a_token_is_not_reported_twice_because_of_its_variable() -> None:
-    hits = scan("a.py", [(3, f'api_key = "ghp_{some(36)}"')], [])
+    hits = scan("a.py", [(3, f'api_key = "ghp_{draw(36)}"')], [])
     assert [hit.kind for hit in hits] == ["github-token"]
 
 
 def test_finds_a_token_far_out_in_a_very_long_line() -> None:
-    line = "x" * 4980 + f' "ghp_{some(36)}" ' + "y" * 100_000
+    line = "x" * 4980 + f' "ghp_{draw(36)}" ' + "y" * 100_000
     assert [hit.kind for hit in scan("a.js", [(1, line)], [])] == ["github-token"]
 
 
@@ -170,22 +100,22 @@ QUOTED = "    '{}\\n' +"
 @pytest.mark.parametrize("form", ["{}", "  {}", QUOTED, '    "{}",'])
 @pytest.mark.parametrize("below", [1, 2, 4])
 def test_a_key_exchanged_below_its_header(form: str, below: int) -> None:
-    body = [(10 + below + n, form.format(some(64))) for n in range(6)]
+    body = [(10 + below + n, form.format(draw(64))) for n in range(6)]
     header = [(10, form.format(BEGIN))]
-    assert [(hit.kind, hit.line) for hit in scan("id_rsa", body, [some(64)], header)] == [("private-key", 10 + below)]
+    assert [(hit.kind, hit.line) for hit in scan("id_rsa", body, [draw(64)], header)] == [("private-key", 10 + below)]
     assert scan("id_rsa", body, []) == []
     assert scan("id_rsa", body, [text.strip() for _, text in body], header) == []
 
 
 @pytest.mark.parametrize(
-    "line", [f'DIGEST = "{some(64, HEX)}"', f"    url = base + '/{some(50)}'", "short", "A" * 64, END]
+    "line", [f'DIGEST = "{draw(64, HEX)}"', f"    url = base + '/{draw(50)}'", "short", "A" * 64, END]
 )
 def test_other_lines_below_a_header_that_was_there(line: str) -> None:
     assert scan("keys.py", [(12, line)], [], [(11, f'if "{BEGIN}" in text:')]) == []
 
 
 def test_a_new_key_whose_first_line_every_key_of_its_kind_has() -> None:
-    same, new, old = some(70), some(70), some(70)
+    same, new, old = draw(70), draw(70), draw(70)
     moved = [(1, BEGIN), (2, same), (3, new)]
     assert [(hit.kind, hit.line) for hit in scan("id", moved, [BEGIN, same, old])] == [("private-key", 1)]
     on_one_line = [(1, f'KEY = "{BEGIN}\\n{same}\\n{new}"')]

@@ -14,8 +14,8 @@ from messages import review as review_texts
 from messages.memory import Evidence
 from safety.suppression import DismissalHistory, find_suppression, rate_confidence
 from tests.rendering import find_active
-from tests.unit.domain.test_replies import BAD, FINDING, HOSTILE, KINDS
-from tests.unit.safety.test_history import review
+from tests.unit.domain.hostile_findings import BAD, FINDING, HOSTILE, KINDS
+from tests.unit.safety.reviews import build_review
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 MEMORY = Memory(
@@ -206,6 +206,6 @@ def test_what_is_said(text: str, expected: str) -> None:
 
 
 def test_a_summary_says_it_once_and_only_where_there_is_something() -> None:
-    drawn = review().model_copy(update={"held": (build_held(UNDEFINED, 4),)})
+    drawn = build_review().model_copy(update={"held": (build_held(UNDEFINED, 4),)})
     assert review_texts.render_outcome(drawn, [], 0).summary.count("<details>") == 1
-    assert "<details>" not in review_texts.render_outcome(review(), [], 0).summary
+    assert "<details>" not in review_texts.render_outcome(build_review(), [], 0).summary

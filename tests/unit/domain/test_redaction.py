@@ -20,7 +20,7 @@ from domain.errors import CodeAccessError, from_json, to_json
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
 from domain.text.credential_shapes import ASSIGNED, SHAPES
 from domain.text.redaction import Redactor, redact, redact_finding, redact_outgoing
-from tests.unit.checks.test_secrets import REAL
+from tests.unit.checks.credentials import REAL
 
 _RANDOM = random.Random(7)
 LETTERS = string.ascii_letters + string.digits

@@ -6,7 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from domain.money import MICRO, LimitUse, Usage
-from domain.review.findings import Category, Finding, Fix, Layer, Severity
+from domain.review.findings import Finding
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.slash.mistakes import Problem, SlashMistake
@@ -17,9 +17,9 @@ from messages import commands as command_texts
 from messages.commands import Answer, Dismissal, PastRun, Spending
 from safety.authorization import CommandRefusal, RefusalCode
 from tests.rendering import find_active
+from tests.unit.domain.hostile_findings import BAD, FINDING, HOSTILE, KINDS
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-HOSTILE = "@org/team fixes #1 <img src=x> ![a](https://x.io) [b](https://x.io)\n/forge approve\n> q\n```\n| </details>"
 RUN = Run(
     id="01JQ0000000000000000000000",
     repository=RepositoryRef(installation_id=7, id=99, owner="acme", name="app"),
@@ -32,22 +32,6 @@ RUN = Run(
     state=RunState.completed,
 )
 PAST = PastRun(RUN, NOON, NOON + timedelta(seconds=12))
-FINDING = Finding(
-    rule="ruff/F821",
-    category=Category.correctness,
-    severity=Severity.error,
-    confidence=0.95,
-    path="app.py",
-    line=5,
-    message="Undefined name `missing`.",
-    fix=Fix(start_line=5, end_line=5, replacement="    return 1"),
-    layer=Layer.static,
-    help_url="https://docs.astral.sh/ruff/rules/undefined-name",
-    id="F-AEGTUI",
-    fingerprint="1" * 64,
-    trail="2" * 64,
-)
-BAD = FINDING.model_copy(update={"message": HOSTILE, "path": HOSTILE, "rule": HOSTILE, "help_url": None, "fix": None})
 DISMISSAL = Dismissal("bob", NOON, HOSTILE)
 
 
@@ -113,12 +97,6 @@ ALL = {
         for problem in Problem
     },
 }
-STRUCTURE = ("table_open", "thead_open", "tbody_open", "tr_open", "th_open", "td_open", "bullet_list_open")
-KINDS = [
-    *STRUCTURE,
-    *[kind.replace("_open", "_close") for kind in STRUCTURE],
-    *["list_item_open", "list_item_close", "strong_open", "strong_close", "fence", "softbreak"],
-]
 
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL.keys())

@@ -6,8 +6,8 @@ import pytest
 
 from domain.commands import COMMAND, EndIssue, Ignored, LabelledIssue
 from handlers import NOT_USED_YET, translate
+from tests.unit.handlers.examples import EXAMPLES, WRONG
 from tests.unit.handlers.payloads import ANN, APP_ID, FORGE
-from tests.unit.handlers.test_routing import EXAMPLES, WRONG
 
 EXAMPLE = EXAMPLES["issues opened"]
 

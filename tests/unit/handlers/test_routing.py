@@ -1,8 +1,6 @@
 """Which webhook becomes which command, and why the others are ignored; played on GitHub's own examples."""
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +10,7 @@ from hypothesis import strategies as st
 from domain.commands import EndInstallation, EndPullRequest, Ignored, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.runs.run import Trigger
 from handlers import translate
-
-SAMPLES = Path(__file__).parents[2] / "samples" / "github" / "webhooks.jsonl"
-APP_ID = 29310  # of the examples' check runs
+from tests.unit.handlers.examples import APP_ID, EXAMPLES, WRONG
 
 EXPECTED = {
     "check_run completed": "action_not_used",
@@ -65,22 +61,6 @@ EXPECTED = {
     "workflow_run completed": "workflow_tests_no_head",
     "workflow_run requested": "action_not_used",
 }
-
-
-def _samples() -> dict[str, dict[str, Any]]:
-    """The examples by event and action, as an App is sent them by a person."""
-    found: dict[str, dict[str, Any]] = {}
-    for line in SAMPLES.read_text().splitlines():
-        sample = json.loads(line)
-        payload: dict[str, Any] = {"installation": {"id": 5}, **sample["payload"]}
-        payload["sender"] = {**payload["sender"], "type": "User"}
-        if (check := payload.get(sample["event"])) is not None and "app" in check:
-            check["app"]["id"] = APP_ID
-        found[f"{sample['event']} {payload.get('action', '')}".strip()] = payload
-    return found
-
-
-EXAMPLES = _samples()
 
 
 def test_every_example_is_expected() -> None:
@@ -172,9 +152,6 @@ def test_lost_repositories() -> None:
     some = translate("installation_repositories", payload, APP_ID)
     assert isinstance(some, EndInstallation)
     assert some.repository_ids == tuple(each["id"] for each in payload["repositories_removed"])
-
-
-WRONG: list[Any] = [None, [], "text", 7, {}, {"id": True}, {"id": "7"}, {"id": 2**64}, {"id": -1}]
 
 
 @pytest.mark.parametrize(

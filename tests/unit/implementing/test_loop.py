@@ -12,18 +12,16 @@ from agents.loop.tools.apply_patch import make_apply_patch
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.tool import Tool, ToolOutcome, call_tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
-from domain.runs.patches import Areas
 from domain.runs.task_result import Worked, find_mistakes
 from domain.text.redaction import redact
 from tests.purses import OpenPurse
+from tests.unit.implementing.drafts import AREAS, EDIT, begin_draft
 from tests.unit.patches.building import hunk, new_file
 from tests.unit.planning.plans import plan
 from tests.unit.workspace.remotes import Author
 from workspace.draft import Draft
 from workspace.mirror import Mirror
 
-AREAS = Areas(role="implementer", allowed=("src/**", "tests"), forbidden=("src/legacy/**",))
-EDIT = hunk("src/cart.py", "@@ -1,2 +1,3 @@\n items = []\n+count = len(items)\n total = 0\n").decode()
 STALE = hunk("src/cart.py", "@@ -1,2 +1,3 @@\n items = ()\n+count = len(items)\n total = 0\n").decode()
 TEST = new_file("tests/test_cart.py", "assert True\n").decode()
 FORBIDDEN = new_file("src/legacy/x.py").decode() + new_file("setup/x.py").decode()
@@ -32,12 +30,6 @@ WORKED: Mapping[str, JsonValue] = {
     "is_done": True,
     "tests_added": ["tests/test_cart.py"],
 }
-
-
-async def begin_draft(mirror: Mirror, author: Author) -> Draft:
-    base = author.commit({"src/cart.py": "items = []\ntotal = 0\n"})
-    await mirror.fetch(base, base, 7)
-    return Draft(mirror, base, AREAS)
 
 
 def tools(draft: Draft) -> tuple[Tool, ...]:

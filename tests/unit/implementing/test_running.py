@@ -10,7 +10,7 @@ from agents.loop.tools.run_tests import MAX_RUNS, make_run_tests
 from agents.loop.tools.tool import Tool, call_tool
 from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
 from domain.text.redaction import redact
-from tests.unit.implementing.test_loop import EDIT, begin_draft
+from tests.unit.implementing.drafts import EDIT, begin_draft
 from tests.unit.patches.building import new_file
 from tests.unit.workspace.remotes import Author
 from workspace.draft import Draft

@@ -10,7 +10,7 @@ from memory.db.engine import Database
 from memory.ledger import ledger
 from memory.reservations.reservations import PhaseBudget
 from tests.clock import MovableClock
-from tests.unit.money.test_purse import run
+from tests.unit.money.purses import build_run
 
 MODEL = "anthropic:claude-haiku-4-5"
 OTHER = "openai:mine"
@@ -18,7 +18,9 @@ BREAKERS = Breakers(error_rate=ErrorRateBreaker(min_events=20))
 
 
 def purse(database: Database, clock: MovableClock, number: int = 1, repository: int = 7) -> PhaseBudget:
-    return PhaseBudget(database, run(number, repository), Phase.review, Limits(), clock, breakers=BREAKERS.model_copy())
+    return PhaseBudget(
+        database, build_run(number, repository), Phase.review, Limits(), clock, breakers=BREAKERS.model_copy()
+    )
 
 
 async def call(mine: PhaseBudget, step: str, *, fails: bool, model: str = MODEL) -> Refusal | None:
@@ -48,7 +50,7 @@ async def test_a_quarter_of_twenty_calls_trips_it_for_the_provider_in_this_repos
     assert "5 of the last 20 model calls failed" in refused.check.reason.text
     assert await call(purse(database, clock, number=9), "elsewhere", fails=False, model=OTHER) is None
     assert await call(purse(database, clock, repository=8), "elsewhere", fails=False) is None
-    told = await ledger.count_events(database, run(9).id)
+    told = await ledger.count_events(database, build_run(9).id)
     assert told[EventType.breaker_tripped] == 1
 
 
@@ -99,7 +101,7 @@ async def test_one_trial_of_all_runs_closes_it(database: Database):
 
     await purse(database, clock, number).settle(reservation, Receipt(outcome=CallOutcome.answered, amount=1))
     assert await call(purse(database, clock, number=30), "again", fails=False) is None
-    told = await ledger.count_events(database, run(number).id)
+    told = await ledger.count_events(database, build_run(number).id)
     assert (told[EventType.breaker_trial], told[EventType.breaker_closed]) == (1, 1)
 
 

@@ -16,7 +16,7 @@ from memory.budgets import grants
 from memory.db.engine import Database
 from memory.reservations import reservations
 from tests.accounts import find_discrepancies, find_overruns
-from tests.unit.money.test_purse import purse, run
+from tests.unit.money.purses import build_purse, build_run
 
 RUNS, WORKERS = 20, 4
 LIMITS = Limits(phase={Phase.review: 200}, run=220, day=1000, installation=1500)
@@ -62,8 +62,8 @@ async def test_no_interleaving_overruns_a_budget(url: str, plan: Sequence[Act]):
 
     async def play(number: int, act: Act) -> None:
         database = databases[number % WORKERS]
-        mine = run(act.run, repository=salt * 2 + act.run % 2, installation=salt)
-        books = purse(database, mine, LIMITS)
+        mine = build_run(act.run, repository=salt * 2 + act.run % 2, installation=salt)
+        books = build_purse(database, mine, LIMITS)
         await _others_first(act.turns[0])
         if act.fate == "is granted":
             await grants.extend_budget(

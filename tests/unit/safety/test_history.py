@@ -3,8 +3,9 @@
 import pytest
 
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
+from domain.review.review import Conclusion, Decision, Review
 from safety.review_update import with_dismissals, with_history
+from tests.unit.safety.reviews import build_review
 
 
 def finding(name: str, *, trail: str = "", rule: str = "secret/aws-access-key") -> Finding:
@@ -23,30 +24,12 @@ def finding(name: str, *, trail: str = "", rule: str = "secret/aws-access-key") 
     )
 
 
-def review(*findings: Finding) -> Review:
-    return Review(
-        merge_base="a" * 40,
-        head_sha="b" * 40,
-        files=1,
-        additions=1,
-        deletions=0,
-        findings=findings,
-        layers=(),
-        not_looked_at=(),
-        risk=Risk(score=0, level=RiskLevel.low, parts=()),
-        decision=Decision.approve,
-        reasons=(),
-        conclusion=Conclusion.success,
-        seconds=0,
-    )
-
-
 def apply_history(now: Review, *earlier: Finding, dismissed: set[str] | None = None) -> Review:
     return with_dismissals(with_history(now, earlier), dismissed or set())
 
 
 def test_deleted_is_not_revoked() -> None:
-    after = apply_history(review(), finding("A"))
+    after = apply_history(build_review(), finding("A"))
     assert (after.decision, after.conclusion) == (Decision.require_human, Conclusion.action_required)
     assert [reason.code for reason in after.reasons] == ["credential.history"]
     assert after.reasons[0].text == "A credential was in an earlier commit and is in the history: revoke it"
@@ -54,41 +37,41 @@ def test_deleted_is_not_revoked() -> None:
 
 
 def test_a_person_answers_for_it_and_takes_that_back() -> None:
-    after = apply_history(review(), finding("A"), dismissed={"A"})
+    after = apply_history(build_review(), finding("A"), dismissed={"A"})
     assert (after.decision, after.in_history) == (Decision.approve, ())
     assert [each.id for each in after.in_history_dismissed] == ["F-A"]
     assert with_dismissals(after, set()).decision is Decision.require_human
 
 
 def test_every_one_is_answered_for() -> None:
-    after = apply_history(review(), finding("A"), finding("B"), dismissed={"A"})
+    after = apply_history(build_review(), finding("A"), finding("B"), dismissed={"A"})
     assert [each.id for each in after.in_history] == ["F-B"]
-    assert "2 credentials" in apply_history(review(), finding("A"), finding("B")).reasons[0].text
+    assert "2 credentials" in apply_history(build_review(), finding("A"), finding("B")).reasons[0].text
 
 
 def test_nothing_was_there() -> None:
-    assert apply_history(review()).decision is Decision.approve
+    assert apply_history(build_review()).decision is Decision.approve
 
 
 @pytest.mark.parametrize("here", [finding("A"), finding("A2", trail="trail of A")])
 def test_one_that_stands_or_only_moved_is_no_history(here: Finding) -> None:
-    after = apply_history(review(here), finding("A"))
+    after = apply_history(build_review(here), finding("A"))
     assert (after.in_history, after.decision) == ((), Decision.request_changes)
-    held = apply_history(review(here), finding("A"), dismissed={here.fingerprint})
+    held = apply_history(build_review(here), finding("A"), dismissed={here.fingerprint})
     assert (held.in_history, held.decision) == ((), Decision.approve)
 
 
 def test_another_one_in_its_place_excuses_nothing() -> None:
-    after = apply_history(review(finding("B")), finding("A"), dismissed={"B"})
+    after = apply_history(build_review(finding("B")), finding("A"), dismissed={"B"})
     assert ([each.id for each in after.in_history], after.decision) == (["F-A"], Decision.require_human)
 
 
 def test_one_that_moved_before_it_went_is_said_once() -> None:
-    after = apply_history(review(), finding("A", trail="x"), finding("A2", trail="x"))
+    after = apply_history(build_review(), finding("A", trail="x"), finding("A2", trail="x"))
     assert [each.id for each in after.in_history] == ["F-A2"]
 
 
 def test_what_blocks_goes_first() -> None:
-    after = apply_history(review(finding("C", rule="ruff/F821")), finding("A"))
+    after = apply_history(build_review(finding("C", rule="ruff/F821")), finding("A"))
     assert after.decision is Decision.request_changes
     assert [reason.code for reason in after.reasons] == ["findings.blocking", "credential.history"]

@@ -20,7 +20,7 @@ from safety.suppression import (
     may_be_suppressed,
     rate_confidence,
 )
-from tests.unit.safety.test_history import review
+from tests.unit.safety.reviews import build_review
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -186,7 +186,7 @@ def test_what_blocks_takes_two_people(
     found = find_unseconded(about, DismissalHistory(dismissed))
     assert (None if found is None else (found.by, found.dismissals)) == alone
     assert (find_suppression(about, DismissalHistory(dismissed)) is None) is (alone is not None)
-    drawn = with_dismissals(review(about), set(), DismissalHistory(dismissed))
+    drawn = with_dismissals(build_review(about), set(), DismissalHistory(dismissed))
     assert [each.by for each in drawn.unseconded] == ([] if alone is None else [alone[0]])
     assert drawn.conclusion == ("success" if alone is None else "failure")
 
@@ -238,7 +238,7 @@ def test_the_fewest_newest_dismissals_of_the_folder_first_are_taken_back() -> No
 
 def test_held_back_does_not_count_and_comes_back() -> None:
     found = finding(severity=Severity.error, category=Category.correctness)
-    before, four = review(found), [*here(3), past(3, role="maintain")]
+    before, four = build_review(found), [*here(3), past(3, role="maintain")]
     drawn = with_dismissals(before, set(), DismissalHistory(four))
     assert drawn.findings == ()
     assert [each.finding for each in drawn.held] == [found]
@@ -254,8 +254,10 @@ def test_held_back_does_not_count_and_comes_back() -> None:
 
 
 def test_a_review_of_the_version_before_is_read() -> None:
-    stored = review(finding()).model_dump(mode="json", exclude={"held": True, "findings": {0: {"place", "memories"}}})
-    assert Review.model_validate(stored) == review(finding())
+    stored = build_review(finding()).model_dump(
+        mode="json", exclude={"held": True, "findings": {0: {"place", "memories"}}}
+    )
+    assert Review.model_validate(stored) == build_review(finding())
 
 
 def test_what_is_held_back_survives_being_stored() -> None:

@@ -11,7 +11,7 @@ from domain.review.review import Decision, IfUnread, LayerReport, Risk, RiskLeve
 from safety.gates import apply_answers
 from safety.review_decision import CONCLUSIONS, ReviewDecision, decide
 from safety.unread_files import is_all_read, list_read_before, list_unread, touch_by_name
-from tests.unit.safety.test_history import review
+from tests.unit.safety.reviews import build_review
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())
 SEARCHED = LayerReport(layer=Layer.security, tools=(ToolRun(tool="detect-secrets", seconds=0.1, files=3),))
@@ -190,5 +190,5 @@ def test_what_was_found_weighs_more_than_what_was_not_read() -> None:
 
 
 def test_a_verdict_that_is_drawn_anew_still_knows_it() -> None:
-    drawn = review().model_copy(update={"unread": Unread(paths=("a.js",))})
+    drawn = build_review().model_copy(update={"unread": Unread(paths=("a.js",))})
     assert apply_answers(drawn, ()).decision is Decision.unread
