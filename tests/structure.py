@@ -45,7 +45,7 @@ HOMONYMS = {"Answer", "PullRequest"}
 MOST_ANSWERING_JSON = 0
 """Functions of ``pipeline`` that answer JSON of any shape instead of a type."""
 
-MOST_TESTS_FROM_TESTS = 39
+MOST_TESTS_FROM_TESTS = 0
 """Imports of a test module: what tests share belongs in a module that is no test."""
 
 _IRREGULAR = re.compile(

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel, Uses
 from simulator.state import Issue, PullRequest, Repository
-from tests.bench.test_issue import open_measured, print_tokens
+from tests.bench.measured_runs import open_measured, print_tokens
 from tests.stories.driver import Story
 from tests.toolchain import toolchain
 

@@ -29,6 +29,7 @@ from agents.review.model import (
 )
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
+from tests.bench.measured_runs import FRAME
 from tests.purses import OpenPurse
 from tests.unit.workspace.remotes import Author
 from workspace.diff import DiffLimits
@@ -47,7 +48,6 @@ RELEASES = [
     ("starlette", "0.37.1", "0.37.2"),
     ("werkzeug", "3.0.1", "3.0.2"),
 ]
-FRAME = 313  # tokens Anthropic adds to a call that must use a tool, by its documentation
 
 
 @dataclass(frozen=True)
