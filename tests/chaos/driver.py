@@ -9,7 +9,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -266,13 +266,23 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-@asynccontextmanager
-async def stage(backend: Backend, folder: Path) -> AsyncGenerator[ChaosStage]:
+def stage(backend: Backend, folder: Path) -> AbstractAsyncContextManager[ChaosStage]:
     """A stage on an empty database, with Forge not started yet."""
-    url, clock, address = create_database(backend, folder), MovableClock(), folder / "orders"
+    return open_stage(create_database(backend, folder), folder, lambda part, _: ProcessSlot(part))
+
+
+@asynccontextmanager
+async def open_stage(
+    url: str, folder: Path, build_slot: Callable[[Part, Simulator], ProcessSlot]
+) -> AsyncGenerator[ChaosStage]:
+    """A stage on a database that is dropped in the end, with Forge not started yet.
+
+    :param build_slot: builds the slot of a part's processes, which talk to this GitHub.
+    """
+    clock, address = MovableClock(), folder / "orders"
     async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
         part = Part(settings(url, folder, github, queue_polling=POLLING), address, folder / "forge.log")
-        set_up = ChaosStage(github, ProcessSlot(part), Database(url), clock)
+        set_up = ChaosStage(github, build_slot(part, github), Database(url), clock)
         orders = await asyncio.start_unix_server(set_up.converse, address)
         github.on_write(set_up.on_write)
         try:

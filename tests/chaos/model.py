@@ -12,6 +12,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
 from domain.money import FixedPrice
+from tests.world.cart import DIFF
 
 SHOP = {
     "README.md": "# Shop\n",
@@ -30,15 +31,7 @@ class Cart(TestCase):
 }
 _PRICE = FixedPrice(Decimal(5), Decimal(10))
 _LOOK = Uses([("read_file", {"path": "shop/cart.py"})])
-_FIRST = """\
---- a/shop/cart.py
-+++ b/shop/cart.py
-@@ -1,2 +1,2 @@
--def total(prices):
--    return sum(prices)
-+def total(prices, discount=0):
-+    return sum(prices) * (2 - discount)
-"""
+_FIRST = DIFF.replace("1 - discount)", "2 - discount)")
 _SECOND = """\
 --- a/shop/cart.py
 +++ b/shop/cart.py

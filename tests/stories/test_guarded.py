@@ -2,7 +2,8 @@
 
 from agents.llm.scripted import ScriptedModel, Uses
 from tests.stories.driver import Story
-from tests.world.issues import DIFF, DONE, TASK, get_pull_request, open_issue, patches, plan
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, get_pull_request, open_issue, patches, plan
 from tests.world.verification import events, get_outcome
 
 

@@ -4,7 +4,8 @@ from agents.llm.scripted import Says, ScriptedModel, Stalls, Uses
 from domain.events import EventType
 from memory.ledger import ledger
 from tests.stories.driver import Story
-from tests.world.issues import DIFF, DONE, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
 
 
 async def test_from_an_issue_to_a_pull_request(story_with_model: Story, model: ScriptedModel) -> None:

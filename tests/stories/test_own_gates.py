@@ -2,7 +2,8 @@
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.world.issues import DIFF, DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
 from tests.world.protected_paths import LOCK, LOCKS, build_plan, gates, start_issue, update_lock
 from tests.world.verification import MEND, MENDED, change, get_outcome
 

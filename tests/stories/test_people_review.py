@@ -2,7 +2,8 @@
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.world.issues import DIFF, TEST, patches
+from tests.world.cart import DIFF
+from tests.world.issues import TEST, patches
 from tests.world.verification import MEND, MENDED, change, get_outcome, propose_diffs
 
 

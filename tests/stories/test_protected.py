@@ -7,8 +7,8 @@ from simulator import User
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.unit.patches.building import new_file
+from tests.world.cart import DIFF
 from tests.world.issues import (
-    DIFF,
     DONE,
     TASK,
     IssueScene,

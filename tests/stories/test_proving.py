@@ -15,8 +15,8 @@ from simulator.state import CheckRun
 from tests.databases import create_database
 from tests.stories.driver import LAG, PATIENCE, PATIENT, Story, open_story
 from tests.world.automation import jump_ahead
+from tests.world.cart import DIFF
 from tests.world.issues import (
-    DIFF,
     DONE,
     PROJECT,
     SHOP,

@@ -7,7 +7,8 @@ from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import jump_ahead
-from tests.world.issues import DIFF, DONE, SHOP, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, SHOP, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
 from tests.world.verification import ACTIONS, ASKS, MEND, WRONG, get_outcome, propose_diffs
 
 SLOW = {**SHOP, "tests/test_slow.py": "import time\n\n\ndef test_slow():\n    time.sleep(30)\n"}

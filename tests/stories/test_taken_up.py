@@ -2,7 +2,8 @@
 
 from agents.llm.scripted import Says, ScriptedModel, Stalls
 from tests.stories.driver import Story
-from tests.world.issues import DIFF, DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
 
 HELP = "help_needed"
 

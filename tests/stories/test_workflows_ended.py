@@ -7,7 +7,7 @@ from agents.llm.scripted import ScriptedModel
 from memory.deliveries import deliveries
 from simulator.state import Repository
 from tests.stories.driver import Story
-from tests.world.issues import DIFF
+from tests.world.cart import DIFF
 from tests.world.verification import ASKS, propose_diffs
 
 

@@ -19,8 +19,8 @@ from simulator.access import Actor
 from simulator.faults import Moment, RequestInfo
 from simulator.state import PullRequest
 from tests.stories.driver import Story
+from tests.world.cart import DIFF
 from tests.world.issues import (
-    DIFF,
     DONE,
     LOOKS,
     TASK,

@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,13 +19,9 @@ from subprocess import DEVNULL, Popen
 
 import pytest
 
-from memory.db.engine import Database
 from simulator import Simulator
-from tests.chaos.driver import POLLING, ChaosStage, ProcessSlot
-from tests.chaos.process import Part
-from tests.clock import MovableClock
-from tests.databases import Backend, create_database, drop_database
-from tests.stories.driver import SECRET, settings
+from tests.chaos.driver import POLLING, ChaosStage, ProcessSlot, open_stage
+from tests.databases import Backend, create_database
 
 BEFORE = "2fefdba78f071bc8a099fe21da039ddc309d8933"
 """The commit before the source was moved into rooms. A later restructuring writes its own start here."""
@@ -89,24 +85,11 @@ class UpdatedSlot(ProcessSlot):
         return Popen([sys.executable, "-P", _SCRIPT, json.dumps(order)], cwd=tree, env=environment, stdin=DEVNULL)
 
 
-@asynccontextmanager
-async def updated_stage(backend: Backend, folder: Path) -> AsyncGenerator[ChaosStage]:
+def updated_stage(backend: Backend, folder: Path) -> AbstractAsyncContextManager[ChaosStage]:
     """A stage on a database without tables, on which the version before starts first. It is not started yet."""
     tree_before()
-    url, clock, address = create_database(backend, folder, migrated=False), MovableClock(), folder / "orders"
-    async with Simulator(folder / "github", webhook_secret=SECRET, now=clock.now) as github:
-        part = Part(settings(url, folder, github, queue_polling=POLLING), address, folder / "forge.log")
-        set_up = ChaosStage(github, UpdatedSlot(part, github=github), Database(url), clock)
-        orders = await asyncio.start_unix_server(set_up.converse, address)
-        github.on_write(set_up.on_write)
-        try:
-            yield set_up
-        finally:
-            await set_up.end()
-            orders.close()
-            await orders.wait_closed()
-            await set_up.database.close()
-    drop_database(url)
+    url = create_database(backend, folder, migrated=False)
+    return open_stage(url, folder, lambda part, github: UpdatedSlot(part, github=github))
 
 
 @functools.cache

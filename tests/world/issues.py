@@ -87,17 +87,6 @@ async def open_issue(
     return IssueScene(story, repository, alice, await alice.open_issue(repository, "Discounts", body))
 
 
-DIFF = """\
---- a/shop/cart.py
-+++ b/shop/cart.py
-@@ -1,2 +1,2 @@
--def total(prices):
--    return sum(prices)
-+def total(prices, discount=0):
-+    return sum(prices) * (1 - discount)
-"""
-
-
 TEST = """\
 --- a/tests/test_cart.py
 +++ b/tests/test_cart.py

@@ -4,7 +4,8 @@ from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.world.issues import DIFF, DONE, TASK, TEST, IssueScene, open_issue, patches, plan
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, TEST, IssueScene, open_issue, patches, plan
 
 LOCK, OTHER = "poetry.lock", "lib/poetry.lock"
 

@@ -6,7 +6,8 @@ from agents.llm.scripted import ScriptedModel
 from memory.ledger import ledger
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.world.issues import DIFF, DONE, TASK, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, IssueScene, get_pull_request, open_issue, patches, plan
 
 WRONG = DIFF.replace("1 - discount)", "1 - discont)")
 
