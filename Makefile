@@ -30,7 +30,7 @@ PYTEST = $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable
 	$(PYTEST)
 
 test: install ## lint, and beside it the tests that a change should pass: everything CI checks
-	@$(MAKE) --no-print-directory -j 2 -k .lint .pytest
+	@FORGE_TEST_QUICK=1 $(MAKE) --no-print-directory -j 2 -k .lint .pytest
 
 test-all: install ## every test on both databases, kills, floods and long searches by hypothesis among them
 	@FORGE_TEST_ALL=1 $(MAKE) --no-print-directory -j 2 -k .lint .pytest
@@ -40,6 +40,13 @@ test-both: install ## every story and every attack on both databases
 
 test-lagging: install ## every story while GitHub's API lags a second behind its webhooks
 	FORGE_TEST_LAG=1 $(PYTEST) tests/stories
+
+# About half an hour. What a test reaches in a process of its own is not measured.
+selection: install ## choose anew which stories `make test` leaves out
+	rm -rf .selection && mkdir .selection
+	FORGE_SELECTION=.selection $(BIN)/python -m pytest -p tests.selection -n 3 --dist worksteal \
+		tests/unit tests/contract tests/migrations tests/stories tests/threats
+	$(BIN)/python -m tests.selection .selection
 
 demo: install ## the main job against a local GitHub: no account, no key
 	$(BIN)/forge demo
@@ -76,5 +83,5 @@ lock: install ## write the requirement files anew from pyproject.toml
 	@$(LOCK) --group build --constraint requirements-dev.txt --output-file requirements-build.txt
 
 clean: ## remove .venv and every cache
-	rm -rf .venv dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf .venv .selection dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 ForgeError                     source, severity, recovery
 ├── ConfigurationError         a setting is missing or wrong: say which, stop
 ├── DatabaseUnavailable        nothing could be stored: answer 503
+├── UnknownName                an operator named what the database does not have
 ├── CodeHostError              GitHub refused or failed
 │   ├── RateLimited            wait until a known moment, durably
 │   ├── LeftOut                an unimportant write while others go first: skip it
@@ -76,6 +77,10 @@ class DatabaseUnavailable(ForgeError):
 
     source = "database"
     recovery = Recovery.retry
+
+
+class UnknownName(ForgeError):
+    """The database has nothing with the name that an operator gave."""
 
 
 class CodeHostError(ForgeError):

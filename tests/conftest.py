@@ -7,9 +7,11 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.left_out import load_left_out, strip_parameters
 from tests.world.shared_forge import LENDER
 
 ALL = bool(os.environ.get("FORGE_TEST_ALL"))  # `make test-all`
+QUICK = bool(os.environ.get("FORGE_TEST_QUICK"))  # `make test`
 BOTH = ALL or bool(os.environ.get("FORGE_TEST_BOTH"))  # databases
 # No test is timed: a loaded machine generates examples slowly, which says nothing about the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,7 +24,8 @@ WHOLE = {"stories", "threats"}
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only ``make test-all`` plays, and order the rest."""
-    left_out = {item for item in items if _is_left_out(item)}
+    names = load_left_out() if QUICK and not ALL else frozenset[str]()
+    left_out = {item for item in items if _is_left_out(item) or strip_parameters(item.nodeid) in names}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
     items.sort(key=_rank)

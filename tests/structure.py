@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.left_out import load_left_out
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (
     "agents",
@@ -238,6 +240,15 @@ def measure_references(pages: Mapping[str, str], tests: Mapping[str, str]) -> Me
     return Measure("references to pages that do not exist", len(found), 0, found)
 
 
+def measure_left_out(names: Iterable[str], tests: Mapping[str, str]) -> Measure:
+    gone = sorted(name for name in names if not _is_defined(tests, *name.split("::", 1)))
+    return Measure("left out of make test, but no test", len(gone), 0, gone)
+
+
+def _is_defined(tests: Mapping[str, str], file: str, function: str) -> bool:
+    return f"def {function}(" in tests.get(file, "")
+
+
 OF_SOURCE: Sequence[Callable[[Source], Measure]] = (
     measure_rooms,
     measure_imports,
@@ -255,6 +266,7 @@ def measure_all() -> list[Measure]:
     return [
         *(measure(source) for measure in OF_SOURCE),
         measure_test_imports(tests),
+        measure_left_out(load_left_out(), tests),
         measure_references(pages, tests),
     ]
 

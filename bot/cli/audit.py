@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import IO
 
-from bot.cli.errors import UnknownName
 from bot.cli.output import output
 from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.errors import ForgeError
+from domain.errors import ForgeError, UnknownName
 from domain.gates import STANDARD_GATES, Gate
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing

@@ -14,11 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from bot.cli.errors import UnknownName
 from bot.cli.output import guard_output, output
 from bot.logging import configure, print_uncaught
 from bot.version import VERSION
-from domain.errors import ForgeError
+from domain.errors import ForgeError, UnknownName
 from domain.gates import GateState
 from domain.money import GroupBy
 from domain.review.review import Decision

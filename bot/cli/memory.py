@@ -11,12 +11,11 @@ import typer
 
 from bot.cli import audit as auditing
 from bot.cli import memory_view as shown
-from bot.cli.errors import UnknownName
 from bot.cli.output import output
 from bot.cli.run import open_database, operator_name, run
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.errors import ForgeError
+from domain.errors import ForgeError, UnknownName
 from domain.memories import validation
 from domain.memories.jsonl import MOST_LINES, dump_line, parse_lines
 from domain.memories.memory import Memory, MemoryKind, Origin, create_memory

@@ -5,12 +5,11 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from bot import migration
-from bot.cli.errors import UnknownName
 from bot.cli.output import output
 from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.errors import ForgeError
+from domain.errors import ForgeError, UnknownName
 from domain.ids import new_id
 from domain.runs.run import RunState
 from domain.text.escaping import strip_invisible

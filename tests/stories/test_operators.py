@@ -4,7 +4,7 @@ import pytest
 
 from bot.cli import audit, runs
 from bot.cli.audit import AuditOptions
-from bot.cli.errors import UnknownName
+from domain.errors import UnknownName
 from memory.deliveries import deliveries
 from tests.stories.driver import Story
 from tests.world.gates import open_protected

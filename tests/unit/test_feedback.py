@@ -10,9 +10,9 @@ from aiohttp.test_utils import make_mocked_request
 from ulid import ULID
 
 from bot.cli import metrics as shown
-from bot.cli.errors import UnknownName
 from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
+from domain.errors import UnknownName
 from domain.events import EventType
 from domain.metrics import METRICS, Facts, RecallFact, RunFact, build_series, render_trend
 from domain.money import MICRO

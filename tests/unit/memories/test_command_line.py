@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from bot.cli import memory as remembered
-from bot.cli.errors import UnknownName
 from bot.cli.memory import MemoryOptions, MemoryText
-from domain.errors import ForgeError
+from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.memories.memory import Archived, Memory, MemoryKind, Use
 from domain.review.findings import Category, Finding, Layer, Severity

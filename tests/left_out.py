@@ -1,0 +1,17 @@
+"""Reads which tests of a whole Forge `make test` leaves out; ``tests/selection.py`` chooses them."""
+
+import re
+from pathlib import Path
+
+FILE = Path(__file__).with_name("left_out.txt")
+_PARAMETERS = re.compile(r"\[.*", re.DOTALL)
+
+
+def load_left_out() -> frozenset[str]:
+    """The tests that are left out, as ``file::function``."""
+    return frozenset(FILE.read_text().split())
+
+
+def strip_parameters(nodeid: str) -> str:
+    """The ``file::function`` of a test, which all its variants share."""
+    return _PARAMETERS.sub("", nodeid)

@@ -1,0 +1,145 @@
+"""Chooses the stories that `make test` leaves out: whatever line they reach, a test that it plays reaches, too.
+
+`make selection` plays all of them under coverage, in about half an hour, and writes ``tests/left_out.txt``. A test that
+is not in that file is played, so a new one always is. `make test-all` plays every one.
+"""
+
+import heapq
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Set
+from pathlib import Path
+
+import pytest
+from coverage import Coverage, CoverageData
+
+from tests.left_out import FILE, strip_parameters
+
+PACKAGES = ["agents", "bot", "domain", "handlers", "memory", "messages", "pipeline", "safety", "workspace"]
+WHOLE = ("tests/stories/", "tests/threats/")
+"""Where tests start a whole Forge. Only these are left out, if they take long enough."""
+SHORT_S = 2.0
+"""A test that takes less, its variants together, is always played."""
+UNMEASURED = (
+    "tests/stories/test_command_line.py",
+    "tests/stories/test_demo.py",
+    "tests/stories/test_worker.py",
+    "tests/threats/test_canaries.py",
+    "tests/threats/test_storage.py",
+)
+"""Here Forge runs in processes of its own, whose lines nobody counts: always played."""
+
+Line = tuple[str, int]  # file and number
+
+
+# --- as a plugin of pytest: `-p tests.selection`, with a folder for the data in FORGE_SELECTION ---
+
+
+class _Recorder:
+    """Records which lines each test reaches, and how long it takes."""
+
+    def __init__(self, folder: Path) -> None:
+        file = folder / f"lines.{os.getpid()}"
+        self._seconds = folder / f"seconds.{os.getpid()}"
+        self._coverage = Coverage(
+            data_file=file, branch=False, source=PACKAGES, concurrency=["greenlet", "thread"], config_file=False
+        )
+        self._coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._coverage.switch_context(item.nodeid)
+        began = time.monotonic()
+        played = yield
+        self._coverage.switch_context("")
+        with self._seconds.open("a") as file:
+            file.write(f"{time.monotonic() - began:.3f}\t{item.nodeid!r}\n")
+        return played
+
+    def pytest_unconfigure(self) -> None:
+        self._coverage.stop()
+        self._coverage.save()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Record in each process that plays tests."""
+    is_controller = not hasattr(config, "workerinput") and config.getoption("numprocesses", None)
+    if not is_controller:
+        config.pluginmanager.register(_Recorder(Path(os.environ["FORGE_SELECTION"])))
+
+
+# --- as a command: `python -m tests.selection FOLDER` ---
+
+
+def load_lines(folder: Path) -> Mapping[str, Set[Line]]:
+    """The lines that each test reached, variants together."""
+    reached: defaultdict[str, set[Line]] = defaultdict(set)
+    for file in folder.glob("lines.*"):
+        data = CoverageData(str(file))
+        data.read()
+        for path in data.measured_files():
+            for line, tests in data.contexts_by_lineno(path).items():
+                for test in filter(None, tests):
+                    reached[strip_parameters(test)].add((path, line))
+    return reached
+
+
+def load_seconds(folder: Path) -> Mapping[str, float]:
+    """How long each test took, variants together."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for file in folder.glob("seconds.*"):
+        for line in file.read_text().splitlines():
+            duration, _, nodeid = line.partition("\t")
+            seconds[strip_parameters(nodeid.strip("'\""))] += float(duration)
+    return seconds
+
+
+def choose(
+    reached: Mapping[str, Set[Line]], seconds: Mapping[str, float], always: Iterable[str] = ()
+) -> frozenset[str]:
+    """A cheap choice of tests that together reach every line.
+
+    :param reached: the lines of each test.
+    :param seconds: how long each takes.
+    :param always: tests that are chosen in any case.
+    """
+    chosen = set(always)
+    left = set[Line]().union(*reached.values()).difference(*(reached[each] for each in chosen))
+
+    def rank(test: str) -> float:
+        return -len(reached[test] & left) / max(seconds[test], 0.05)
+
+    heap = [(rank(test), test) for test in reached.keys() - chosen]
+    heapq.heapify(heap)
+    while left and heap:
+        _, test = heapq.heappop(heap)
+        gain = rank(test)
+        if heap and gain > heap[0][0]:  # others reached some of its lines meanwhile
+            heapq.heappush(heap, (gain, test))
+        elif gain:
+            chosen.add(test)
+            left -= reached[test]
+    return frozenset(chosen)
+
+
+def main(folder: Path) -> None:
+    """Write which tests are left out."""
+    reached, seconds = load_lines(folder), load_seconds(folder)
+    chosen = choose(reached, seconds, [test for test in reached if _is_always_played(test, seconds[test])])
+    left_out = sorted(reached.keys() - chosen)
+    FILE.write_text("".join(f"{test}\n" for test in left_out))
+    whole = [test for test in seconds if test.startswith(WHOLE)]
+    saved, spent = sum(seconds[test] for test in left_out), sum(seconds[test] for test in whole)
+    sys.stdout.write(
+        f"Left out: {len(left_out)} of {len(whole)} tests of a whole Forge, {saved:.0f} of {spent:.0f} s.\n"
+    )
+
+
+def _is_always_played(test: str, seconds: float) -> bool:
+    return not test.startswith(WHOLE) or test.startswith(UNMEASURED) or seconds < SHORT_S
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
