@@ -24,27 +24,27 @@ lint: install ## style, format, types, layers and structure
 	$(BIN)/python -m tests.structure
 	$(BIN)/pyright
 
-PYTEST = $(BIN)/pytest -n 3 --dist worksteal --inline-snapshot=disable
+PYTEST = $(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable
 
 .pytest:
 	$(PYTEST)
 
 test: install ## lint, and beside it the tests that a change should pass: everything CI checks
-	@FORGE_TEST_QUICK=1 $(MAKE) --no-print-directory -j 2 -k .lint .pytest
+	@TEST_QUICK=1 $(MAKE) --no-print-directory -j 2 -k .lint .pytest
 
 test-all: install ## every test on both databases, kills, floods and long searches by hypothesis among them
-	@FORGE_TEST_ALL=1 $(MAKE) --no-print-directory -j 2 -k .lint .pytest
+	@TEST_ALL=1 $(MAKE) --no-print-directory -j 2 -k .lint .pytest
 
 test-both: install ## every story and every attack on both databases
-	FORGE_TEST_BOTH=1 $(PYTEST) tests/stories tests/threats
+	TEST_BOTH=1 $(PYTEST) tests/stories tests/threats
 
 test-lagging: install ## every story while GitHub's API lags a second behind its webhooks
-	FORGE_TEST_LAG=1 $(PYTEST) tests/stories
+	TEST_LAG=1 $(PYTEST) tests/stories
 
 # About half an hour. What a test reaches in a process of its own is not measured.
 selection: install ## choose anew which stories `make test` leaves out
 	rm -rf .selection && mkdir .selection
-	FORGE_SELECTION=.selection $(BIN)/python -m pytest -p tests.selection -n 3 --dist worksteal \
+	TEST_SELECTION=.selection $(BIN)/python -m pytest -p tests.selection -n 3 --dist worksteal \
 		tests/unit tests/contract tests/migrations tests/stories tests/threats
 	$(BIN)/python -m tests.selection .selection
 
@@ -58,9 +58,9 @@ bench: install ## the benchmarks: ratios against a baseline of the same run
 	$(BIN)/pytest tests/bench --capture=no --timeout=0
 
 security: install ## the threat cases, and the table of their results in docs/security.md
-	FORGE_TEST_BOTH=1 $(BIN)/python -m tests.threats.table
+	TEST_BOTH=1 $(BIN)/python -m tests.threats.table
 
-chaos: install ## long sweeps of kills and faults; FORGE_CHAOS_ALL=1 dies at every point of an issue's run, too
+chaos: install ## long sweeps of kills and faults; CHAOS_ALL=1 dies at every point of an issue's run, too
 	$(BIN)/pytest tests/chaos -n 2 --dist worksteal --timeout=0
 
 upgrade: install ## a database of the version before, taken out of git's history, goes on in this version

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, settings
 from tests.left_out import load_left_out, strip_parameters
 from tests.world.shared_forge import LENDER
 
-ALL = bool(os.environ.get("FORGE_TEST_ALL"))  # `make test-all`
-QUICK = bool(os.environ.get("FORGE_TEST_QUICK"))  # `make test`
-BOTH = ALL or bool(os.environ.get("FORGE_TEST_BOTH"))  # databases
+ALL = bool(os.environ.get("TEST_ALL"))  # `make test-all`
+QUICK = bool(os.environ.get("TEST_QUICK"))  # `make test`
+BOTH = ALL or bool(os.environ.get("TEST_BOTH"))  # databases
 # No test is timed: a loaded machine generates examples slowly, which says nothing about the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", _UNTIMED, max_examples=25, derandomize=True)

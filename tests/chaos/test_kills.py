@@ -16,7 +16,7 @@ SEEDS = 60
 INTERRUPTED = 20  # points of a review at which something else happens
 PARTS = 10  # of the seeds; each begins with an empty database
 MOST = {"sqlite": 40, "postgresql": 10}
-"""Points of one scene that are played, evenly spread; all of them on SQLite with ``FORGE_CHAOS_ALL=1``, which takes
+"""Points of one scene that are played, evenly spread; all of them on SQLite with ``CHAOS_ALL=1``, which takes
 half a day: the run of an issue has 450."""
 
 _RESULT = Path(__file__).parent / "last-result.md"
@@ -42,7 +42,7 @@ async def test_killed_at_every_point(backend: Backend, scene: str, tmp_path: Pat
         await prepare(there, SCENES[scene])
         sweep = Sweep(there, scene)
         points = await sweep.rehearse()
-        is_whole = backend == "sqlite" and "FORGE_CHAOS_ALL" in os.environ
+        is_whole = backend == "sqlite" and "CHAOS_ALL" in os.environ
         result = await sweep.kill_at(points if is_whole else sample(points, MOST[backend]))
         _record(f"{scene}, killed at one point, {backend}", len(points), result)
 

@@ -34,7 +34,7 @@ _FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
 PATIENCE = 240.0  # seconds a story may take to come to rest, on a machine that has other things to do
 DELIVERY = 120.0  # seconds for a delivery: GitHub's ten are over when a machine stands still, and it would be lost
 LOOKS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between looks at what GitHub does not show yet
-LAG = float(os.environ.get("FORGE_TEST_LAG") or 0)  # seconds by which GitHub's API lags behind in every story
+LAG = float(os.environ.get("TEST_LAG") or 0)  # seconds by which GitHub's API lags behind in every story
 PATIENT = Patience(door=DELIVERY, stubborn=2, telling=0, lag=LOOKS, settling=1.5 * LAG)
 _ASKS, _GATE = "**Forge asks: ", "<!-- forge:gate:"
 NO_MODEL = Models(dict.fromkeys(ModelTier, "anthropic:claude-haiku-4-5"), environment={})

@@ -3,6 +3,7 @@
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from bot.demo import show
@@ -20,6 +21,7 @@ async def test_the_demo_tells_its_story() -> None:
     assert "`" not in last
 
 
+@pytest.mark.deep
 async def test_a_demo_that_comes_out_otherwise_fails() -> None:
     code, told, _ = await _play(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
     assert code == 1

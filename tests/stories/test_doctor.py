@@ -38,7 +38,7 @@ def _github(folder: Path, monkeypatch: pytest.MonkeyPatch, permissions: Mapping[
     monkeypatch.setenv("FORGE_APP_ID", str(simulator.app.id))
     monkeypatch.setenv("FORGE_PRIVATE_KEY", simulator.app.private_key_pem)
     monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
-    how_it_is_tested = [name for name in os.environ if name.startswith("FORGE_TEST_")]
+    how_it_is_tested = [name for name in os.environ if name.startswith("TEST_")]
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", *how_it_is_tested):
         monkeypatch.delenv(name, raising=False)
     return simulator

@@ -1,5 +1,7 @@
 """T-B3, T-B4: one account cannot keep Forge busy, nor use up what others need."""
 
+import pytest
+
 from domain.events import Event, EventType
 from memory.ledger import audit
 from messages import review as review_texts
@@ -34,6 +36,7 @@ async def refusals(story: Story) -> list[Event]:
     return [each.event for each in found if each.event.type is EventType.permission_refused]
 
 
+@pytest.mark.deep
 async def test_t_b3_a_stranger_who_floods_a_repository(story: Story) -> None:
     """What is beyond a stranger's share is named once per head and not looked at; everybody else is served."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
@@ -62,6 +65,7 @@ async def test_t_b3_a_stranger_who_floods_a_repository(story: Story) -> None:
     assert check(story, late).conclusion == "success"
 
 
+@pytest.mark.deep
 async def test_t_b4_a_stranger_who_floods_with_commands(story: Story) -> None:
     """What is beyond a stranger's share is neither answered nor reacted to; everybody else is heard."""
     repository, alice = story.repository({"README.md": "# Shop\n"})

@@ -110,6 +110,7 @@ async def test_t_d5_connections_end_again_and_again(tmp_path: Path) -> None:
     drop_database(url)
 
 
+@pytest.mark.deep
 async def test_t_d6_disk_full(tmp_path: Path) -> None:
     """On a full disk the door answers 503 and Forge is not ready; with space again it goes on where it was."""
     async with start_process("sqlite", tmp_path) as forge:
@@ -133,6 +134,7 @@ async def test_t_d6_disk_full(tmp_path: Path) -> None:
             assert check.conclusion == "success"
 
 
+@pytest.mark.deep
 async def test_t_d6_read_only(tmp_path: Path) -> None:
     """While the database is read-only the door answers 503, and reviews go on once it can be written again."""
     url = create_database("postgresql", tmp_path)

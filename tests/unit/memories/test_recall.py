@@ -310,6 +310,7 @@ async def test_what_became_of_a_recall_is_kept(database: Database) -> None:
     assert sure == [0.7, 0.7]
 
 
+@pytest.mark.deep
 async def test_recall_keeps_nothing_alive_in_a_thousand_runs(database: Database) -> None:
     """A memory recalled by a thousand runs, and never of use, is gone when one that nobody asked for is."""
     asked_for, used, other = (
