@@ -121,6 +121,12 @@ class Story:
         closed = self._own_comments(pull, lambda body: _GATE in body and not body.startswith(_ASKS))
         return [each.body.removeprefix("**").partition("**")[0] for each in closed]
 
+    def pass_over(self, pull: Issue) -> None:
+        """Count everything Forge posted here as looked at, where another story looks at it."""
+        self._own_comments(pull, lambda _: True)
+        if isinstance(pull, PullRequest):
+            self.reviews(pull)
+
     def _own_comments(self, pull: Issue, wanted: Callable[[str], bool]) -> list[IssueComment]:
         mine = [each for each in self.github.comments(pull) if each.user is self.github.app.bot and wanted(each.body)]
         self._seen |= {each.id for each in mine}

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from inline_snapshot import snapshot
 from sqlalchemy import update
 
 from memory.db.tables.runs import RunRow
@@ -27,6 +28,7 @@ from tests.world.automation import (
     open_pull_request,
     settle_looks,
 )
+from tests.world.replies import first_lines
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
 
@@ -77,7 +79,7 @@ async def test_a_head_of_its_own_is_never_corrected(story: Story) -> None:
     # A person's commit that names itself Forge's is left alone.
     again = await alice.push(repository, "feature", {"app.py": UNUSED}, "Mine\n\nForge-Run: 01")
     await settle_looks(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🟡 **Warning** · correctness"])
     assert pull.head_sha == again
 
 
@@ -95,7 +97,7 @@ async def test_a_fork_is_never_touched(story: Story) -> None:
     head = await bob.push(fork, "feature", {"app.py": UNUSED}, base="main")
     pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
     await settle_looks(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🟡 **Warning** · correctness"])
     assert (pull.head_sha, pull.state) == (head, "open")
     assert await list_actions(story) == []
 
@@ -103,11 +105,11 @@ async def test_a_fork_is_never_touched(story: Story) -> None:
 async def test_protected_paths_are_never_touched(story: Story) -> None:
     repository, alice, carol = await at_level(story, 4, "paths: {protected: [app.py]}\n")
     pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
-    story.gates(pull)
+    assert story.gates(pull) == snapshot(["protected_paths"])
     story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve")
     await settle_looks(story)
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(["`protected_paths` (G-ID) is approved; the run continues."])
     assert story.check(repository, head).conclusion == "success"
     assert (pull.head_sha, pull.state) == (head, "open")
     assert await list_actions(story) == []
@@ -119,8 +121,10 @@ async def test_the_default_branch_is_never_pushed_to(story: Story) -> None:
     head = await alice.push(repository, "main", {"app.py": UNUSED})
     pull = await alice.open_pull_request(repository, "main", base="release")
     await settle_looks(story)
-    story.comments(pull)
-    story.answers(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🟡 **Warning** · correctness"])
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["**Forge merges** `SHA` after TIME, if nothing changes until then."]
+    )
     assert repository.git.branch("main") == head
 
 
@@ -153,7 +157,7 @@ async def test_a_dismissed_approval_is_not_given_again(story: Story) -> None:
     await carol.dismiss_review(approval, "I want to look myself")
     await alice.comment(pull, "/forge review full")
     await settle_looks(story)
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
     assert approvals(story, pull) == []
 
 
@@ -166,7 +170,7 @@ async def test_an_approval_that_became_old_is_taken_back_all_the_same(story: Sto
 
     await alice.push(repository, "feature", {"app.py": BROKEN})
     await settle_looks(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert approvals(story, pull) == []
     assert approval.state == "DISMISSED"
 
@@ -218,7 +222,7 @@ async def is_not_merged(story: Story, pull: PullRequest, why: str) -> None:
     await jump_ahead(story, hours=12)
     assert pull.merged_at is None
     assert not any(act == "auto_merge" for act, _, _ in await list_actions(story))
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
     assert why in announcements(story, pull)[0]
 
 
@@ -253,7 +257,9 @@ async def test_who_may_not_write_stops_nothing_with_a_command(story: Story) -> N
     story.github.grant(repository, mallory, "read")
     await mallory.comment(pull, "/forge reject no")
     await settle_looks(story)
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["**Forge merges** `SHA` after TIME, if nothing changes until then.", "No gate is waiting here."]
+    )
     await jump_ahead(story, minutes=11)
     assert pull.merged_at is not None
 
@@ -270,7 +276,9 @@ async def test_a_pause_stops_the_merge_also_after_it_ended(story: Story) -> None
     _, _, carol, pull, _ = await announce_merge(story)
     await carol.comment(pull, "/forge pause\n\n/forge unpause")
     await settle_looks(story)
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["**Forge does not merge** `SHA`: carol paused Forge.", "**`/forge pause`**"]
+    )
     await is_not_merged(story, pull, "carol paused")
 
 
@@ -311,7 +319,12 @@ async def test_a_level_that_fell_stops_the_merge(story: Story) -> None:
     _, alice, _, pull, _ = await announce_merge(story)
     await alice.comment(pull, "/forge missed everything")
     await settle_looks(story)
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        [
+            "**Forge merges** `SHA` after TIME, if nothing changes until then.",
+            "Noted as a critical bug that Forge missed, for run `ULID` of #1. It counts for…",
+        ]
+    )
     await is_not_merged(story, pull, "it takes level 3 or higher")
 
 
@@ -360,7 +373,7 @@ async def test_an_approval_does_not_outlast_a_push(story: Story) -> None:
     repository, alice, pull = await open_approved(story)
     await alice.push(repository, "feature", {"app.py": BROKEN})
     await settle_looks(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert approvals(story, pull) == []
     with pytest.raises(Refusal, match="At least 1 approving review is required"):
         await alice.merge(pull)
@@ -379,7 +392,7 @@ async def test_an_approval_falls_before_a_first_sign_that_is_left_out(story: Sto
     story.github.on_write(look)
     await alice.push(repository, "feature", {"app.py": BROKEN})
     await settle_looks(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert there[0] == 0
     assert len(there) > 1
 
@@ -402,7 +415,7 @@ async def ask_gate(story: Story) -> tuple[User, PullRequest]:
     await carol.push(repository, "main", {".github/forge.yml": gate})
     await carol.comment(pull, "/forge review full")
     await settle_looks(story)
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
     assert story.gates(pull) == ["look"]
     return carol, pull
 
@@ -442,7 +455,7 @@ async def retarget(story: Story, by: User, pull: PullRequest, base: str) -> list
     await settle_looks(story)
     if LAG:  # the verdict, where the base requires it, is seen at the next look
         await jump_ahead(story, minutes=1.1)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot([])
     return [review.state for review in story.reviews(pull)]
 
 
@@ -458,7 +471,9 @@ async def test_what_fell_with_its_verdict_is_given_again_with_the_next(story: St
     story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve look")
     await settle_looks(story)
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["Reviewing `SHA` from scratch; the check shows the progress.", "`look` (G-ID) is approved; the run continues."]
+    )
     assert len(approvals(story, pull)) == 1
 
 

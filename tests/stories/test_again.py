@@ -1,12 +1,14 @@
 """A head is reviewed again until it has a verdict, and a verdict that came stands."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.replies import first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
@@ -37,7 +39,9 @@ async def test_pushed_back_to_a_head_whose_review_was_superseded(story: Story) -
     await story.settle()
     await alice.reset_branch(repository, "feature", head)
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(
+        ["**No longer applies** (`SHA`).", "🔴 **Error** · correctness"]
+    )
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -48,7 +52,7 @@ async def test_back_to_the_first_base(story: Story) -> None:
     head = await alice.push(repository, "feature", {"notes.md": "Nothing is wrong in here.\n"}, base="release")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"
     await alice.edit_base(pull, "release")
     await story.settle()
@@ -56,7 +60,7 @@ async def test_back_to_the_first_base(story: Story) -> None:
 
     await alice.edit_base(pull, "main")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert story.github.check_runs(repository, head, review_texts.CHECK_NAME)[-1].conclusion == "failure"
 
 
@@ -70,7 +74,7 @@ async def test_ready_while_the_draft_is_being_left_out(story: Story) -> None:
 
     act_after_write(story, ready, r"/check-runs/\d+$", "action_required")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -89,7 +93,7 @@ async def test_review_after_a_pause(story: Story) -> None:
 
     await root.comment(pull, "/forge unpause\n/forge review")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"
     assert len(story.answers(pull)) == 2
 
@@ -103,7 +107,7 @@ async def test_review_after_a_failure(story: Story) -> None:
 
     await alice.comment(_pull(repository), "/forge review")
     await story.settle()
-    story.comments(_pull(repository))
+    assert first_lines(story.comments(_pull(repository))) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"
     [answer] = story.answers(_pull(repository))
     assert "reviewed before" not in answer.body
@@ -112,7 +116,7 @@ async def test_review_after_a_failure(story: Story) -> None:
 async def test_a_verdict_is_not_repeated_unasked(story: Story) -> None:
     repository, alice, head = await _open_pull_request(story)
     await story.settle()
-    story.comments(_pull(repository))
+    assert first_lines(story.comments(_pull(repository))) == snapshot(["🔴 **Error** · correctness"])
     await alice.comment(_pull(repository), "/forge review")
     await story.settle()
     [answer] = story.answers(_pull(repository))
@@ -149,7 +153,7 @@ async def test_a_delivery_survives_an_outage_of_github(story: Story) -> None:
     repository, _, head = await _open_pull_request(story)
     await story.settle()
     assert outage.fired == 13
-    story.comments(_pull(repository))
+    assert first_lines(story.comments(_pull(repository))) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -176,7 +180,7 @@ async def test_a_check_is_closed_once_github_lets_it(story: Story, how: str) -> 
         assert check.status == "in_progress"
         story.github.unsuspend(installation)
         await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot([])
     [check] = story.github.check_runs(repository, head, review_texts.CHECK_NAME)
     # The run may have met the suspension itself before the news of it came: then it failed.
     state = next(run.state for run in await story.runs() if run.head_sha == head)

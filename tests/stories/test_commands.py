@@ -12,6 +12,7 @@ from safety.review_quota import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
+from tests.world.replies import first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
@@ -30,7 +31,7 @@ async def _open_reviewed(story: Story) -> tuple[Repository, User, User, PullRequ
 
 async def test_help_is_answered_once(story: Story) -> None:
     _, alice, _, pull, _ = await _open_reviewed(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     asked = await alice.comment(pull, "Hello!\n\n/forge help\n")
     await story.settle()
     [answer] = story.answers(pull)
@@ -85,7 +86,7 @@ async def test_author_does_not_dismiss(story: Story) -> None:
 
 async def test_stranger_is_refused(story: Story) -> None:
     repository, _, _, pull, head = await _open_reviewed(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     await story.github.user("mallory").comment(pull, "/forge pause")
     await story.settle()
     [answer] = story.answers(pull)
@@ -95,7 +96,7 @@ async def test_stranger_is_refused(story: Story) -> None:
 
 async def test_edited_comment_never_commands(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     said = await carol.comment(pull, "Nice.")
     await carol.edit_comment(said, "/forge cancel")
     await story.settle()
@@ -181,7 +182,9 @@ async def test_what_comes_back_opens_the_thread_that_forge_resolved(story: Story
         await story.settle()
         assert comment.thread.resolved_by is not None
         assert comment.thread.resolved_by.login == "carol"
-    story.thread_answers(pull, comment)
+    assert first_lines(story.thread_answers(pull, comment)) == snapshot(
+        ["`carol` resolved this thread without a change, so **F-FNQ5I5** is dismissed. Le…"]
+    )
 
 
 async def test_a_thread_that_was_dismissed_meanwhile_stays_resolved(story: Story) -> None:
@@ -195,7 +198,9 @@ async def test_a_thread_that_was_dismissed_meanwhile_stays_resolved(story: Story
     assert drawn is not None
     await carol.reply(comment, "/forge dismiss it is set elsewhere")
     await story.settle()
-    story.thread_answers(pull, comment)
+    assert first_lines(story.thread_answers(pull, comment)) == snapshot(
+        ["**F-AEGTUI** is dismissed: it is set elsewhere. Forge does not raise it again h…"]
+    )
     assert comment.thread.resolved
     await threads.settle(services, run, drawn)
     assert comment.thread.resolved
@@ -232,7 +237,9 @@ async def test_a_run_ends_before_it_waits_for_comments_that_github_does_not_show
     await carol.resolve(comment.thread)  # which is known
     await story.settle()
     assert story.check(repository, head).conclusion == "success"
-    story.thread_answers(pull, comment)
+    assert first_lines(story.thread_answers(pull, comment)) == snapshot(
+        ["`carol` resolved this thread without a change, so **F-VRZWPT** is dismissed. Le…"]
+    )
 
 
 async def test_a_comment_may_say_again_what_it_said_before(story: Story) -> None:
@@ -383,7 +390,7 @@ def _names(comment: ReviewComment) -> list[str]:
 
 async def test_pause_and_unpause(story: Story) -> None:
     repository, alice, _, pull, _ = await _open_reviewed(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     root = story.github.user("root")
     story.github.grant(repository, root, "admin")
     await root.comment(pull, "/forge pause")
@@ -421,7 +428,7 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
 
 async def test_unknown_and_unavailable_verbs(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     await carol.comment(pull, "/forge reveiw\n/forge diff")
     await story.settle()
     [answer] = story.answers(pull)

@@ -49,10 +49,7 @@ def build_plan(
 def view_pull_requests(story_with_model: Story, asked: IssueScene) -> list[PullRequest]:
     """Every pull request, the oldest first, with all that is said anywhere."""
     for each in asked.repository.issues.values():
-        story_with_model.answers(each)
-        story_with_model.questions(each)
-        if isinstance(each, PullRequest):
-            story_with_model.comments(each)
+        story_with_model.pass_over(each)
     return sorted(asked.repository.pulls(), key=lambda pull: pull.number)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from inline_snapshot import snapshot
 from sqlalchemy import select
 
 from domain.events import EventType
@@ -12,6 +13,7 @@ from messages import review as review_texts
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import LAG, PATIENCE, Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.replies import first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
@@ -117,7 +119,7 @@ async def test_a_merge_queue_while_it_is_reviewed_again(story: Story) -> None:
     await story.settle()
     [check] = story.github.check_runs(pull.repository, head, review_texts.CHECK_NAME)
     assert check.conclusion == "success"
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
 
 
 @pytest.mark.skipif(bool(LAG), reason="it holds the verdict back until the comment is known, which comes after it")
@@ -142,7 +144,9 @@ async def test_a_dismissal_while_the_verdict_is_written(story: Story) -> None:
     await story.settle()
     assert _check(story, pull).conclusion == "success"
     [comment] = story.comments(pull)
-    story.thread_answers(pull, comment)
+    assert first_lines(story.thread_answers(pull, comment)) == snapshot(
+        ["`carol` resolved this thread without a change, so **F-AEGTUI** is dismissed. Le…"]
+    )
 
 
 async def test_a_merge_that_github_does_not_tell_at_once(story: Story) -> None:
@@ -151,7 +155,7 @@ async def test_a_merge_that_github_does_not_tell_at_once(story: Story) -> None:
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     story.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+$", status=502, times=6)
     await alice.merge(pull)
     await story.settle()

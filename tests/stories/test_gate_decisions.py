@@ -1,12 +1,14 @@
 """People answer by button and by command, at one gate or several, and every answer that cannot count says why."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from domain.events import EventType
 from domain.gates import GateState
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import CHANGED, CI, VOID, WORKFLOW, open_scene
 from tests.world.credentials import LEAKING
+from tests.world.replies import first_lines
 
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)  # the races are played in tests/unit/memory
 
@@ -136,7 +138,7 @@ async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> No
     """Also where the author has to mend it anyway: a maintainer can accept the risk as it is."""
     scene = await open_scene(story, {"app.py": LEAKING}, "review: {model: false}\n")
     assert (story.gates(scene.pull), scene.conclusion) == (["security_findings"], "failure")
-    story.comments(scene.pull)
+    assert first_lines(story.comments(scene.pull)) == snapshot(["⛔ **Critical** · security"])
     dave = scene.add_user("dave", "write")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
     answer = await scene.comment(scene.carol, "/forge approve with: revoke the key today")

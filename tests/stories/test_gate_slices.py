@@ -1,6 +1,7 @@
 """A guard, a breaker and a budget stop the model in the middle; a person grants a slice or takes what there is."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
@@ -8,6 +9,7 @@ from pipeline.verdicts.settings import load_start_configuration, refresh_configu
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import VOID, GateScene, open_scene
 from tests.world.model_findings import FILLER, LINE, PAY, SHOP, find_division
+from tests.world.replies import first_lines
 
 pytestmark = pytest.mark.parametrize("story_with_model", ["sqlite"], indirect=True)
 
@@ -74,7 +76,7 @@ async def test_a_slice_that_is_used_up_asks_again(story_with_model: Story, model
     assert len(story_with_model.questions(scene.pull)) == 2  # the first head's was taken over; each slice has its own
     assert "guard: Approved by alice" in story_with_model.gate_outcomes(scene.pull)
     assert len({call.content for call in model.calls}) == len(model.calls)
-    story_with_model.comments(scene.pull)
+    assert first_lines(story_with_model.comments(scene.pull)) == snapshot([])
 
 
 @pytest.mark.parametrize("words", ["/forge accept", "/forge reject guard it costs too much"])
@@ -125,8 +127,8 @@ async def test_a_guard_that_nobody_answers(story_with_model: Story, model: Scrip
     assert "guard: Nobody answered in time, which counts as a rejection" in story_with_model.gate_outcomes(scene.pull)
     assert scene.conclusion != "success"
     assert len(model.calls) == 1
-    story_with_model.gates(scene.pull)
-    story_with_model.comments(scene.pull)
+    assert story_with_model.gates(scene.pull) == snapshot([])
+    assert first_lines(story_with_model.comments(scene.pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 async def test_conditions_reach_what_is_still_asked(story_with_model: Story, model: ScriptedModel) -> None:
@@ -150,8 +152,8 @@ async def test_a_push_while_a_guard_waits(story_with_model: Story, model: Script
         [f"guard: {VOID}"],
         [],
     )  # or the comment asks for the new head
-    story_with_model.gates(scene.pull)
-    story_with_model.comments(scene.pull)
+    assert story_with_model.gates(scene.pull) == snapshot([])
+    assert first_lines(story_with_model.comments(scene.pull)) == snapshot([])
 
 
 async def test_a_run_goes_on_with_the_configuration_it_began_with(

@@ -1,6 +1,7 @@
 """Nobody answers: the time runs out, which is a rejection, and whom the repository names is told once."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from domain.events import EventType
 from tests.stories.driver import Story
@@ -45,7 +46,9 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story
     assert story.gates(scene.pull) == ["protected_paths"]
     assert "is approved" in await scene.comment(scene.carol, "/forge approve")
     assert scene.conclusion == "success"
-    story.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull) == snapshot(
+        ["protected_paths: Nobody answered in time, which counts as a rejection", "protected_paths: Approved by carol"]
+    )
 
 
 async def test_without_a_name_nobody_is_mentioned(story: Story) -> None:

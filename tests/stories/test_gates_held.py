@@ -1,5 +1,7 @@
 """No way around a gate: not by dismissing, not by another pull request, not by a filter, not by asking again."""
 
+from inline_snapshot import snapshot
+
 from domain.events import EventType
 from memory.ledger import ledger
 from messages import review as review_texts
@@ -7,6 +9,7 @@ from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import CI, WORKFLOW
+from tests.world.replies import first_lines
 
 SHELL = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
 BOTH = {CI: WORKFLOW.replace("make", "make test"), "run.py": SHELL}
@@ -33,7 +36,9 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(story: Story) -> N
     story.clock.move(seconds=2)
     await dave.comment(pull, "\n".join(f"/forge dismiss {name} fine here" for name in names))
     await story.settle()
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["**F-YW4BBD** is dismissed: fine here. Forge does not raise it again here, nor w…"]
+    )
     assert story.gates(pull) == ["protected_paths"]
     assert story.check(repository, head).conclusion == "action_required"
     [run] = await story.runs()
@@ -43,7 +48,12 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(story: Story) -> N
     story.github.grant(repository, carol, "maintain")
     await carol.comment(pull, "/forge approve")
     await story.settle()
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        [
+            "**F-YW4BBD** is dismissed: fine here. Forge does not raise it again here, nor w…",
+            "`protected_paths` (G-ID) is approved; the run continues.",
+        ]
+    )
     assert story.check(repository, head).conclusion == "success"
     [run] = await story.runs()
     assert run.state == "completed"
@@ -61,7 +71,7 @@ async def test_what_was_asked_in_vain_is_asked_again(story: Story) -> None:
         why = " fine here" if verb == "dismiss" else ""
         await dave.comment(pull, "\n".join(f"/forge {verb} {name}{why}" for name in names))
         await story.settle()
-        story.answers(pull)
+        story.pass_over(pull)
     assert story.check(repository, head).conclusion == "action_required"
     assert story.gates(pull) == ["protected_paths"]
     [run] = await story.runs()

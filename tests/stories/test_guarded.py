@@ -1,9 +1,12 @@
 """What stops an agent that gets nowhere, and what people see of it."""
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import ScriptedModel, Uses
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, get_pull_request, open_issue, patches, plan
+from tests.world.replies import first_lines
 from tests.world.verification import events, get_outcome
 
 
@@ -32,7 +35,7 @@ async def test_tools_that_refuse_for_the_same_reason_stop_a_task(story_with_mode
     await asked.comment(asked.alice, "/forge continue 5it")
     assert story_with_model.gate_outcomes(asked.issue) == ["guard: Approved by alice"]
     assert await get_outcome(story_with_model) == ("completed", "proposed")
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_who_looks_for_a_file_is_not_stopped(story_with_model: Story, model: ScriptedModel) -> None:
@@ -44,7 +47,7 @@ async def test_who_looks_for_a_file_is_not_stopped(story_with_model: Story, mode
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == []
     assert await get_outcome(story_with_model) == ("completed", "proposed")
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_an_agent_that_sees_nothing_new_is_warned_of_and_stopped(
@@ -61,4 +64,4 @@ async def test_an_agent_that_sees_nothing_new_is_warned_of_and_stopped(
     assert [(each["name"], each["turn"]) for each in await events(story_with_model, "breaker.warning")] == [
         ("stagnation", 5)
     ]
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])

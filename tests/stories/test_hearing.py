@@ -1,5 +1,7 @@
 """What people say about findings in their own words, and what follows."""
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from memory.learned import memories
@@ -126,7 +128,7 @@ async def test_a_strangers_head_gets_no_reading_without_an_ok(story_with_model: 
     await mallory.push(fork, "feature", {"app.py": "def f():\n    return missing\n"}, base="main")
     pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
     await story_with_model.settle()
-    story_with_model.gates(pull)
+    assert story_with_model.gates(pull) == snapshot([])
     [comment] = story_with_model.comments(pull)
     await mallory.reply(comment, "Why is that?")
     await story_with_model.settle()

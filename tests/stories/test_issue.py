@@ -1,11 +1,14 @@
 """From an issue to a pull request, as people see it."""
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import Says, ScriptedModel, Stalls, Uses
 from domain.events import EventType
 from memory.ledger import ledger
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
+from tests.world.replies import first_lines
 
 
 async def test_from_an_issue_to_a_pull_request(story_with_model: Story, model: ScriptedModel) -> None:
@@ -28,7 +31,7 @@ async def test_from_an_issue_to_a_pull_request(story_with_model: Story, model: S
     reviewed, run = await story_with_model.runs()
     assert (run.trigger, run.state, run.reason) == ("issue", "completed", "proposed")
     assert (reviewed.number, reviewed.state) == (pull.number, "completed")
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(
@@ -38,7 +41,7 @@ async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_a_label_asks_for_it_too(story_with_model: Story, model: ScriptedModel) -> None:
@@ -50,8 +53,10 @@ async def test_a_label_asks_for_it_too(story_with_model: Story, model: ScriptedM
     assert not await story_with_model.runs()
     await asked.alice.label(asked.issue, "Forge")
     await story_with_model.settle()
-    story_with_model.answers(asked.issue)
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
+        ["**Forge opened a pull request for this issue**"]
+    )
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_a_label_of_who_may_not_write_asks_for_nothing(story_with_model: Story, model: ScriptedModel) -> None:
@@ -78,7 +83,7 @@ async def test_a_refused_patch_is_mended(story_with_model: Story, model: Scripte
     assert "is another one" in told
     pull = get_pull_request(asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_an_implementer_runs_the_tests_on_what_it_has(story_with_model: Story, model: ScriptedModel) -> None:
@@ -107,7 +112,7 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(story_with_model: St
     events = await ledger.load_events(story_with_model.forge.services.database, run.id)
     used = [each.source for each in events if each.type is EventType.tool_executed]
     assert used.count("run_tests") == 3
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_what_is_granted_to_one_task_is_granted_to_no_other(
@@ -124,7 +129,7 @@ async def test_what_is_granted_to_one_task_is_granted_to_no_other(
     assert story_with_model.gates(asked.issue) == ["guard"]
     await asked.comment(asked.alice, "/forge continue 5it")
     assert not story_with_model.gates(asked.issue)
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_what_was_not_done_is_said(story_with_model: Story, model: ScriptedModel) -> None:
@@ -135,7 +140,7 @@ async def test_what_was_not_done_is_said(story_with_model: Story, model: Scripte
     pull = get_pull_request(asked)
     assert "- [ ] **T1**" in (pull.body or "")
     assert "Not done: The receipt is printed elsewhere." in (pull.body or "")
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_an_implementer_that_gets_stuck_leaves_what_it_has(story_with_model: Story, model: ScriptedModel) -> None:
@@ -154,7 +159,7 @@ async def test_an_implementer_that_gets_stuck_leaves_what_it_has(story_with_mode
     assert f"#{pull.number}" in asked.status
     run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
     assert (run.state, run.reason) == ("failed", "stuck")
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_an_implementer_that_gets_stuck_is_helped(story_with_model: Story, model: ScriptedModel) -> None:
@@ -169,7 +174,7 @@ async def test_an_implementer_that_gets_stuck_is_helped(story_with_model: Story,
     pull = get_pull_request(asked)
     assert not pull.draft
     assert f"#{pull.number}" in asked.status
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_somebody_has_the_branch(story_with_model: Story, model: ScriptedModel) -> None:
@@ -181,7 +186,7 @@ async def test_somebody_has_the_branch(story_with_model: Story, model: ScriptedM
     await asked.comment(asked.alice, "/forge run")
     assert asked.repository.git.branch("forge/1-discounts") == theirs
     assert get_pull_request(asked).head_ref == "forge/1-discounts-2"
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_asked_twice_while_it_works(story_with_model: Story, model: ScriptedModel) -> None:
@@ -194,4 +199,4 @@ async def test_asked_twice_while_it_works(story_with_model: Story, model: Script
     await story_with_model.settle()
     assert any("it is being worked on" in each.body for each in story_with_model.answers(asked.issue))
     assert sum(each.trigger == "issue" for each in await story_with_model.runs()) == 1
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])

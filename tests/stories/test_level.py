@@ -1,9 +1,12 @@
 """The automation level as people see it: shown, set, pinned, and moved by what happens."""
 
+from inline_snapshot import snapshot
+
 from memory.repositories import automation_level
 from simulator import User
 from simulator.state import IssueComment, PullRequest, Repository
 from tests.stories.driver import Story
+from tests.world.replies import first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
@@ -20,7 +23,7 @@ async def open_reviewed(
     head = await alice.push(repository, "feature", files or {"README.md": "# Shop\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    story.reviews(pull)
+    story.pass_over(pull)
     return repository, alice, carol, pull, head
 
 
@@ -101,7 +104,9 @@ async def test_a_revert_of_what_forge_approved_counts_once(story: Story) -> None
     repository, alice, carol, pull, _ = await open_reviewed(story)
     await carol.comment(pull, "/forge level 3")
     await story.settle()
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["Automation level 1 → **3** (acts and tells). Forge also merges changes of low r…"]
+    )
     await carol.merge(pull)
     await story.settle()
     for number, branch in enumerate(("revert-1", "revert-2")):
@@ -111,8 +116,8 @@ async def test_a_revert_of_what_forge_approved_counts_once(story: Story) -> None
         await story.settle()
         await carol.merge(undo)
         await story.settle()
-        story.reviews(undo)
-        story.answers(undo)
+        assert first_lines(story.reviews(undo)) == snapshot(["Approved without being asked, for head `SHA` only."])
+        story.pass_over(undo)
     assert len((await automation_level.load_facts(story.forge.services.database, repository.id)).missed) == 1
     assert "Automation level **2**" in (await answer(story, alice, pull, "/forge level")).body
 
@@ -127,8 +132,10 @@ async def test_words_about_another_repository_revert_nothing(story: Story) -> No
     await story.settle()
     await carol.merge(undo)
     await story.settle()
-    story.reviews(undo)
-    story.answers(undo)
+    assert first_lines(story.reviews(undo)) == snapshot(["Approved without being asked, for head `SHA` only."])
+    assert first_lines(story.answers(undo)) == snapshot(
+        ["**Forge merges** `SHA` after TIME, if nothing changes until then."]
+    )
     assert "Automation level **3**" in (await answer(story, alice, pull, "/forge level")).body
 
 
@@ -172,7 +179,9 @@ async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> Non
     assert story.comments(pull)
     await ann.comment(pull, "/forge level 0")
     await story.settle()
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["Automation level 1 → **0** (manual). Forge reviews and shows its findings in th…"]
+    )
 
     other = await alice.push(repository, "other", {"app.py": "import sys\n\nprint(no_one)\n"}, base="main")
     second = await alice.open_pull_request(repository, "other")
@@ -183,7 +192,9 @@ async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> Non
     story.clock.move(seconds=2)
     await alice.comment(second, "/forge review full")
     await story.settle()
-    story.answers(second)
+    assert first_lines(story.answers(second)) == snapshot(
+        ["Reviewing `SHA` from scratch; the check shows the progress."]
+    )
     assert story.comments(second)
     assert story.check(repository, head).conclusion == "failure"
 
@@ -210,4 +221,13 @@ async def test_at_level_0_nothing_is_opened(story: Story) -> None:
         await who.comment(issue, words)
         await story.settle()
     assert [each.trigger for each in await story.runs()] == ["issue"]
-    story.answers(issue)
+    assert first_lines(story.answers(issue)) == snapshot(
+        [
+            "Automation level 1 → **0** (manual). Forge reviews and shows its findings in th…",
+            "Not started: automation is at level 0 here, at which Forge opens no pull reques…",
+            "Not started: no run of this issue ended before it was through. `/forge status`…",
+            "Not started: automation is at level 0 here, at which Forge opens no pull reques…",
+            "Automation level 0 → **1** (suggests). Forge comments; people fix, approve and…",
+            "**Not planned: no model is available.** anthropic:claude-haiku-4-5 cannot be as…",
+        ]
+    )

@@ -1,6 +1,7 @@
 """What operators read from the database, and what they have done again."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from bot.cli import audit, runs
 from bot.cli.audit import AuditOptions
@@ -8,6 +9,7 @@ from domain.errors import UnknownName
 from memory.deliveries import deliveries
 from tests.stories.driver import Story
 from tests.world.gates import open_protected
+from tests.world.replies import first_lines
 
 
 async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,7 +23,7 @@ async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.Ca
     await runs.replay(story.forge.settings, opened)
     again = capsys.readouterr().out.removeprefix("Queued again as ").splitlines()[0].removesuffix(".")
     await story.settle()
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot([])
 
     row = await deliveries.find(story.forge.services.database, again)
     assert row is not None
@@ -52,7 +54,7 @@ async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.C
 
     await runs.replay(story.forge.settings, guid)
     await story.settle()
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot([])
     assert len(await story.runs()) == 1
     capsys.readouterr()
     await runs.show_failed(story.forge.settings, 10)
@@ -64,8 +66,12 @@ async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.
     story.clock.move(seconds=90)
     await carol.comment(pull, "/forge approve with: tell operations first")
     await story.settle()
-    story.answers(pull)
-    story.questions(pull)
+    assert first_lines(story.answers(pull)) == snapshot(
+        ["`protected_paths` (G-ID) is approved; the run continues. The conditions apply."]
+    )
+    assert first_lines(story.questions(pull)) == snapshot(
+        ["**protected_paths: Approved by carol, with conditions** · G-ID · head `SHA`"]
+    )
     capsys.readouterr()
 
     [run] = await story.runs()

@@ -1,10 +1,13 @@
 """The gates a repository defines itself, in the phases of an issue's run."""
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
 from tests.world.protected_paths import LOCK, LOCKS, build_plan, gates, start_issue, update_lock
+from tests.world.replies import first_lines
 from tests.world.verification import MEND, MENDED, change, get_outcome
 
 
@@ -33,7 +36,7 @@ async def test_each_phase_asks_at_its_end(story_with_model: Story, model: Script
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert len(story_with_model.gate_outcomes(asked.issue)) == 3
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_rejection_ends_the_run(story_with_model: Story, model: ScriptedModel) -> None:
@@ -43,7 +46,7 @@ async def test_a_rejection_ends_the_run(story_with_model: Story, model: Scripted
     assert "`alice` rejected `of_testing`. Its draft pull request stays as it is." in asked.status
     assert await get_outcome(story_with_model) == ("failed", "gate_rejected")
     assert pull.draft
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_what_does_not_hold_is_not_asked(story_with_model: Story, model: ScriptedModel) -> None:
@@ -57,7 +60,7 @@ async def test_what_does_not_hold_is_not_asked(story_with_model: Story, model: S
     )
     assert story_with_model.questions(asked.issue) == []
     assert await get_outcome(story_with_model) == ("completed", "proposed")
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_a_gate_stands_on_the_pull_request_too(story_with_model: Story, model: ScriptedModel) -> None:
@@ -76,8 +79,10 @@ async def test_a_gate_stands_on_the_pull_request_too(story_with_model: Story, mo
         == "success"
     )
     assert "of_testing: Approved by alice" in story_with_model.gate_outcomes(asked.issue)
-    story_with_model.comments(pull)
-    story_with_model.answers(asked.issue)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
+        ["**Forge opened a pull request for this issue**", "`of_planning` (G-ID) is approved; the run continues."]
+    )
 
 
 async def test_an_answer_below_the_pull_request_counts(story_with_model: Story, model: ScriptedModel) -> None:
@@ -91,8 +96,10 @@ async def test_an_answer_below_the_pull_request_counts(story_with_model: Story, 
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]
-    story_with_model.comments(pull)
-    story_with_model.answers(asked.issue)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
+        ["**Forge opened a pull request for this issue**"]
+    )
 
 
 async def test_a_gate_that_the_merge_overtook_is_void(story_with_model: Story, model: ScriptedModel) -> None:
@@ -104,9 +111,11 @@ async def test_a_gate_that_the_merge_overtook_is_void(story_with_model: Story, m
     assert await get_outcome(story_with_model) == ("cancelled", "closed")
     [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
-    story_with_model.questions(asked.issue)
-    story_with_model.answers(asked.issue)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
+        ["**of_testing: Void: there is nothing left to decide** · G-ID · head `SHA` · its…"]
+    )
+    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(["**A person closed #2**, so Forge stopped."])
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, model: ScriptedModel) -> None:
@@ -126,8 +135,10 @@ async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, mode
     [check] = story_with_model.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
     assert story_with_model.gate_outcomes(there.issue) == ["of_testing: Void: there is nothing left to decide"]
-    story_with_model.answers(pull)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Reviewing `SHA` from scratch; the check shows the progress."]
+    )
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_conditions_reach_the_description(story_with_model: Story, model: ScriptedModel) -> None:
@@ -149,9 +160,16 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
     await asked.comment(asked.alice, "/forge approve of_testing with: announce it first")
     assert "- Condition: announce it first" in (pull.body or "")
     assert not pull.draft
-    story_with_model.gate_outcomes(asked.issue)
-    story_with_model.gates(pull)
-    story_with_model.comments(pull)
+    assert story_with_model.gate_outcomes(asked.issue) == snapshot(
+        [
+            "architecture_approval: Approved by alice, with conditions",
+            "of_planning: Approved by alice, with conditions",
+            "protected_paths: Approved by carol, with conditions",
+            "of_testing: Approved by alice, with conditions",
+        ]
+    )
+    assert story_with_model.gates(pull) == snapshot([])
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_what_was_asked_about_an_earlier_head_is_void(story_with_model: Story, model: ScriptedModel) -> None:
@@ -169,5 +187,5 @@ async def test_what_was_asked_about_an_earlier_head_is_void(story_with_model: St
     assert check.conclusion == "cancelled"
     assert "The run ends here" in await asked.comment(asked.alice, "/forge reject not like this")
     assert await get_outcome(story_with_model) == ("failed", "gate_rejected")
-    story_with_model.gate_outcomes(asked.issue)
-    story_with_model.comments(pull)
+    assert story_with_model.gate_outcomes(asked.issue) == snapshot(["of_testing: Rejected by alice"])
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])

@@ -1,9 +1,12 @@
 """What people ask for in a review of Forge's own pull request is a message to the run that proposed it."""
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import TEST, patches
+from tests.world.replies import first_lines
 from tests.world.verification import MEND, MENDED, change, get_outcome, propose_diffs
 
 
@@ -24,7 +27,7 @@ async def test_what_a_person_asks_for_is_done(story_with_model: Story, model: Sc
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert "1 fix" in asked.status
     assert sum(each.trigger == "issue" for each in await story_with_model.runs()) == 1
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_strangers_wishes_are_not_carried_out(story_with_model: Story, model: ScriptedModel) -> None:
@@ -46,5 +49,7 @@ async def test_who_pushed_has_the_branch_whatever_is_asked(story_with_model: Sto
     await asked.alice.review(pull, "REQUEST_CHANGES", "Do it otherwise.")
     await story_with_model.settle()
     assert (pull.head_sha, len(model.calls)) == (theirs, calls)
-    story_with_model.comments(pull)
-    story_with_model.answers(asked.issue)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
+        ["**Someone pushed to the branch of #2, so Forge will not push to it any more.**…"]
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel, ScriptedReply
@@ -9,6 +10,7 @@ from domain.events import Event
 from memory.ledger import ledger
 from tests.stories.driver import Story
 from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.replies import first_lines
 from tests.world.verification import FAILED, MEND, MENDED, OFF, build_judgement, change, get_outcome
 
 
@@ -67,7 +69,7 @@ async def test_a_phase_has_its_own_time(story_with_model: Story, model: Scripted
     took = [round((each.duration or 0) / 60) for each in told if each.type == "phase.completed"]
     assert took == [12, 12, 0, 0, 0]
     assert describe_events(await phases(story_with_model, "pull_request")) == ["review entered 1", "review completed 1"]
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_a_phase_that_is_entered_again_goes_on_with_its_time(
@@ -90,5 +92,7 @@ async def test_a_phase_that_is_entered_again_goes_on_with_its_time(
     told = await phases(story_with_model)
     assert len(describe_events(told)) == len(set(describe_events(told)))
     assert [each.duration for each in told if each.type == "phase.completed" and (each.duration or 0) > 3600] == []
-    story_with_model.questions(asked.issue)
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
+        ["**guard: Approved by alice** · G-ID · head `SHA`", "**Forge asks: help_needed** · G-ID · head `SHA`"]
+    )
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, Uses
@@ -29,6 +30,7 @@ from tests.world.issues import (
     patches,
     plan,
 )
+from tests.world.replies import first_lines
 from tests.world.verification import (
     ACTIONS,
     ASKS,
@@ -136,7 +138,14 @@ async def test_after_three_times_a_person_is_asked(story_with_model: Story, mode
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert not pull.draft
     assert [each["count"] for each in await events(story_with_model, "loop.phase_bounce")] == [1, 2, 3, 4]
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot(
+        [
+            "**No longer applies** (`SHA`).",
+            "**No longer applies** (`SHA`).",
+            "**No longer applies** (`SHA`).",
+            "**No longer applies** (`SHA`).",
+        ]
+    )
 
 
 async def test_an_attempt_that_changes_nothing_is_not_repeated(story_with_model: Story, model: ScriptedModel) -> None:
@@ -158,27 +167,29 @@ async def test_advice_after_an_attempt_that_changed_nothing_is_heard(
     await asked.comment(asked.alice, "/forge approve with: it is spelled like the argument")
     assert "it is spelled like the argument" in last_instructions(model)
     assert await get_outcome(story_with_model) == ("completed", "proposed")
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot(["**No longer applies** (`SHA`)."])
 
 
 async def test_a_person_who_pushes_has_the_branch(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
     assert await get_outcome(story_with_model) == ("waiting", "in_review")
     assert f"the review of #{pull.number} has a question" in asked.status
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
     await asked.alice.push(
         asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
     )
     await story_with_model.settle()
     assert "Forge will not push to it any more" in asked.status
     assert await get_outcome(story_with_model) == ("completed", "branch_moved")
-    story_with_model.comments(pull)
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story_with_model.questions(pull)) == snapshot(
+        ["**design: Void: there is nothing left to decide** · G-ID · head `SHA` · a newer…"]
+    )
 
 
 async def test_a_closed_draft_ends_the_run(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
     await asked.alice.close(pull)
     await story_with_model.settle()
     assert f"**A person closed #{pull.number}**" in asked.status
@@ -195,9 +206,13 @@ async def test_a_dismissed_finding_needs_no_mending(story_with_model: Story, mod
     await story_with_model.settle()
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")
-    story_with_model.questions(asked.issue)
-    story_with_model.answers(asked.issue)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
+        ["**help_needed: Void: there is nothing left to decide** · G-ID · head `SHA` · it…"]
+    )
+    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
+        ["**Forge opened a pull request for this issue**"]
+    )
+    assert first_lines(story_with_model.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 # --- tests -------------------------------------------------------------------------------------------------
@@ -257,7 +272,7 @@ async def test_the_turns_of_one_task_do_not_count_against_another(
     assert not story_with_model.gates(asked.issue)
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert len(model.calls) > 20
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_what_nobody_knows_how_to_mend_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
@@ -338,8 +353,13 @@ async def test_tests_on_a_pull_request_alone(story_with_model: Story) -> None:
     await story_with_model.settle()
     [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
-    story_with_model.answers(pull)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        [
+            "Testing `SHA`; the check `Forge / test` shows the progress.",
+            "Testing `SHA`; the check `Forge / test` shows the progress.",
+        ]
+    )
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_flaky_test_is_no_failure(story_with_model: Story) -> None:
@@ -354,8 +374,10 @@ async def test_a_flaky_test_is_no_failure(story_with_model: Story) -> None:
     [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 2 tests, 1 of them flaky")
     assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
-    story_with_model.answers(pull)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Testing `SHA`; the check `Forge / test` shows the progress."]
+    )
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def run_test_command(
@@ -368,8 +390,10 @@ async def run_test_command(
     await story_with_model.settle()
     await alice.comment(pull, "/forge test")
     await story_with_model.settle()
-    story_with_model.answers(pull)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Testing `SHA`; the check `Forge / test` shows the progress."]
+    )
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
     [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     return check
 
@@ -450,7 +474,7 @@ async def test_workflows_of_the_repository_test_it(story_with_model: Story, mode
     assert get_check(story_with_model, asked, pull.head_sha).conclusion == "success"
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert not pull.draft
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_where_no_workflow_begins_that_is_said(story_with_model: Story, model: ScriptedModel) -> None:

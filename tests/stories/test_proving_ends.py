@@ -2,6 +2,8 @@
 
 import asyncio
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import ScriptedModel
 from simulator.faults import Dropped, Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest, Repository
@@ -9,6 +11,7 @@ from tests.stories.driver import Story
 from tests.world.automation import jump_ahead
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, SHOP, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.replies import first_lines
 from tests.world.verification import ACTIONS, ASKS, MEND, WRONG, get_outcome, propose_diffs
 
 SLOW = {**SHOP, "tests/test_slow.py": "import time\n\n\ndef test_slow():\n    time.sleep(30)\n"}
@@ -37,8 +40,10 @@ async def test_a_push_ends_the_tests_of_the_head_before(story_with_model: Story)
     await story_with_model.github.user("alice").push(repository, "work", {"README.md": "# A shop\n"})
     await story_with_model.settle()
     assert (before.status, before.conclusion) == ("completed", "cancelled")
-    story_with_model.answers(pull)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Testing `SHA`; the check `Forge / test` shows the progress."]
+    )
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_closed_pull_request_is_tested_no_more(story_with_model: Story) -> None:
@@ -47,8 +52,10 @@ async def test_a_closed_pull_request_is_tested_no_more(story_with_model: Story) 
     await story_with_model.github.user("alice").close(pull)
     await story_with_model.settle()
     assert (check.status, check.conclusion) == ("completed", "cancelled")
-    story_with_model.answers(pull)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Testing `SHA`; the check `Forge / test` shows the progress."]
+    )
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_paused_repository_is_not_tested(story_with_model: Story) -> None:
@@ -64,7 +71,7 @@ async def test_a_paused_repository_is_not_tested(story_with_model: Story) -> Non
     await story_with_model.settle()
     assert checks(story_with_model, repository, pull.head_sha) == []
     assert "paused" in story_with_model.answers(pull)[-1].body
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_workflow_that_never_ends_is_not_waited_for(story_with_model: Story, model: ScriptedModel) -> None:
@@ -79,7 +86,9 @@ async def test_a_workflow_that_never_ends_is_not_waited_for(story_with_model: St
     [check] = checks(story_with_model, asked.repository, pull.head_sha)
     assert "did not end within six hours" in (check.summary or "")
     assert "Forge could not test it" in asked.status
-    story_with_model.answers(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["There is no finding `F-AAAAAA`. `/forge view` lists them."]
+    )
 
 
 async def test_taken_up_again_it_looks_again(story_with_model: Story, model: ScriptedModel) -> None:
@@ -95,15 +104,17 @@ async def test_taken_up_again_it_looks_again(story_with_model: Story, model: Scr
 async def test_merged_while_it_was_proved(story_with_model: Story, model: ScriptedModel) -> None:
     """Merging closes the issue; the run finds out why, and does not call itself stopped."""
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
     await asked.alice.mark_ready(pull)
     await story_with_model.settle()
     await asked.alice.merge(pull)
     await story_with_model.settle()
     assert f"**#{pull.number} was merged**" in asked.status
     assert await get_outcome(story_with_model) == ("completed", "proposed")
-    story_with_model.questions(pull)
-    story_with_model.answers(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot(
+        ["**design: Void: there is nothing left to decide** · G-ID · head `SHA` · it was…"]
+    )
+    assert first_lines(story_with_model.answers(pull)) == snapshot([])
 
 
 async def test_a_review_that_was_stopped_is_no_question(story_with_model: Story, model: ScriptedModel) -> None:
@@ -111,8 +122,12 @@ async def test_a_review_that_was_stopped_is_no_question(story_with_model: Story,
     await asked.alice.comment(pull, "/forge cancel")
     await story_with_model.settle()
     assert f"the review of #{pull.number} ended without a verdict" in asked.status
-    story_with_model.answers(pull)
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Run `ULID` was stopped. Its comments stay. `/forge review` starts another one."]
+    )
+    assert first_lines(story_with_model.questions(pull)) == snapshot(
+        ["**design: Void: there is nothing left to decide** · G-ID · head `SHA` · a perso…"]
+    )
     assert story_with_model.gate_outcomes(pull)
 
 
@@ -124,7 +139,7 @@ async def test_the_phase_that_failed_was_the_review(story_with_model: Story, mod
     await asked.comment(asked.alice, "/forge retry")
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     assert get_pull_request(asked) is pull
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 async def test_only_the_head_that_was_proved_becomes_ready(story_with_model: Story, model: ScriptedModel) -> None:
@@ -148,4 +163,4 @@ async def test_only_the_head_that_was_proved_becomes_ready(story_with_model: Sto
     assert pull.draft
     assert "- Tests:" not in str(pull.body), "what was proved is not what is there"
     assert await get_outcome(story_with_model) == ("completed", "branch_moved")
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic_ai.embeddings import EmbeddingModel, EmbeddingResult, EmbeddingSettings
 from pydantic_ai.embeddings.result import EmbedInputType
 from pydantic_ai.usage import RequestUsage
@@ -22,6 +23,7 @@ from tests.databases import create_database
 from tests.stories.driver import Story, open_story
 from tests.world.memories import teach
 from tests.world.model_findings import PAY, claim, find_division
+from tests.world.replies import first_lines
 
 
 def _says(model: ScriptedModel, words: str) -> None:
@@ -73,8 +75,12 @@ async def test_a_dismissed_finding_makes_its_memory_doubtful(story_with_model: S
     [comment] = story_with_model.comments(pull)
     await carol.reply(comment, "/forge dismiss not any more")
     await story_with_model.settle()
-    story_with_model.thread_answers(pull, comment)
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.thread_answers(pull, comment)) == snapshot(
+        ["**F-OZQFDT** is dismissed: not any more. Forge does not raise it again here, no…"]
+    )
+    assert first_lines(story_with_model.questions(pull)) == snapshot(
+        ["**Forge asks: human_review** · G-ID · head `SHA`"]
+    )
     found = await memories.find(story_with_model.forge.services.database, taught.id)
     assert found is not None
     assert found.confidence == 0.5
@@ -154,7 +160,12 @@ async def test_meaning_finds_what_words_do_not(tmp_path: Path, model: ScriptedMo
         for text in ("every invoice rounds half up", "deploys happen on Tuesdays"):
             await alice.comment(issue, f"/forge remember {text}")
             await story.settle()
-        story.answers(issue)
+        assert first_lines(story.answers(issue)) == snapshot(
+            [
+                "Learned: every invoice rounds half up (M-ID). `/forge forget M-ID` undoes this.",
+                "Learned: deploys happen on Tuesdays (M-ID). `/forge forget M-ID` undoes this.",
+            ]
+        )
         await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
         await alice.open_pull_request(repository, "feature", title="Add totals")
         await story.settle()

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.models import Models
@@ -24,6 +25,7 @@ from tests.accounts import find_discrepancies
 from tests.databases import create_database
 from tests.stories.driver import NO_MODEL, Story, open_story
 from tests.world.issues import DONE, TASK, open_issue, patches, plan
+from tests.world.replies import first_lines
 from tests.world.verification import MEND, MENDED, WRONG, change, propose_diffs
 
 LEARNED: dict[str, JsonValue] = {
@@ -65,7 +67,7 @@ def see_all(story: Story, repository: Repository) -> None:
     """Look at every review."""
     for each in repository.issues.values():
         if isinstance(each, PullRequest):
-            story.comments(each)
+            assert first_lines(story.comments(each)) == snapshot(["**No longer applies** (`SHA`)."])
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -138,7 +140,9 @@ async def test_a_dismissal_is_looked_back_on(learns: Story, model: ScriptedModel
     await carol.reply(comment, "/forge dismiss the name is injected")
     await until(lambda: bool(list_questions(model)))
     await learns.settle()
-    learns.thread_answers(pull, comment)
+    assert first_lines(learns.thread_answers(pull, comment)) == snapshot(
+        ["**F-SASNV6** is dismissed: the name is injected. Forge does not raise it again…"]
+    )
 
     assert "> the name is injected" in list_questions(model)[0]
     assert content in [each.content for each in await list_memories(learns, repository)]
@@ -156,7 +160,14 @@ async def test_fixes_that_do_not_stick_are_looked_back_on_at_once(learns: Story,
     assert learns.gates(issue.issue) == ["help_needed"]
     assert [each.content for each in await list_memories(learns, issue.repository)] == [content]
     assert [each.payload["moment"] for each in await list_events(learns) if "moment" in each.payload] == ["bounced"]
-    learns.comments(pull)
+    assert first_lines(learns.comments(pull)) == snapshot(
+        [
+            "**No longer applies** (`SHA`).",
+            "**No longer applies** (`SHA`).",
+            "**No longer applies** (`SHA`).",
+            "🔴 **Error** · correctness",
+        ]
+    )
 
 
 async def test_a_fork_teaches_nothing(learns: Story, model: ScriptedModel) -> None:
@@ -181,10 +192,14 @@ async def test_a_fork_teaches_nothing(learns: Story, model: ScriptedModel) -> No
     assert list_questions(model) == []
     assert [each.origin for each in await list_memories(learns, repository)] in ([], [Origin.person])
     assert "learning.stored" not in {each.type for each in await list_events(learns, "command")}
-    learns.answers(pull)
-    learns.questions(pull)
-    learns.thread_answers(pull, comment)
-    learns.comments(pull)
+    assert first_lines(learns.answers(pull)) == snapshot(
+        ["Reviewing `SHA`; the check shows the progress. This also allows checks of this…"]
+    )
+    assert first_lines(learns.questions(pull)) == snapshot([])
+    assert first_lines(learns.thread_answers(pull, comment)) == snapshot(
+        ["**F-SASNV6** is dismissed: not wanted here. Forge does not raise it again here,…"]
+    )
+    assert first_lines(learns.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 async def test_an_outsiders_issue_teaches_nothing(learns: Story, model: ScriptedModel) -> None:
@@ -235,7 +250,7 @@ async def test_without_a_key_nothing_is_queued(tmp_path: Path) -> None:
         await alice.push(repository, "feature", {"app.py": "VALUE = undefined\n"}, base="main")
         pull = await alice.open_pull_request(repository, "feature")
         await story.settle()
-        story.comments(pull)
+        assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
         assert not await list_events(story, "pull_request")
 
 

@@ -8,6 +8,7 @@ from simulator.branches import commit_files
 from simulator.events import Actor
 from simulator.gitstore import Commit
 from tests.stories.driver import Story
+from tests.world.replies import first_lines
 
 APP = """\
 import os
@@ -180,7 +181,7 @@ async def test_stranger_presses_the_button(story: Story) -> None:
     head = await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🟡 **Warning** · correctness"])
 
     await story.github.user("mallory").press(story.check(repository, head), "review")
     await story.settle()
@@ -290,7 +291,7 @@ async def test_base_changed(story: Story) -> None:
     pull = await alice.open_pull_request(repository, "feature", base="main")
     await story.settle()
     assert story.check(repository, head).conclusion == "failure"
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
     await alice.edit_base(pull, "next")
     await story.settle()
@@ -310,7 +311,7 @@ async def test_risk_above_low_needs_more_than_these_layers(story: Story) -> None
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot([])
     check = story.check(repository, head)
     assert check.conclusion == "action_required"
     assert "ANTHROPIC_API_KEY is not set" in (check.summary or "")
@@ -426,4 +427,4 @@ async def test_order_of_imports_knows_the_projects_own_packages(story: Story) ->
     head = await alice.push(repository, "feature", {"bad.py": good.replace("pytest\n\nimport", "pytest\nimport")})
     await story.settle()
     assert "ruff/I001" in (story.check(repository, head).summary or "")
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔵 **Info** · style"])

@@ -1,9 +1,12 @@
 """A run of an issue that ended before it was through is taken up again, or done anew with its plan."""
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import Says, ScriptedModel, Stalls
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.replies import first_lines
 
 HELP = "help_needed"
 
@@ -37,7 +40,7 @@ async def test_a_run_that_was_stopped_goes_on(story_with_model: Story, model: Sc
     assert "Forge opened a pull request for this issue" in asked.status
     [run] = [each for each in await story_with_model.runs() if each.trigger == "issue"]
     assert (run.state, run.reason) == ("completed", "proposed")
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_what_was_rejected_is_asked_again(story_with_model: Story, model: ScriptedModel) -> None:
@@ -49,7 +52,7 @@ async def test_what_was_rejected_is_asked_again(story_with_model: Story, model: 
     assert story_with_model.gates(asked.issue) == [HELP]
     await asked.comment(asked.alice, "/forge approve")
     assert not get_pull_request(asked).draft
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_the_failed_phase_is_done_anew(story_with_model: Story, model: ScriptedModel) -> None:
@@ -64,7 +67,7 @@ async def test_the_failed_phase_is_done_anew(story_with_model: Story, model: Scr
         "completed",
         "failed",
     ]
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_there_is_nothing_to_take_up(story_with_model: Story, model: ScriptedModel) -> None:
@@ -74,7 +77,7 @@ async def test_there_is_nothing_to_take_up(story_with_model: Story, model: Scrip
     assert "no run of this issue ended before it was through" in await asked.comment(asked.alice, "/forge retry")
     mallory = story_with_model.github.user("mallory")
     assert "needs the role" in await asked.comment(mallory, "/forge resume")
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_a_waiting_run_needs_no_help_to_go_on(story_with_model: Story, model: ScriptedModel) -> None:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 
 import pytest
+from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
 from memory.learned import memories
@@ -11,6 +12,7 @@ from simulator import User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story
 from tests.world.model_findings import LINE, PAY, claim, find_division
+from tests.world.replies import first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 NAMES = ("one", "two", "three", "four")
@@ -158,7 +160,7 @@ async def test_what_one_comment_says_is_dismissed_at_once(story: Story, way: str
 
     pull, head = await open_pull_request(story, repository, alice, "second", NEXT)
     assert story.check(repository, head).conclusion == "failure"
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 async def test_another_folder_and_another_repository_are_unaffected(story: Story) -> None:
@@ -199,7 +201,7 @@ async def test_critical_security_findings_are_raised_after_many_dismissals(story
     story.github.grant(repository, root, "admin")
     keys = {f"tools/{name}.py": f'KEY = "{_key(name)}"\n' for name in NAMES}
     first, _ = await open_pull_request(story, repository, alice, "first", keys)
-    story.gates(first)
+    assert story.gates(first) == snapshot(["security_findings"])
     names = story.finding_names(first)
     assert len(names) == 4
     await root.comment(first, "\n".join(f"/forge dismiss {name} revoked" for name in names))
@@ -337,7 +339,9 @@ async def test_what_another_repository_shares_is_forgotten_there(story: Story) -
     issue = await alice.open_issue(home, "Conventions")
     await alice.comment(issue, "/forge remember Ask first.")
     await story.settle()
-    story.answers(issue)
+    assert first_lines(story.answers(issue)) == snapshot(
+        ["Learned: Ask first. (M-ID). `/forge forget M-ID` undoes this."]
+    )
     [kept] = await memories.list_live(story.forge.services.database, home.id)
 
     member, alice = story.repository({"app.py": APP, **SHARING}, "octo-org/member")
@@ -352,7 +356,7 @@ async def test_what_another_repository_shares_is_forgotten_there(story: Story) -
 
     await alice.push(home, "main", NOT_SHARING)
     pull, _ = await open_pull_request(story, home, alice, "again", {"again.md": "# Again\n"})
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot([])
     said = await forget(story, member, alice, kept.short_id)
     assert "home" not in said
     assert f"{command} in the repository of this organisation that taught it forgets it." in said

@@ -1,5 +1,7 @@
 """The thumbs that people gave to Forge's comments, read when the pull request is closed."""
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import ScriptedModel
 from domain.events import Event, EventType
 from memory.learned import memories
@@ -9,6 +11,7 @@ from simulator.state import PullRequest, ReviewComment
 from tests.stories.driver import Story
 from tests.world.memories import MEMORY_ID, teach
 from tests.world.model_findings import PAY, claim, find_division
+from tests.world.replies import first_lines
 
 
 async def _open_reviewed(
@@ -89,7 +92,7 @@ async def test_closed_again_it_is_still_the_same_thumb(story_with_model: Story, 
     await story_with_model.settle()
     assert {event.payload["content"] for event in await _list_reactions(story_with_model)} == {"-1", "+1"}
     assert await _confidence(story_with_model) == 0.5  # agreement without words makes nothing surer
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 async def test_a_dismissed_finding_is_not_doubted_twice(story_with_model: Story, model: ScriptedModel) -> None:
@@ -101,8 +104,12 @@ async def test_a_dismissed_finding_is_not_doubted_twice(story_with_model: Story,
     await story_with_model.settle()
     assert len(await _list_reactions(story_with_model)) == 1
     assert await _confidence(story_with_model) == 0.5
-    story_with_model.thread_answers(pull, comment)
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.thread_answers(pull, comment)) == snapshot(
+        ["**F-OZQFDT** is dismissed: not any more. Forge does not raise it again here, no…"]
+    )
+    assert first_lines(story_with_model.questions(pull)) == snapshot(
+        ["**human_review: Void: there is nothing left to decide** · G-ID · head `SHA` · i…"]
+    )
 
 
 async def test_an_authors_thumb_asks_for_no_roles(story_with_model: Story, model: ScriptedModel) -> None:

@@ -1,11 +1,13 @@
 """What becomes of a change that nobody read, at each level of automation, with a model and without one."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from agents.llm.scripted import Fails, ScriptedModel
 from simulator.gitstore import FileContent
 from tests.stories.driver import Story
 from tests.world.automation import at_level, jump_ahead, list_actions, open_pull_request
+from tests.world.replies import first_lines
 
 BROKEN = {
     "web/cart.js": "function total( {\n  return eval(input)\n",
@@ -35,7 +37,7 @@ async def test_what_a_linter_of_its_language_read_is_approved(story: Story) -> N
     )
     await jump_ahead(story, minutes=11)
     assert story.check(repository, head).conclusion == "success"
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(["**Forge merged** `SHA` as `SHA`."])
     assert pull.merged_at is not None
 
 
@@ -72,7 +74,7 @@ async def test_t_r13_what_runs_unseen_is_not_approved(story: Story, files: dict[
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     await jump_ahead(story, hours=10)
-    story.gates(pull)
+    story.pass_over(pull)
     assert story.check(repository, head).conclusion in {"neutral", "action_required"}
     assert (pull.state, await list_actions(story)) == ("open", [])
 
@@ -85,8 +87,8 @@ async def test_a_repository_may_have_a_person_asked_about_it(story: Story) -> No
     story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve")
     await story.settle()
-    story.answers(pull)
-    story.gate_outcomes(pull)
+    assert first_lines(story.answers(pull)) == snapshot(["`human_review` (G-ID) is approved; the run continues."])
+    assert story.gate_outcomes(pull) == snapshot(["human_review: Approved by carol"])
     assert story.check(repository, head).conclusion == "success"
     await jump_ahead(story, hours=10)
     assert (pull.state, await list_actions(story)) == ("open", [])
@@ -111,7 +113,7 @@ async def test_a_model_that_is_set_up_reads_every_change_of_source(
     check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert all(path in model.calls[0].content for path in BROKEN)
-    story_with_model.answers(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(["**Forge merged** `SHA` as `SHA`."])
     assert pull.merged_at is not None
 
 
@@ -130,7 +132,9 @@ async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(
     model.when("eval(input)", {"findings": []})
     head = await alice.push(repository, "feature", {"c.js": "c()\n"})
     await story_with_model.settle()
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot(
+        ["**human_review: Void: there is nothing left to decide** · G-ID · head `SHA` · a…"]
+    )
     assert [("cart.js" in call.content, "c.js" in call.content) for call in model.calls[asked:]] == [(True, True)]
     assert story_with_model.check(repository, head).conclusion == "success"
 
@@ -144,7 +148,9 @@ async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(
     asked = len(model.calls)
     await alice.push(repository, "feature", {"a.js": "harmless()\nevil()\n"})
     await story_with_model.settle()
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot(
+        ["**Forge asks: protected_paths** · G-ID · head `SHA`"]
+    )
     assert any("evil()" in call.content for call in model.calls[asked:])
 
 
@@ -160,7 +166,7 @@ async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(story_with_model:
     merged = repository.git.commit_tree(kept, [head, fixed], "Merge main", "alice <alice@example.com>", now)
     await alice.reset_branch(repository, "feature", merged)
     await story_with_model.settle()
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot([])
     assert any("-check_permission();" in call.content for call in model.calls[asked:])
 
 
@@ -211,7 +217,9 @@ async def test_no_code_leaves_where_the_repository_forbids_it(
     pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
     await alice.comment(pull, "/forge review full")
     await story_with_model.settle()
-    story_with_model.answers(pull)
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Reviewing `SHA` from scratch; the check shows the progress."]
+    )
     assert story_with_model.check(repository, head).conclusion == "neutral"
     assert model.calls == []
 

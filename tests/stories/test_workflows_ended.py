@@ -1,6 +1,7 @@
 """A workflow of the repository's own ends: who knows the head is told of it, once for each delivery."""
 
 import pytest
+from inline_snapshot import snapshot
 from sqlalchemy import text
 
 from agents.llm.scripted import ScriptedModel
@@ -8,6 +9,7 @@ from memory.deliveries import deliveries
 from simulator.state import Repository
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
+from tests.world.replies import first_lines
 from tests.world.verification import ASKS, propose_diffs
 
 
@@ -32,7 +34,7 @@ async def test_the_ends_of_workflows_are_taken_up(story: Story, conclusion: str)
     head = await alice.push(repository, "feature", {"app.py": "x = 2\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot([])
     ends = [("check_suite", "completed"), ("workflow_run", "completed")]
     ours = await _outcomes(story, repository, head, conclusion)
     assert ours == [(*end, "told of pull request 1") for end in ends]
@@ -45,7 +47,7 @@ async def test_the_ends_of_workflows_are_taken_up(story: Story, conclusion: str)
 async def test_the_run_that_proposed_the_head_looks_anew(story_with_model: Story, model: ScriptedModel) -> None:
     """It waits for a person meanwhile, and goes on waiting."""
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
-    story_with_model.questions(pull)
+    assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
     run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
     story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
     await story_with_model.settle()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from memory.learned import memories
 from memory.repositories import automation_level, permits
@@ -21,6 +22,7 @@ from tests.threats.conftest import SWIFT
 from tests.threats.meanwhile import act_after_write
 from tests.world.automation import APP, BROKEN, announcements, at_level, jump_ahead
 from tests.world.gates import open_world
+from tests.world.replies import first_lines
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
@@ -69,7 +71,7 @@ async def test_t_p13_a_retargeted_pull_request_is_not_passed_by_its_verdict_of_b
         await alice.merge(pull)
     story.github.release_deliveries()
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · security"])
     assert story.check(repository, head).conclusion == "failure"
     assert story.check(repository, head, "eb").conclusion == "cancelled"
 
@@ -95,7 +97,7 @@ async def test_t_p13_a_merge_queue_is_not_told_the_verdict_on_another_base(story
     queued = story.github.queue_for_merge(pull)
     story.github.release_deliveries()
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · security"])
     [check] = story.github.check_runs(repository, queued, review_texts.CHECK_NAME)
     assert check.conclusion in {"action_required", "failure"}
 
@@ -110,7 +112,7 @@ async def test_a_branch_that_requires_the_check_gets_it(story: Story) -> None:
     story.github.protect(repository, "release", [review_texts.CHECK_NAME])
     await alice.comment(pull, "/forge review")
     await story.settle()
-    story.answers(pull)
+    assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA`; the check shows the progress."])
     assert story.check(repository, head).conclusion == "success"
     assert story.check(repository, head, "release").conclusion == "cancelled"
     await alice.merge(pull)
@@ -181,7 +183,7 @@ async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> No
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     mia = story.github.user("mia")
     story.github.grant(repository, mia, "admin")
     await mia.push(repository, "feature", {"app.py": BROKEN + "\n\nother()\n"})
@@ -214,7 +216,7 @@ async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(st
     pull = await alice.open_pull_request(repository, "feature", base="dev")
     await story.settle()
     assert announcements(story, pull)[0].startswith("**Forge merges**")
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
     story.github.hold_deliveries()
     await alice.edit_base(pull, "main")
     await jump_ahead(story, minutes=11)
@@ -222,7 +224,7 @@ async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(st
     assert "it goes into `main` now" in announcements(story, pull)[0]
     story.github.release_deliveries()
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 async def test_t_p13_retargeted_between_the_look_and_the_merge(story: Story) -> None:
@@ -240,10 +242,10 @@ async def test_t_p13_retargeted_between_the_look_and_the_merge(story: Story) -> 
     assert pull.base_ref == "main"
     assert pull.merged_at is None
     assert "it goes into `main` now" in announcements(story, pull)[0]
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
     story.github.release_deliveries()
     await story.settle()
-    story.comments(pull)
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 # --- when the right is asked for --------------------------------------------------------------------------------------

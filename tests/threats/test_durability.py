@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
@@ -27,6 +28,7 @@ from tests.databases import Backend, create_database
 from tests.invariants import find_violations
 from tests.stories.driver import SECRET, run_forge
 from tests.world.protected_paths import start_issue
+from tests.world.replies import first_lines
 from tests.world.verification import ACTIONS
 
 
@@ -278,16 +280,20 @@ async def test_d4_a_test_whose_journal_does_not_fit_the_code_is_done(tmp_path: P
             await story.settle()
             [check] = github.check_runs(repository, head, "Forge / test")
             assert check.status != "completed"
-            story.answers(pull)
-            story.comments(pull)
+            assert first_lines(story.answers(pull)) == snapshot(
+                ["Testing `SHA`; the check `Forge / test` shows the progress."]
+            )
+            assert first_lines(story.comments(pull)) == snapshot([])
         async with run_forge(github, clock, url, tmp_path, durable=_rename_step("run the tests")) as story:
             github.run_workflow(repository, head, "CI", {"test": ("success", "")})
             clock.move(minutes=2)
             await story.settle()
             [check] = github.check_runs(repository, head, "Forge / test")
             assert (check.status, check.conclusion) == ("completed", "success")
-            story.answers(pull)
-            story.comments(pull)
+            assert first_lines(story.answers(pull)) == snapshot(
+                ["Testing `SHA`; the check `Forge / test` shows the progress."]
+            )
+            assert first_lines(story.comments(pull)) == snapshot([])
 
 
 def _rename_step(old: str) -> Durable:
@@ -323,8 +329,8 @@ async def test_d4_an_issue_that_an_earlier_version_worked_on(tmp_path: Path, mod
             assert (run.state, run.reason, run.detail) == ("waiting", "gate", "")
             [pull] = asked.repository.pulls()
             assert story.gates(asked.issue) == ["of_testing"]  # to which the earlier version had not come
-            story.answers(asked.issue)
-            story.comments(pull)
+            assert first_lines(story.answers(asked.issue)) == snapshot(["**Forge is working on this issue**"])
+            assert first_lines(story.comments(pull)) == snapshot([])
 
 
 def as_earlier(database: Path, run_id: str) -> list[str]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
@@ -13,6 +14,7 @@ from tests.databases import Backend, create_database
 from tests.stories.driver import Story, open_story
 from tests.threats.conftest import SWIFT
 from tests.threats.meanwhile import act_after_write
+from tests.world.replies import first_lines
 
 PAY = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
 BROKEN = PAY + "print(missing)\n"
@@ -44,7 +46,7 @@ def assert_waits_for_ok(story: Story, head: str) -> None:
     assert check.conclusion in {"action_required", "failure"}
     assert "stranger's head" in (check.summary or "")
     [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
-    story.gate_outcomes(pull)  # of earlier heads
+    assert story.gate_outcomes(pull) == snapshot([])
     assert story.gates(pull) == (["human_review"] if check.conclusion == "action_required" else [])
 
 
@@ -126,8 +128,8 @@ async def test_a_label_is_the_ok_for_a_head_that_was_there(story_with_model: Sto
     await story_with_model.github.user("alice").label(pull, "forge")
     await story_with_model.settle()
     assert model.calls
-    story_with_model.gate_outcomes(pull)
-    story_with_model.comments(pull)
+    assert story_with_model.gate_outcomes(pull) == snapshot(["human_review: Void: there is nothing left to decide"])
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(

@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 from dbos import DBOS
+from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
@@ -26,6 +27,7 @@ from tests.threats.knocking import send_webhook, webhook_url
 from tests.threats.meanwhile import act_after_write
 from tests.world.credentials import LEAKING
 from tests.world.gates import open_world
+from tests.world.replies import first_lines
 
 SQLITE = pytest.mark.parametrize("backend", ["sqlite"])  # what does not depend on the database
 PERMISSION = r"/collaborators/[^/]+/permission$"
@@ -219,7 +221,7 @@ async def test_t_p8_an_approval_and_a_push_at_once(story: Story, first: str) -> 
     assert set(states.values()) <= {GateState.approved, GateState.void}
     assert scene.conclusion == "action_required"
     assert story.gates(scene.pull) == ["protected_paths"]
-    story.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull) == snapshot([])
 
 
 async def test_t_p9_two_people_at_once_give_one_decision(story: Story) -> None:
@@ -242,7 +244,7 @@ async def test_t_p9_two_people_at_once_give_one_decision(story: Story) -> None:
     approved = decided[0]["by_login"] == "carol"
     assert scene.conclusion == ("success" if approved else "failure")
     assert (await scene.run()).state == ("completed" if approved else "failed")
-    story.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull) == snapshot(["protected_paths: Approved by carol"])
 
 
 @SQLITE
@@ -258,7 +260,7 @@ async def test_t_p9_an_answer_after_the_decision_is_noted(story: Story) -> None:
     assert (contested["by_login"], contested["said"]) == ("erin", "rejected")
     assert "**Approved by carol**" in await scene.comment(erin, "/forge view protected_paths")
     assert scene.conclusion == "success"
-    story.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull) == snapshot(["protected_paths: Approved by carol"])
 
 
 @SQLITE
@@ -272,7 +274,7 @@ async def test_t_p10_github_does_not_say_who_they_are(story: Story) -> None:
     await assert_open(scene)
     story.github.faults.clear()
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
-    story.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull) == snapshot(["protected_paths: Approved by carol"])
 
 
 @SQLITE
@@ -364,7 +366,7 @@ async def test_t_t1_nothing_an_agent_says_decides(story_with_model: Story, model
     )
     files = {**CHANGED, "billing/pay.py": "".join(f"VALUE = {n}\n" for n in range(60)), "a.md": words}
     scene = await open_scene(story_with_model, files)
-    story_with_model.comments(scene.pull)
+    assert first_lines(story_with_model.comments(scene.pull)) == snapshot(["🟡 **Warning** · correctness"])
     assert len(model.calls) > 0
     assert story_with_model.answers(scene.pull) == []
     assert "protected_paths" in story_with_model.gates(scene.pull)

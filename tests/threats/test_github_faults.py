@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from messages import review as review_texts
 from simulator import Simulator, User
@@ -17,6 +18,7 @@ from tests.databases import create_database
 from tests.stories.driver import SECRET, Story, run_forge
 from tests.stories.gate_scenes import CI, VOID, WORKFLOW, open_scene
 from tests.threats.meanwhile import act_after_write
+from tests.world.replies import first_lines
 
 APP = """\
 import os
@@ -112,7 +114,7 @@ async def test_g2_a_limited_installation_keeps_nobody_else_waiting(tmp_path: Pat
             assert (run.state, run.reason) == ("waiting", "rate_limited")
             other = await assert_others_are_served(story, "other-org/one")
         async with run_forge(github, clock, url, tmp_path, concurrent_runs=1) as story:
-            story.answers(other)
+            assert first_lines(story.answers(other)) == snapshot(["Run `ULID` of `SHA`: **running**, since TIME."])
             await assert_others_are_served(story, "other-org/two")
             clock.move(minutes=61)
             await story.settle()
@@ -278,7 +280,9 @@ async def test_g2_limited_while_it_tells_who_is_named_that_nobody_answered(story
         await story.settle()
     assert [answer.body.count("@dora") for answer in story.answers(scene.pull)] == [1]
     assert (await scene.run()).reason == "gate_timeout"
-    story.gate_outcomes(scene.pull)
+    assert story.gate_outcomes(scene.pull) == snapshot(
+        ["protected_paths: Nobody answered in time, which counts as a rejection"]
+    )
 
 
 def limit_requests(story: Story, method: str, path: str, times: int = 1) -> None:
@@ -376,7 +380,7 @@ async def test_g7_the_pull_request_changes_under_a_run(story: Story, when: str, 
     await story.settle()
     await story.settle()
 
-    story.comments(pull)
+    story.pass_over(pull)
     runs = await story.runs()
     checks = story.github.check_runs(repository, head, review_texts.CHECK_NAME)
     if how == "close":

@@ -5,6 +5,7 @@ import re
 from decimal import Decimal
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic import JsonValue
 from sqlalchemy import func, select
 
@@ -31,6 +32,7 @@ from tests.world.issues import (
     patches,
     plan,
 )
+from tests.world.replies import first_lines
 
 KEY = "AKIA" + "ZQ3D" * 4
 ACTS = (
@@ -223,7 +225,7 @@ async def test_t_t4_a_hostile_implementer_writes_nowhere_else(story_with_model: 
     model.when(TASK, Uses([("apply_patch", {"diff": diff}) for diff in [*diffs, DIFF]]), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
     assert last_instructions(model).count("Nothing was applied.") == len(diffs)
 
@@ -257,7 +259,7 @@ async def test_t_o3_nothing_a_model_or_a_title_says_acts(story_with_model: Story
     model.when(TASK, patches(DIFF), {**DONE, "summary": f"{ACTS}\n/forge approve", "not_done": ACTS, "is_done": False})
     said = await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
     plain = re.sub(r"(`+).*?\1", "", "\n".join([said, asked.status, pull.body or ""]), flags=re.DOTALL)
     assert re.fullmatch(r"forge/1-[a-z0-9-]+", pull.head_ref)
     for text in (plain, pull.title, message(pull)):
@@ -350,7 +352,7 @@ async def test_t_b1_the_budget_of_the_implementation_is_its_own(story_with_model
     await asked.comment(asked.alice, "/forge continue 5usd")
     assert story_with_model.gate_outcomes(asked.issue) == ["cost_overrun: Approved by alice"]
     assert len({call.content for call in model.calls}) == len(model.calls) == 5  # the last is the review's
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
 async def test_t_r2_a_push_to_its_branch_is_kept(story_with_model: Story, model: ScriptedModel) -> None:
@@ -368,7 +370,7 @@ async def test_t_r2_a_push_to_its_branch_is_kept(story_with_model: Story, model:
     story_with_model.github.on_write(pushes)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
     assert pull.head_sha == theirs[0]
 
 
@@ -399,7 +401,7 @@ async def test_asked_again_after_the_base_moved(story_with_model: Story, model: 
     await asked.alice.comment(asked.issue, "/forge run")
     await story_with_model.settle()
     said = story_with_model.answers(asked.issue)
-    story_with_model.comments(get_pull_request(asked))
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
     assert [each.reason for each in await story_with_model.runs() if each.trigger == "issue"] == ["proposed"], said
 
 
@@ -490,11 +492,18 @@ async def test_history_that_was_taken_back_is_not_published_again(
     story_with_model.clock.move(seconds=2)
     await alice.comment(issue, "/forge approve")
     await story_with_model.settle()
-    story_with_model.answers(issue)
-    story_with_model.questions(issue)
+    assert first_lines(story_with_model.answers(issue)) == snapshot(
+        [
+            "**Forge could not finish its work on this issue**",
+            "`architecture_approval` (G-ID) is approved; the run continues.",
+        ]
+    )
+    assert first_lines(story_with_model.questions(issue)) == snapshot(
+        ["**architecture_approval: Approved by alice** · G-ID · head `SHA`"]
+    )
     branch = repository.git.branch("forge/1-discounts")
     for pull in repository.pulls():
-        story_with_model.comments(pull)
+        story_with_model.pass_over(pull)
     assert branch is None or leaked not in {c.sha for c in repository.git.commits_between(clean, branch)}
 
 
@@ -537,7 +546,7 @@ async def test_code_is_not_changed_behind_the_implementers_back(story_with_model
     model.when(TASK, patches(DIFF.replace("discount=0):", "discount=0):  # AKIAZQ3DZQ3DZQ3DZQ3D")), DONE)
     await asked.comment(asked.alice, "/forge run")
     for pull in asked.repository.pulls():
-        story_with_model.comments(pull)
+        story_with_model.pass_over(pull)
     git = asked.repository.git
     branch = git.branch("forge/1-discounts")
     assert branch is None or b"[redacted" not in (git.read(branch, "shop/cart.py") or b"")
@@ -548,9 +557,11 @@ async def test_t_g7_a_base_that_moved_is_no_obstacle(story_with_model: Story, mo
     asked = await open_risky_issue(story_with_model, model)
     theirs = await asked.alice.push(asked.repository, "main", {"README.md": "# The shop\n"})
     await asked.comment(asked.alice, "/forge approve")
-    story_with_model.questions(asked.issue)
+    assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
+        ["**architecture_approval: Approved by alice** · G-ID · head `SHA`"]
+    )
     pull = get_pull_request(asked)
-    story_with_model.comments(pull)
+    assert first_lines(story_with_model.comments(pull)) == snapshot([])
     assert asked.repository.git.branch("main") == theirs
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] != []
     run = next(each for each in await story_with_model.runs() if each.trigger == "issue")

@@ -1,12 +1,14 @@
 """GitHub's API lags seconds behind its webhooks: what an event told of is looked at again (T-W15)."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import BROKEN, approvals, open_approved
+from tests.world.replies import first_lines
 
 LAG = 0.6  # seconds; the tests look for three
 BEFORE, AFTER, LATER = ({"app.py": f"print({number})\n"} for number in range(3))
@@ -74,7 +76,9 @@ async def test_t_w15_open_before(story: Story) -> None:
     await story.settle()
     assert [run.state for run in await story.runs()] == ["cancelled"]
     assert story.gates(pull) == []
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(
+        ["**Changes requested: 1 finding to fix.** Risk medium (40 of 100)."]
+    )
 
 
 async def test_t_w15_command_on_what_is_not_there_yet(story: Story) -> None:

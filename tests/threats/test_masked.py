@@ -3,10 +3,13 @@
 import random
 import string
 
+from inline_snapshot import snapshot
+
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.threats.traces import collect_posts, dump_database
 from tests.world.model_findings import FILLER
+from tests.world.replies import first_lines
 
 _RANDOM = random.Random(29)
 
@@ -43,7 +46,7 @@ async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(
     await alice.push(repository, "feature", {"billing/pay.py": after}, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Mean price")
     await story_with_model.settle()
-    story_with_model.reviews(pull)
+    assert first_lines(story_with_model.reviews(pull)) == snapshot([])
     told = "\n".join(call.content for call in model.calls)
     assert "len(prices)" in told
     assert "password_stage" in told
@@ -59,7 +62,9 @@ async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(story:
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     assert story.gates(pull) == ["security_findings"]
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(
+        ["**Changes requested: 4 findings to fix.** Risk critical (84 of 100)."]
+    )
     lines = {each["start_line"] for each in story.check(repository, head).annotations if "secret/" in each["title"]}
     assert lines == {3, 4, 8, 10}
 
@@ -77,8 +82,12 @@ async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) 
     await story.settle()
     await carol.comment(pull, f"/forge reject security_findings it is {reason}")
     await story.settle()
-    story.reviews(pull)
-    story.questions(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(
+        ["**Changes requested: 4 findings to fix.** Risk critical (84 of 100)."]
+    )
+    assert first_lines(story.questions(pull)) == snapshot(
+        ["**security_findings: Rejected by carol** · G-ID · head `SHA`"]
+    )
     assert "the text seems to contain a credential" in story.answers(pull)[0].body
     said = "".join(each.body for each in story.answers(pull) + story.questions(pull))
     places = {"the database": dump_database(story.forge.settings.database_url), "what Forge said": said}

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 import httpx2
 import pytest
 import structlog
+from inline_snapshot import snapshot
 
 from bot.logging import configure
 from domain.text.redaction import PROCESS_REDACTOR
 from tests.stories.driver import Story
 from tests.threats.traces import collect_posts, dump_database
+from tests.world.replies import first_lines
 
 _RANDOM = random.Random(11)
 LETTERS = string.ascii_letters + string.digits
@@ -182,7 +184,9 @@ async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(story: Story,
     assert {("settings.py", 2), ("settings.py", 3), ("settings.py", 4), ("deploy.pem", 1)} <= found
     assert "a GitHub token" in (check.summary or "")
     assert story.gates(pull) == ["security_findings"]
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(
+        ["**Changes requested: 5 findings to fix.** Risk critical (80 of 100)."]
+    )
     assert leaks("GitHub", collect_posts(story, repository, pull)) == []
     assert leaks("the database", dump_database(story.forge.settings.database_url)) == []
     assert leaks("the log", written()) == []
@@ -193,7 +197,9 @@ async def test_t_x4_a_removed_key_is_not_repeated_either(story: Story) -> None:
     await alice.push(repository, "feature", {"settings.py": "import os\nprint(missing)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    story.reviews(pull)
+    assert first_lines(story.reviews(pull)) == snapshot(
+        ["**Changes requested: 1 finding to fix.** Risk low (12 of 100)."]
+    )
     assert leaks("GitHub", collect_posts(story, repository, pull)) == []
     assert leaks("the database", dump_database(story.forge.settings.database_url)) == []
 

@@ -38,7 +38,7 @@ async def open_pull_request(
     head = await by.push(repository, branch, files, base="main")
     pull = await by.open_pull_request(repository, branch)
     await settle_looks(story)
-    story.comments(pull)
+    story.pass_over(pull)
     return pull, head
 
 

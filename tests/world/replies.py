@@ -13,6 +13,7 @@ _MASKS = (
     (re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?: UTC|Z)?"), "TIME"),
     (re.compile(r"\b\d{9,}\b"), "ID"),
 )
+_WIDTH = 80
 
 
 class Said(Protocol):
@@ -27,8 +28,12 @@ def bodies(said: Iterable[Said]) -> list[str]:
 
 
 def first_lines(said: Iterable[Said]) -> list[str]:
-    """The first line of each text, masked: enough where another story holds the whole."""
-    return [text.partition("\n")[0] for text in bodies(said)]
+    """The first line of each text, masked, in at most 80 characters: enough where another story holds the whole."""
+    return [_shorten(text.partition("\n")[0]) for text in bodies(said)]
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1].rstrip() + "…"
 
 
 def mask(text: str) -> str:

@@ -45,7 +45,7 @@ async def propose_diffs(
     model.when(TASK, patches(*diffs), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
-    story_with_model.comments(pull)
+    story_with_model.pass_over(pull)
     return asked, pull
 
 
