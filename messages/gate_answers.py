@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.gates import BUDGET_GATES, Gate, GateState
+from domain.gates import Gate, GateState
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.text.escaping import escape, inline_code
-from messages.gates import render_title
+from messages.gates import explain_refusal, render_title
 from safety.authorization import CommandRefusal, RefusalCode
 
 
 def confirm_decision(gate: Gate) -> str:
     """The receipt of a decision."""
     if gate.state is GateState.rejected:
-        return f"{_gate_label(gate)} is rejected. {_after_rejection(gate)}"
+        return f"{_gate_label(gate)} is rejected. {explain_refusal(gate) or 'The run ends here.'}"
     slice_ = NO_EXTENSION if gate.decision is None else gate.decision.grants
     granted = f" The run may use {slice_.label} more." if slice_.label else ""
     on = " The conditions apply." if gate.conditions else ""
@@ -108,12 +108,6 @@ def report_button(login: str, answer: str) -> str:
 
 def _gate_label(gate: Gate) -> str:
     return f"{inline_code(gate.name)} ({gate.short_id})"
-
-
-def _after_rejection(gate: Gate) -> str:
-    if gate.name in BUDGET_GATES:
-        return "Forge does not ask the model again; the review ends with the results so far."
-    return "The run ends here."
 
 
 def _is_waived(gate: Gate) -> bool:

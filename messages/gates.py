@@ -132,11 +132,21 @@ def _answer(gate: Gate) -> str:
     return "\n\n".join(part for part in (took, words and f"> {words}", waived, _consequence(gate)) if part)
 
 
-def _consequence(gate: Gate) -> str:
-    if gate.name in BUDGET_GATES and gate.state in {GateState.rejected, GateState.expired}:
+def explain_refusal(gate: Gate) -> str:
+    """How the run goes on although its gate was rejected or expired; empty if it ends."""
+    if gate.state not in {GateState.rejected, GateState.expired}:
+        return ""
+    if gate.name in BUDGET_GATES:
         return "Forge does not ask the model again; the review ends with the results so far."
-    if _goes_on_without(gate):
+    if gate.name == "protected_paths" and gate.request.on_issue:
         return "The run continues without changing these files."
+    return ""
+
+
+def _consequence(gate: Gate) -> str:
+    continues = explain_refusal(gate)
+    if continues:
+        return continues
     match gate.state:
         case GateState.rejected:
             return f"The run ends here. {_new_run_hint(gate)} starts a new one."
@@ -148,11 +158,6 @@ def _consequence(gate: Gate) -> str:
 
 def _why_void(gate: Gate) -> str:
     return escape(_VOIDED.get(gate.decision.via if gate.decision else "", "the run ended"))
-
-
-def _goes_on_without(gate: Gate) -> bool:
-    is_refused = gate.state in {GateState.rejected, GateState.expired}
-    return gate.name == "protected_paths" and gate.request.on_issue and is_refused
 
 
 def _retry_command(gate: Gate) -> str:

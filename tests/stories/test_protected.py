@@ -82,7 +82,8 @@ async def test_without_them_the_rest_is_done(story_with_model: Story, model: Scr
         story_with_model.clock.move(hours=25)
         await story_with_model.settle()
     else:
-        await asked.comment(carol, answer)
+        said = await asked.comment(carol, answer)
+        assert "is rejected. The run continues without changing these files." in said
     told = [call.content for call in model.calls if TASK in call.content]
     assert f"Protected:\n- {LOCK}\n" in told[0]
     assert "It is protected: agents do not change" in told[1]
