@@ -1,7 +1,7 @@
 # Every command of the project. Each one installs first what it needs.
 .DEFAULT_GOAL := help
 # What `make test` and `make test-all` do side by side, on two cores.
-.PHONY: .lint .pytest
+.PHONY: .lint .pytest selection
 .PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos upgrade docs lock clean
 
 BIN := .venv/bin
@@ -42,7 +42,7 @@ test-lagging: install ## every story while GitHub's API lags a second behind its
 	TEST_LAG=1 $(PYTEST) tests/stories
 
 # About half an hour. What a test reaches in a process of its own is not measured.
-selection: install ## choose anew which stories `make test` leaves out
+selection: install ## choose anew which stories and attacks `make test` leaves out
 	rm -rf .selection && mkdir .selection
 	TEST_SELECTION=.selection $(BIN)/python -m pytest -p tests.selection -n 3 --dist worksteal \
 		tests/unit tests/contract tests/migrations tests/stories tests/threats

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from domain.gates import Gate, GateState
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.text.escaping import escape, inline_code
-from messages.gates import explain_refusal, render_title
+from messages.gates import ENDS, explain_refusal, render_title
 from safety.authorization import CommandRefusal, RefusalCode
 
 
 def confirm_decision(gate: Gate) -> str:
     """The receipt of a decision."""
     if gate.state is GateState.rejected:
-        return f"{_gate_label(gate)} is rejected. {explain_refusal(gate) or 'The run ends here.'}"
+        return f"{_gate_label(gate)} is rejected. {explain_refusal(gate) or ENDS}"
     slice_ = NO_EXTENSION if gate.decision is None else gate.decision.grants
     granted = f" The run may use {slice_.label} more." if slice_.label else ""
     on = " The conditions apply." if gate.conditions else ""

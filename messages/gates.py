@@ -132,6 +132,9 @@ def _answer(gate: Gate) -> str:
     return "\n\n".join(part for part in (took, words and f"> {words}", waived, _consequence(gate)) if part)
 
 
+ENDS = "The run ends here."
+
+
 def explain_refusal(gate: Gate) -> str:
     """How the run goes on although its gate was rejected or expired; empty if it ends."""
     if gate.state not in {GateState.rejected, GateState.expired}:
@@ -149,9 +152,9 @@ def _consequence(gate: Gate) -> str:
         return continues
     match gate.state:
         case GateState.rejected:
-            return f"The run ends here. {_new_run_hint(gate)} starts a new one."
+            return f"{ENDS} {_new_run_hint(gate)} starts a new one."
         case GateState.expired:
-            return f"The run ends here. {_retry_command(gate)} asks again."
+            return f"{ENDS} {_retry_command(gate)} asks again."
         case _:
             return ""
 

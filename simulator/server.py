@@ -61,6 +61,7 @@ ROUTES = [
     *issues.ROUTES,
     *graphql.ROUTES,
 ]
+_GRACE_S = 0.01  # seconds for what was accepted last
 FIRST_ID = 2**32 + 1001
 """GitHub's ids of comments passed 2^31 in 2024: of ours only those fit a number of 32 bits that GraphQL says so of."""
 FIRST_SMALL_ID = 1001
@@ -190,7 +191,7 @@ class Simulator:
             asyncio.get_running_loop().remove_reader(self._listener.fileno())
             with suppress(OSError):  # not every system can shut down a listening socket
                 self._listener.shutdown(socket.SHUT_RDWR)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(_GRACE_S)
         if self._runner is not None:
             await self._runner.cleanup()
         if self._scratch is not None:

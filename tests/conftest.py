@@ -7,7 +7,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from tests.left_out import load_left_out, strip_parameters
+from tests.left_out import WHOLE, load_left_out, strip_parameters
 from tests.world.shared_forge import LENDER
 
 ALL = bool(os.environ.get("TEST_ALL"))  # `make test-all`
@@ -18,8 +18,6 @@ _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", _UNTIMED, max_examples=25, derandomize=True)
 settings.register_profile("long", _UNTIMED, max_examples=200)
 settings.load_profile("long" if ALL else "quick")
-
-WHOLE = {"stories", "threats"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+WHOLE = {"stories", "threats"}
+"""Folders whose tests start a whole Forge."""
 FILE = Path(__file__).with_name("left_out.txt")
 _PARAMETERS = re.compile(r"\[.*", re.DOTALL)
 

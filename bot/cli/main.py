@@ -29,9 +29,6 @@ from messages.config import PATH
 class _Forge(TyperGroup):
     """The commands; imports `forge memory` when it is called, and strips pydantic's prefix from typer's errors."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), _MEMORY]
-
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name != _MEMORY:
             return super().get_command(ctx, cmd_name)
@@ -55,6 +52,7 @@ _MEMORY = "memory"
 cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates", rich_help_panel=_LOOK)
+cli.add_typer(typer.Typer(), name=_MEMORY)  # its name only
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 cli.add_typer(configuration, name="config", rich_help_panel=_HERE)
 errors = Console(stderr=True)

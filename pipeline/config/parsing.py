@@ -1,4 +1,4 @@
-"""Parses a configuration file, and says line by line what is wrong with it."""
+"""Parses a configuration file into the configuration that holds, or says line by line what is wrong with it."""
 
 import difflib
 import json

@@ -84,6 +84,12 @@ def test_wrong_input_is_not_a_verdict(repository: Path) -> None:
     assert _review(repository, "--json", "--sarif").returncode == 2
 
 
+def test_a_command_that_is_imported_late_is_suggested_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli(["memry"])
+    assert "Did you mean 'memory'?" in capsys.readouterr().err
+
+
 def test_a_mistake_of_forge_is_not_a_verdict(repository: Path) -> None:
     broken = "from bot.cli import main, review; review.run = None; main.main()"
     done = subprocess.run(
