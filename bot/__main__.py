@@ -2,9 +2,12 @@
 
 import sys
 
+from bot import interrupts
+
 
 def main() -> None:
     """The entry point of ``forge``."""
+    interrupts.end_at_once()
     try:
         from bot.cli.main import main as run
 

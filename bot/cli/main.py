@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from bot import interrupts
 from bot.cli.output import guard_output, output
 from bot.logging import configure, print_uncaught
 from bot.version import VERSION
@@ -128,6 +129,7 @@ def doctor(
     from bot.cli.doctor import doctor as examination
 
     configure("console", level=40)
+    interrupts.raise_again()
     healthy = asyncio.run(examination.examine(Console(), ask=ask, verbose=verbose))
     raise typer.Exit(0 if healthy else 1)
 
@@ -294,6 +296,7 @@ def review(
         raise typer.BadParameter("Choose one of --json and --sarif.")
     shown = "json" if as_json else "sarif" if as_sarif else "text"
     configure("console", level=40)
+    interrupts.raise_again()
     decision = asyncio.run(local.run(path, base, shown, staged=staged, fix=fix))
     raise typer.Exit(0 if unread_ok and decision is Decision.unread else _EXIT_CODES[decision])
 
@@ -323,6 +326,7 @@ def demo(
     configure("console", level=40)
     console = Console()
     details = console if verbose else None
+    interrupts.raise_again()
     raise typer.Exit(asyncio.run(show.run(console, stop_signal if stay else None, details=details)))
 
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import migrations
+from bot import interrupts
 from bot.logging import configure
 from bot.settings import Installation, Settings, load, load_installation
 from domain.errors import ForgeError
@@ -20,6 +21,7 @@ def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
     """
     settings = load_installation()
     configure(settings.log_format)
+    interrupts.raise_again()
     asyncio.run(work(settings))
 
 
@@ -30,6 +32,7 @@ def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
     """
     settings = load()
     configure(settings.log_format)
+    interrupts.raise_again()
     asyncio.run(work(settings))
 
 
