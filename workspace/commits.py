@@ -84,6 +84,39 @@ async def describe(git: Git, sha: str) -> CommitDescription:
     return CommitDescription(email, message)
 
 
+@dataclass(frozen=True)
+class ListedCommit:
+    """A commit of a range, as it describes itself.
+
+    :param parent: its first one.
+    :param trailer: the last value of the trailer that was asked for; empty if it has none.
+    """
+
+    sha: str
+    parent: str
+    email: str
+    subject: str
+    trailer: str
+
+
+async def list_commits(git: Git, since: str, until: str, trailer: str, most: int) -> list[ListedCommit]:
+    """The commits of ``until`` that ``since`` does not have, without merges and roots, oldest first.
+
+    :param trailer: its name.
+    :param most: only the newest ones.
+    """
+    shown = f"--format=%H%x00%P%x00%ae%x00%s%x00%(trailers:key={trailer},valueonly,separator=%x20)%x00"
+    options = ("--no-merges", "--topo-order", f"--max-count={most}", shown, "-z", "--end-of-options")
+    listed = await git.run("log", *options, f"{since}..{until}")
+    parts = listed.stdout.decode(errors="replace").split("\0")
+    rows = (parts[at : at + 5] for at in range(0, len(parts) - 5, 6))
+    return [
+        ListedCommit(sha.strip(), parents.split()[0], email, subject, "".join(found.split()[-1:]))
+        for sha, parents, email, subject, found in rows
+        if parents
+    ][::-1]
+
+
 async def follows(git: Git, sha: str, ancestor: str) -> bool:
     """Whether a commit is another one or descends from it."""
     asked = await git.run("merge-base", "--is-ancestor", "--end-of-options", ancestor, sha, expect=(0, 1))

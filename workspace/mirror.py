@@ -19,7 +19,7 @@ from domain.github.commits import Signature
 from domain.review.changes import Change
 from domain.runs.patches import ChangeSet
 from workspace import commits
-from workspace.commits import CannotCommit, CommitDescription
+from workspace.commits import CannotCommit, CommitDescription, ListedCommit
 from workspace.diff import DEFAULT, DiffLimits
 from workspace.git import Git, GitOutput, TooLarge, read_stderr
 from workspace.objects import Objects
@@ -287,6 +287,10 @@ class Mirror(Objects):
     async def describe(self, sha: str) -> CommitDescription:
         """What a commit says about itself."""
         return await commits.describe(self.git, sha)
+
+    async def list_commits(self, since: str, until: str, trailer: str, most: int) -> list[ListedCommit]:
+        """The commits of a range, oldest first; see :func:`workspace.commits.list_commits`."""
+        return await commits.list_commits(self.git, since, until, trailer, most)
 
     async def follows(self, sha: str, ancestor: str) -> bool:
         """Whether a commit is another one or descends from it; the mirror has both."""

@@ -140,7 +140,7 @@ VERBS: Mapping[Verb, VerbRow] = {
         _READ,
         effects=_READS,
     ),
-    Verb.diff: VerbRow("diff", "what Forge changed", _READ, works=False),
+    Verb.diff: VerbRow("diff", "what Forge changed here: its commits and their diff", _READ, effects=_READS),
     Verb.level: VerbRow(
         "level [N]", "the automation level, from 0 to 4", RequiredRole("read", to_set="admin"), "(?P<level>[0-4])?"
     ),

@@ -121,6 +121,13 @@ async def list_opened_tests(database: Database, owner: str) -> Sequence[TestedHe
     return [TestedHead(head, occasion) for head, occasion in rows if head is not None and occasion is not None]
 
 
+async def list_pushes(database: Database, owner: str) -> Sequence[str]:
+    """The steps of the pushes of a run that are known to have taken effect."""
+    query = select(OutboxRow.step).where(OutboxRow.run_id == owner, OutboxRow.kind == "push", OutboxRow.state == "done")
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
+
+
 async def find_proposing_run(database: Database, repository_id: int, number: int) -> str | None:
     """The run that opened a pull request; None if none did."""
     query = (

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from domain.slash.verbs import Verb
-from pipeline.deliveries.commands import automation, findings, memories, pause, runs, show
+from pipeline.deliveries.commands import automation, changes, findings, memories, pause, runs, show
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply, answer_gate
 
@@ -17,6 +17,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.cost: show.show_cost,
     Verb.view: show.show_gate,
     Verb.history: show.show_history,
+    Verb.diff: changes.show_changes,
     Verb.level: automation.answer_level,
     Verb.missed: automation.report_miss,
     Verb.why: findings.answer_about_finding,

@@ -19,7 +19,7 @@ def test_what_a_gate_decides_goes_to_the_gate() -> None:
 
 
 def test_what_is_executed_twice_only_reads() -> None:
-    assert _list_verbs(Effect.reads_only) == {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history}
+    assert _list_verbs(Effect.reads_only) == {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history, Verb.diff}
     assert all(VERBS[verb].effects == {Effect.reads_only} for verb in _list_verbs(Effect.reads_only))
 
 

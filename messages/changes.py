@@ -1,0 +1,108 @@
+"""Answers `/forge diff`: the commits of Forge's own, with their files, their lines and a folded diff."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from domain.review.changes import Change, FileChange, Hunk
+from domain.text.escaping import code_block, escape, inline_code, inline_path
+
+MOST_COMMITS = 20
+LONGEST_DIFF = 16_000  # characters; GitHub takes 65,536 for the whole comment
+_MOST_FILES = 20  # of one commit
+_LONGEST_LINE = 500
+
+
+@dataclass(frozen=True)
+class OwnCommit:
+    """A commit that Forge pushed, and what it changed in its parent."""
+
+    sha: str
+    subject: str
+    change: Change
+
+
+@dataclass(frozen=True)
+class OwnChanges:
+    """What Forge changed in a pull request.
+
+    :param commits: oldest first, at most ``MOST_COMMITS``.
+    :param more: commits of Forge's that are not among them.
+    :param unknown: commits that bear Forge's name and that it did not push.
+    """
+
+    commits: Sequence[OwnCommit]
+    more: int = 0
+    unknown: int = 0
+
+
+def render_changes(head_sha: str, changes: OwnChanges) -> str:
+    """Answers ``diff``. A full SHA is a link on GitHub."""
+    notes = _list_notes(changes)
+    if not changes.commits:
+        return "\n\n".join([f"Forge changed nothing in this pull request, up to {inline_code(head_sha[:7])}.", *notes])
+    count = len(changes.commits) + changes.more
+    head = f"Forge made {count} commit{'' if count == 1 else 's'} here, up to {inline_code(head_sha[:7])}:"
+    listed = "\n".join(line for commit in changes.commits for line in _list_commit(commit))
+    return "\n\n".join([head, listed, *notes, _fold_diff(changes.commits)])
+
+
+def report_changes_elsewhere(number: int) -> str:
+    """For an issue whose run opened a pull request."""
+    return f"Forge changed #{number} for this issue. `/forge diff` there shows what."
+
+
+def report_no_changes() -> str:
+    """For an issue without a pull request of Forge's."""
+    return "Forge opened no pull request for this issue, so it changed nothing."
+
+
+def _list_notes(changes: OwnChanges) -> list[str]:
+    notes = [f"{changes.more} more of its commits are not shown."] if changes.more else []
+    if changes.unknown:
+        notes.append(
+            f"Left out: {changes.unknown} that bear{'s' if changes.unknown == 1 else ''} Forge's name. Forge has no "
+            "record of pushing that: it was rewritten or made by someone else, or is too old."
+        )
+    return notes
+
+
+def _list_commit(commit: OwnCommit) -> Iterator[str]:
+    change = commit.change
+    yield f"- {commit.sha} {escape(commit.subject, 100)}"
+    for file in change.files[:_MOST_FILES]:
+        yield f"  - {inline_path(file.path)} +{file.additions} −{file.deletions}"
+    others = change.total_files - len(change.files[:_MOST_FILES])
+    if others > 0:
+        yield f"  - {others} more file{'' if others == 1 else 's'}"
+
+
+def _fold_diff(commits: Sequence[OwnCommit]) -> str:
+    lines = [line for commit in commits for line in _show_commit(commit)]
+    shown, left = list[str](), LONGEST_DIFF
+    for line in lines:
+        left -= len(line) + 1
+        if left < 0:
+            break
+        shown.append(line)
+    rest = len(lines) - len(shown)
+    more = f"\n\n{rest} more lines: see the commits {', '.join(each.sha for each in commits)}." if rest else ""
+    block = code_block("\n".join(shown), "diff")
+    return f"<details><summary>The diff</summary>\n\n{block}{more}\n\n</details>"
+
+
+def _show_commit(commit: OwnCommit) -> Iterator[str]:
+    for file in commit.change.files:
+        yield from render_file(file)
+
+
+def render_file(file: FileChange) -> Iterator[str]:
+    """The lines of a unified diff of one file; long lines are cut."""
+    yield f"--- {file.old_path or file.path}"
+    yield f"+++ {file.path}"
+    for hunk in file.hunks:
+        yield _head_of(hunk)
+        yield from (line[:_LONGEST_LINE] for line in hunk.lines)
+
+
+def _head_of(hunk: Hunk) -> str:
+    return f"@@ -{hunk.old_start},{hunk.old_length} +{hunk.new_start},{hunk.new_length} @@"

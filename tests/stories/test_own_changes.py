@@ -1,0 +1,55 @@
+"""What Forge changed, as `/forge diff` shows it."""
+
+from agents.llm.scripted import ScriptedModel
+from tests.stories.driver import Story
+from tests.world.automation import APP, at_level, open_pull_request, settle_looks
+from tests.world.verification import DIFF, propose_diffs
+
+UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
+
+
+async def test_a_correction_is_shown_with_its_diff(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 2)
+    pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
+    await story.github.user("reader").comment(pull, "/forge diff")
+    await settle_looks(story)
+    [answer] = story.answers(pull)
+    assert f"Forge made 1 commit here, up to `{pull.head_sha[:7]}`" in answer.body
+    assert f"- {pull.head_sha} Correct 1 finding of formatting and simple lint" in answer.body
+    assert "  - `app.py` +0 −1" in answer.body
+    assert "<details><summary>The diff</summary>" in answer.body
+    assert "-import sys" in answer.body
+
+
+async def test_where_people_changed_everything_it_says_so(story: Story) -> None:
+    """A trailer that somebody copied makes no commit Forge's."""
+    repository, alice, _ = await at_level(story, 1)
+    pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
+    [run] = await story.runs()
+    head = await alice.push(repository, "feature", {"README.md": "# New\n"}, f"Mine\n\nForge-Run: {run.id}")
+    await alice.comment(pull, "/forge diff")
+    await settle_looks(story)
+    [answer] = story.answers(pull)
+    assert f"Forge changed nothing in this pull request, up to `{head[:7]}`." in answer.body
+    assert "Left out: 1 that bears Forge's name." in answer.body
+    assert "<details>" not in answer.body
+
+
+async def test_a_pull_request_of_its_own(story_with_model: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story_with_model, model, DIFF)
+    assert f"Forge changed #{pull.number} for this issue." in await asked.comment(asked.alice, "/forge diff")
+    await asked.alice.push(asked.repository, pull.head_ref, {"README.md": "# Mine\n"})
+    await asked.alice.comment(pull, "/forge diff")
+    await story_with_model.settle()
+    answer = story_with_model.answers(pull)[-1]
+    assert "Forge made 1 commit here" in answer.body
+    assert "`shop/cart.py` +2 −2" in answer.body
+    assert "README.md" not in answer.body
+
+
+async def test_an_issue_without_changes(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 1)
+    issue = await alice.open_issue(repository, "Discounts", "Please.")
+    await alice.comment(issue, "/forge diff")
+    await story.settle()
+    assert "opened no pull request for this issue" in story.answers(issue)[0].body
