@@ -25,6 +25,9 @@ from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
 from agents.review.checks import patterns, secrets
+from agents.syntax.impact import find_impact
+from agents.syntax.languages import LANGUAGES
+from agents.syntax.outline import outline_file
 from agents.testing import parsers as testing
 
 # Rules with mostly useless findings: bare imports, asserts, `random`, every subprocess call, and the three that guess
@@ -106,10 +109,24 @@ def scan_patterns(request: Any) -> JsonValue:
     }
 
 
+def assess_impact(request: Any) -> JsonValue:
+    """Compare the syntax trees of one file before and after."""
+    return find_impact(request["path"], request["language"], request["base"], request["head"]).value
+
+
+def outline(request: Any) -> JsonValue:
+    """Outline what surrounds the changed lines of one file."""
+    sides = (request["base"], request["head"])
+    found = outline_file(request["language"], *sides, request["added"], request["removed"])
+    return found.model_dump(mode="json")
+
+
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "bandit": scan_with_bandit,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
+    "impact": assess_impact,
+    "outline": outline,
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
@@ -143,6 +160,10 @@ def prepare() -> None:
         [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]
     )
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
+    for language in dict.fromkeys(LANGUAGES.values()):
+        both = {"path": "a", "language": language, "base": "a", "head": "b"}
+        assess_impact(both)
+        outline({**both, "added": [1], "removed": [1]})
     testing.prepare()
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may declare one of these
         codecs.lookup(codec)

@@ -74,6 +74,11 @@ def is_test(path: str) -> bool:
     return _TEST.search(path) is not None
 
 
+def holds_tests(path: str) -> bool:
+    """Whether a file of this name holds tests of its own, and not what other tests share."""
+    return is_test(path) and _MARKS_A_TEST.search(PurePosixPath(path).stem) is not None
+
+
 def is_source(path: str) -> bool:
     """Whether a path looks like code of a program, tests included."""
     return _SOURCE.search(path) is not None

@@ -139,6 +139,13 @@ def _low_risk(level: int, facts: ActionFacts) -> _RuleResult:
     return _RuleResult(facts.risk is RiskLevel.low, "ladder.low_risk", f"risk is {known}, and it must be low")
 
 
+def _no_high_risk(level: int, facts: ActionFacts) -> _RuleResult:
+    """A correction of simple lint changes less than the change that it corrects, so medium does not stop it."""
+    known = "not known" if facts.risk is None else facts.risk.value
+    is_moderate = facts.risk in (RiskLevel.low, RiskLevel.medium)
+    return _RuleResult(is_moderate, "ladder.moderate_risk", f"risk is {known}, and it must be low or medium")
+
+
 def _no_protected_paths(level: int, facts: ActionFacts) -> _RuleResult:
     touched = "changes" if facts.touches_protected else "does not change"
     return _RuleResult(not facts.touches_protected, "ladder.protected_paths", f"it {touched} protected paths")
@@ -174,7 +181,7 @@ def _never(level: int, facts: ActionFacts) -> _RuleResult:
 
 _RULES: Mapping[Action, tuple[_Rule, ...]] = {
     Action.comment: (_from_level_or_request(1),),
-    Action.auto_fix: (_from_level(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _simple),
+    Action.auto_fix: (_from_level(2), _no_high_risk, _no_protected_paths, _no_fork, _all_read, _simple),
     Action.auto_approve: (_from_level(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
     Action.auto_merge: (_from_level(3), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
     Action.staging_deploy: (_from_level(3), _low_risk, _no_protected_paths),

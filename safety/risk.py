@@ -1,14 +1,15 @@
 """Scores the risk of a change from 0 to 100, with every part of the score named (docs/contract.md, risk)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.globs import matches
 from domain.paths import is_manifest, is_source, is_test, namesake
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
-from domain.review.review import Risk, RiskLevel, RiskPart
+from domain.review.impact import Impact
+from domain.review.review import BEHAVIOUR, Risk, RiskLevel, RiskPart
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,16 @@ _FINDINGS = {Severity.critical: (40, 60), Severity.error: (12, 30), Severity.war
 
 _SILENCING = 4  # points for comments that silence a tool
 
+_MEDIUM = 25  # points at least, where what the program does may change
+_HARMLESS = {
+    Impact.layout: "Only comments and layout",
+    Impact.moved: "Only moves functions within their file",
+    Impact.tests: "Only adds tests",
+    Impact.document: "Only text for people",
+    Impact.data: "Only data",
+    Impact.lock: "Only updates that the code host compared",
+}
+
 _TESTED = 30  # new lines of source that need no test
 _NO_TESTS = ("__init__.py", "conftest.py")  # these files are among tests but are none
 
@@ -106,6 +117,7 @@ def assess(
     sensitive: Sequence[str] = (),
     silencing: int = 0,
     has_tests: bool = True,
+    impacts: Mapping[str, Impact] | None = None,
 ) -> Risk:
     """The risk of a change.
 
@@ -113,8 +125,10 @@ def assess(
     :param sensitive: glob patterns of the repository's configuration (``paths.sensitive``).
     :param silencing: how many added lines have a comment that silences a tool.
     :param has_tests: whether there was any test before the change.
+    :param impacts: path → what the change of this file can do (:func:`safety.impact.assess_impact`).
     """
     parts = [
+        *_score_impacts(impacts or {}),
         *_score_size(change),
         *_score_areas(change.touched, sensitive),
         *_score_findings(findings),
@@ -134,8 +148,20 @@ def reassess(risk: Risk, findings: Sequence[RawFinding]) -> Risk:
 
 
 def _total(parts: Sequence[RiskPart]) -> Risk:
+    missing = max(0, _MEDIUM - sum(part.points for part in parts if part.code != BEHAVIOUR))
+    parts = [part.model_copy(update={"points": missing}) if part.code == BEHAVIOUR else part for part in parts]
     score = min(100, sum(part.points for part in parts))
     return Risk(score=score, level=to_level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
+
+
+def _score_impacts(impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:
+    """What the files can do to the program, each kind named; the points come with the total."""
+    for impact in dict.fromkeys(impacts.values()):
+        paths = _list_paths([path for path, each in impacts.items() if each is impact])
+        if impact is Impact.behaviour:
+            yield RiskPart(code=BEHAVIOUR, points=0, text=f"May change what the program does: {paths}")
+        else:
+            yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {paths}")
 
 
 def _score_size(change: Change) -> list[RiskPart]:

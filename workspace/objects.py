@@ -168,6 +168,19 @@ class Objects:
         paths = (path.decode(errors="replace") for path in listed.stdout.split(b"\0"))
         return any(is_test(path) and is_source(path) and not is_vendored(path) for path in paths)
 
+    async def list_files(self, tree: str) -> dict[str, str]:
+        """The regular files with ordinary names of a commit or tree: path → blob.
+
+        :raises TooLarge: the list itself is too long.
+        """
+        listed = await self.git.run("ls-tree", "-rz", "--full-tree", "--end-of-options", tree)
+        pairs = (line.partition(b"\t") for line in listed.stdout.split(b"\0") if line.startswith(b"100"))
+        return {
+            path.decode(): described.decode().split(" ")[2]
+            for described, _, path in pairs
+            if to_printable(path).encode() == path
+        }
+
     async def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
         """The contents of the blobs that the repository has."""
         if not blobs:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.checks.run import run_checks, search_commits
+from agents.review.syntax import find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
@@ -15,8 +16,9 @@ from domain.review.findings import Finding, Layer, place_on_diff
 from domain.review.review import IfUnread, LayerReport, Review, Risk, RiskLevel, Unread
 from safety.containment import CodeOrigin
 from safety.eligibility import is_included
+from safety.impact import assess_impact
 from safety.review_decision import CONCLUSIONS, decide
-from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess
+from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess, to_level
 from safety.unread_files import is_all_read, list_unread, touch_by_name
 from workspace.objects import Code, Objects
 from workspace.transient_commits import list_transient
@@ -66,9 +68,14 @@ class CheckedChange(BaseModel):
             case ReadMode.never:
                 return False
             case ReadMode.always:
-                return self.has_source or self.risk.level is not RiskLevel.low
+                return self.has_source or self.is_risky
             case ReadMode.auto:
-                return self.risk.level is not RiskLevel.low
+                return self.is_risky
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether more speaks for a risk than that the program may behave differently."""
+        return to_level(self.risk.score_of_facts) is not RiskLevel.low
 
 
 class ModelPart(BaseModel):
@@ -109,16 +116,23 @@ async def check(
     :raises CodeAccessError: if the content cannot be read. A tool that fails is named in the result instead.
     :raises CodeHostError: if the dependency comparison fails.
     """
+    versions, compared, origin = (
+        await code.versions(change.files),
+        await dependencies(),
+        find_origin(author.from_fork, trusted),
+    )
     checked = await run_checks(
         change,
-        await code.versions(change.files),
+        versions,
         project=await code.read(change.merge_base, PROJECT_FILES),
         linters=configuration.review.linters,
-        dependencies=await dependencies(),
+        dependencies=compared,
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
-        origin=_origin(author, trusted),
+        origin=origin,
     )
+    parsed = await find_impacts(change, versions, toolbox, origin)
+    impacts = assess_impact(change.touched, parsed, is_compared=compared is not None)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in checked.findings))
     has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
     sensitive, silencing = configuration.paths.sensitive, checked.silencing
@@ -133,7 +147,7 @@ async def check(
         layers=checked.layers,
         not_looked_at=change.not_looked_at,
         sandbox=toolbox.containment,
-        risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests),
+        risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
         touched=tuple(_apply_path_filter(each, configuration) for each in change.touched),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
@@ -159,7 +173,7 @@ async def add_transient_commits(
     """
     files, is_all = await list_transient(code, checked.merge_base, checked.head_sha)
     kept = [file for file in files if is_included(file.path, configuration.review.paths)]
-    found, problem = await search_commits(kept, toolbox, _origin(author, trusted=False))
+    found, problem = await search_commits(kept, toolbox, find_origin(author.from_fork))
     notes = [problem] if problem else []
     if not is_all:
         notes.append("Not all commits were searched for credentials that a later one took away.")
@@ -172,11 +186,11 @@ async def add_transient_commits(
     return checked.model_copy(update={"in_passing": found, "layers": tuple(layers)})
 
 
-def _origin(author: PullRequestAuthor, trusted: bool) -> CodeOrigin:
-    """Only a person with write permission can push a branch to the repository itself."""
+def find_origin(from_fork: bool, trusted: bool = False) -> CodeOrigin:
+    """Whose code it is. Only a person with write permission can push a branch to the repository itself."""
     if trusted:
         return CodeOrigin.own
-    return CodeOrigin.stranger if author.from_fork else CodeOrigin.member
+    return CodeOrigin.stranger if from_fork else CodeOrigin.member
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:

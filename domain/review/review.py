@@ -29,6 +29,10 @@ class RiskPart(BaseModel):
     text: str
 
 
+BEHAVIOUR = "behaviour"
+"""The part that makes a change of what the program does medium, whatever else speaks for a low risk."""
+
+
 class Risk(BaseModel):
     """A risk score from 0 to 100 with its parts."""
 
@@ -37,6 +41,11 @@ class Risk(BaseModel):
     score: int
     level: RiskLevel
     parts: tuple[RiskPart, ...]
+
+    @property
+    def score_of_facts(self) -> int:
+        """The score without the points that only make a change of behaviour medium."""
+        return min(100, sum(part.points for part in self.parts if part.code != BEHAVIOUR))
 
 
 class Decision(StrEnum):

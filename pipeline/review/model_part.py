@@ -9,7 +9,7 @@ from agents.review.reviewer import ModelPart
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.review import LayerReport, ToolRun
-from pipeline.review.model_questions import PreparedQuestions
+from pipeline.review.model_answers import PreparedQuestions
 
 _LOST = "the model was asked about it and gave no answer that can be used"
 _CUT = (

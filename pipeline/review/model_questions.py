@@ -1,52 +1,33 @@
 """Prepares the questions to the model about one head, and assesses its answers."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from agents.llm.ask import ModelAnswer, Question
-from agents.llm.context import PromptContext
-from agents.review.checks.fingerprints import add_fingerprints
+from agents.llm.ask import ModelAnswer
 from agents.review.model import (
     EarlierFinding,
     Intent,
-    QuestionPlan,
     build_questions,
-    build_second_look,
-    extract_findings,
     find_current_line,
     narrow_change,
-    read_earlier_verdicts,
 )
 from agents.review.reviewer import CheckedChange, apply_path_filters
 from domain.errors import CodeAccessError
-from domain.memories.memory import Memory
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff
 from domain.review.review import Review
 from domain.runs.run import Phase, Run
-from domain.text.redaction import redact_finding, redact_outgoing
+from domain.text.redaction import redact_outgoing
 from memory.learned import recall
 from memory.runs import checkpoints
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
+from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers
+from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.unread_files import list_read_before
-
-
-class PreparedQuestions(BaseModel):
-    """The questions, and the earlier findings that need none.
-
-    :param carried: findings of earlier heads on unchanged lines: they count again.
-    :param changed: findings of earlier heads whose lines were changed: the model judges them again.
-    :param known: paths that the model read in full at earlier heads, and in which nothing is new.
-    """
-
-    plan: QuestionPlan
-    known: tuple[str, ...] = ()
-    carried: tuple[Finding, ...] = ()
-    changed: tuple[Finding, ...] = ()
 
 
 class EarlierFindings(BaseModel):
@@ -55,25 +36,14 @@ class EarlierFindings(BaseModel):
     findings: tuple[Finding, ...]
 
 
-class AssessedAnswers(BaseModel):
-    """What the answers say before the second look.
-
-    :param gone: names of earlier findings that the model calls gone.
-    """
-
-    candidates: tuple[Finding, ...]
-    second: Question | None
-    gone: tuple[str, ...]
-
-
 class ModelQuestions:
     """The questions about one head. Reads the code from the mirror; the journal keeps questions and answers."""
 
     def __init__(self, services: Services, run: Run, settings: RunSettings) -> None:
         self._services = services
         self._run = run
+        self._settings = settings
         self._configuration = settings.configuration
-        self._title = settings.pull_request.title
 
     async def load_earlier(self) -> EarlierFindings:
         """The model's findings of the last review, also dismissed ones."""
@@ -95,15 +65,19 @@ class ModelQuestions:
             compared = await mirror.change(previous.merge_base, previous.head_sha)
             read = list_read_before(previous.read_by_model, compared, change, since)
         shown = await self._load_earlier_code(changed, previous, since)
+        asked_about = change if since is None else narrow_change(change, since, read)
+        around = await load_surroundings(self._services, self._run, self._settings, asked_about, versions)
         plan = await asyncio.to_thread(
             lambda: build_questions(
-                change if since is None else narrow_change(change, since, read),
+                asked_about,
                 versions,
                 (*checked.findings, *carried),
-                intent=Intent(title=self._title),
+                intent=Intent(title=self._settings.pull_request.title),
                 earlier=shown,
                 never_send=self._configuration.review.never_send,
                 redact=redact_outgoing,
+                outlines=around.outlines,
+                related=around.related,
             )
         )
         asked = {path for question in plan.questions for path in question.lines}
@@ -121,7 +95,7 @@ class ModelQuestions:
         """The findings in the answers, and the question of the second look at them."""
         change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
-        return await asyncio.to_thread(_assess_answers, checked, prepared, answers, change, versions, lessons)
+        return await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, lessons)
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)
@@ -161,41 +135,6 @@ class ModelQuestions:
             return await mirror.change(previous.head_sha, self._run.head_sha)
         except CodeAccessError:
             return None
-
-
-def _assess_answers(
-    checked: CheckedChange,
-    prepared: PreparedQuestions,
-    answers: Sequence[ModelAnswer],
-    change: Change,
-    versions: Mapping[str, FileVersions],
-    lessons: Sequence[Memory],
-) -> AssessedAnswers:
-    found = [*checked.findings, *prepared.carried]
-    pairs = list(zip(prepared.plan.questions, answers, strict=True))
-    raw = [
-        finding
-        for question, answer in pairs
-        for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
-    ]
-    lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
-    candidates = tuple(
-        _attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in add_fingerprints(raw, lines)
-    )
-    second = build_second_look(candidates, change, versions, checked.findings, redact=redact_outgoing)
-    gone = [
-        name
-        for question, answer in pairs
-        for name, is_gone in read_earlier_verdicts(answer, question).items()
-        if is_gone
-    ]
-    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
-
-
-def _attach_memories(finding: Finding, lessons: Sequence[Memory]) -> Finding:
-    """The finding with the memories that it names as its reason."""
-    named = PromptContext(lessons=tuple(lessons)).find_named(finding.message)
-    return finding.model_copy(update={"memories": tuple(each.id for each in named)}) if named else finding
 
 
 def _filter_model_findings(previous: Review) -> list[Finding]:

@@ -9,6 +9,7 @@ from agents.review.model.rendering import LONGEST_LINE, Redact, RenderedFile, re
 from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock, is_test
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, SkippedFile
+from domain.review.outline import NO_OUTLINE, Outline
 from domain.text.credential_shapes import find_key_lines
 
 
@@ -25,7 +26,7 @@ class ReadingLimits:
     question: int = 12_000
     questions: int = 7
     context: float = 0.2
-    least_context: int = 500
+    least_context: int = 1_500
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,13 @@ def select_files(
     never_send: Sequence[str],
     redact: Redact,
     size: ReadingLimits,
+    outlines: Mapping[str, Outline] | None = None,
 ) -> FileSelection:
     """Choose what is read. Important files come first, and neighbours share a question.
 
     :param withheld: path → head lines that hold credentials.
     :param never_send: glob patterns of files whose content must not be sent to a model.
+    :param outlines: path → what surrounds the changed lines of this file.
     """
     left_out = [
         SkippedFile(path=file.path, reason=reason)
@@ -62,7 +65,8 @@ def select_files(
         allowance = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
         most = size.question - allowance - 100
         hidden = withheld.get(file.path, ())
-        return list(_split_file(file, versions.get(file.path), hidden, redact, allowance, most, brief))
+        outline = (outlines or {}).get(file.path, NO_OUTLINE)
+        return list(_split_file(file, versions.get(file.path), hidden, redact, allowance, most, outline, brief))
 
     groups, too_large = _fill_groups(files, partial(parts_of, brief=False), size)
     if too_large:
@@ -184,12 +188,14 @@ def _split_file(
     redact: Redact,
     allowance: int,
     most: int,
+    outline: Outline,
     brief: bool,
 ) -> Iterator[RenderedFile]:
     """A file as one part, or as several that fit into a question each.
 
     :param allowance: tokens of context for the whole file.
     :param most: tokens of the diff's own lines in one part.
+    :param outline: what surrounds the changed lines.
     :param brief: show only the beginning of a long run of removed lines.
     """
     head = None if found is None or found.head is None else found.head.decode(errors="replace").split("\n")
@@ -197,7 +203,7 @@ def _split_file(
     own = sum(map(_weight, file.hunks))
     for hunks in _bundle([piece for hunk in file.hunks for piece in _split_hunk(hunk, most)], most):
         share = allowance * sum(map(_weight, hunks)) // max(own, 1)
-        yield render(file, hunks, head, withheld=hidden, redact=redact, allowance=share, brief=brief)
+        yield render(file, hunks, head, withheld=hidden, redact=redact, allowance=share, outline=outline, brief=brief)
 
 
 def _bundle(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:

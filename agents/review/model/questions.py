@@ -9,10 +9,12 @@ from pydantic import BaseModel, ConfigDict
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
+from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import Redact, RenderedFile, clean_name, excerpt, render_safely
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.findings import RawFinding
+from domain.review.outline import Outline
 from domain.text.escaping import strip_invisible
 
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
@@ -76,6 +78,7 @@ class QuestionPlan(BaseModel):
 
     questions: tuple[ReviewQuestion, ...]
     not_read: tuple[SkippedFile, ...]
+    outlines: dict[str, Outline] = {}
 
 
 def build_questions(
@@ -88,6 +91,8 @@ def build_questions(
     never_send: Sequence[str] = (),
     redact: Redact,
     size: ReadingLimits = USUAL,
+    outlines: Mapping[str, Outline] | None = None,
+    related: Sequence[RelatedCode] = (),
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
@@ -98,16 +103,22 @@ def build_questions(
     :param earlier: findings of layer 3 on lines that changed since.
     :param never_send: glob patterns of files whose content must not be sent to a model.
     :param redact: removes credentials from a text.
+    :param outlines: path → what surrounds the changed lines of this file.
+    :param related: code of other files that the change touches by name, the most telling first.
     """
     withheld = find_withheld_lines(found)
-    reading = select_files(change, versions, withheld=withheld, never_send=never_send, redact=redact, size=size)
+    reading = select_files(
+        change, versions, withheld=withheld, never_send=never_send, redact=redact, size=size, outlines=outlines
+    )
     again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
     asked = tuple(
-        _build_question(index, len(groups), group, again[index], change, versions, found, withheld, intent, redact)
+        _build_question(
+            index, len(groups), group, again[index], change, versions, found, withheld, intent, redact, related
+        )
         for index, group in enumerate(groups)
     )
-    return QuestionPlan(questions=asked, not_read=reading.not_read)
+    return QuestionPlan(questions=asked, not_read=reading.not_read, outlines=dict(outlines or {}))
 
 
 def frame_data(content: str) -> str:
@@ -137,11 +148,13 @@ def _build_question(
     withheld: Mapping[str, Collection[int]],
     intent: Intent,
     redact: Redact,
+    related: Sequence[RelatedCode],
 ) -> ReviewQuestion:
     paths = {shown.path for shown in group}
     parts = [
         *_render_intent(intent, redact),
         *(shown.text for shown in group),
+        *render_related([each for each in related if each.of in paths], redact),
         *_list_reported([finding for finding in found if finding.path in paths], redact),
         *(_render_earlier(item, change, versions, withheld, redact) for item in earlier),
     ]

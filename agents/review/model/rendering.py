@@ -1,11 +1,13 @@
 """Renders changed files for a model: with head line numbers and a little context, without secrets or hidden text."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.llm.tokens import estimate
 from domain.review.changes import ChangeStatus, FileChange, Hunk
+from domain.review.outline import NO_OUTLINE, FunctionSpan, Outline
 from domain.text.credential_shapes import find_key_lines
 from domain.text.escaping import strip_invisible
 
@@ -15,6 +17,9 @@ _REMOVED_AT_ONCE = 60  # removed lines shown of one run if there is no room for 
 _OWN = frozenset({"+", "-"})
 _AROUND = 8  # the most lines of context on either side of a hunk, beyond the diff's own
 _HEADERS = 3  # lines of enclosing functions and classes
+LONGEST_FUNCTION = 100  # lines of one that is shown whole
+_LONGEST_SIGNATURE = 12
+_AFTER_EXIT = 40  # lines that an added exit may skip, where the function is too long to be shown whole
 _OPENS_A_BLOCK = re.compile(
     r"\b(class|def|func|function|fn|impl|interface|struct|trait|module|namespace|enum|type)\b|[{:(]\s*$"
 )
@@ -60,6 +65,7 @@ def render(
     withheld: Collection[int],
     redact: Redact,
     allowance: int,
+    outline: Outline = NO_OUTLINE,
     brief: bool = False,
 ) -> RenderedFile:
     """Render some hunks of a file.
@@ -67,20 +73,56 @@ def render(
     :param head: the file's lines at head; None if they are unknown, so that there is no context.
     :param withheld: head lines whose text must not be shown.
     :param allowance: tokens that context beyond the diff may cost.
+    :param outline: what surrounds the changed lines.
     :param brief: show only the beginning of a long run of removed lines.
     """
     hunks, is_all = _shorten_hunks(hunks) if brief else (hunks, True)
-    chosen = _lay_out(hunks, head, 0, ())
+    chosen = _lay_out(hunks, head, ())
     if head is not None and file.status is not ChangeStatus.added:
-        most = _cost(chosen) + allowance
-        headers = tuple(number for hunk in hunks for number in find_enclosing(head, hunk.new_start))
-        wider = (_lay_out(hunks, head, around, headers) for around in range(_AROUND, -1, -1))
-        chosen = next((lines for lines in wider if _cost(lines) <= most), chosen)
+        chosen = _add_context(chosen, hunks, head, outline, _cost(chosen) + allowance)
     written = list(_render_lines(chosen, withheld, redact))
     text = "\n".join([render_title(file), *(each for each, _ in written)])
     is_whole = is_all and all(whole for line, (_, whole) in zip(chosen, written, strict=True) if line.sign in _OWN)
     lines = tuple(new for hunk in hunks for _, new, _ in hunk.number_lines() if new is not None)
     return RenderedFile(file.path, text, estimate(text), lines, is_whole)
+
+
+def _add_context(
+    lines: list[Line], hunks: Sequence[Hunk], head: Sequence[str], outline: Outline, most: int
+) -> list[Line]:
+    """The lines with as much context as fits, the most telling first.
+
+    :param most: tokens of all lines together.
+    """
+    wanted = set[int]()
+    for group in _list_context(hunks, head, outline):
+        wider = _lay_out(hunks, head, wanted | set(group))
+        if _cost(wider) <= most:
+            lines, wanted = wider, wanted | set(group)
+    return lines
+
+
+def _list_context(hunks: Sequence[Hunk], head: Sequence[str], outline: Outline) -> Iterator[Iterable[int]]:
+    """Groups of lines that explain a change: signatures, functions, what exits skip, uses of names, what is near."""
+    spans = [span for span in outline.spans if any(_meet(span, hunk) for hunk in hunks)]
+    yield [line for hunk in hunks for line in find_enclosing(head, hunk.new_start)]
+    yield [line for span in spans for line in range(span.start, min(span.body, span.start + _LONGEST_SIGNATURE) + 1)]
+    for span in reversed(spans):
+        if span.end - span.start < LONGEST_FUNCTION:
+            yield range(span.start, span.end + 1)
+    for line in outline.exits:
+        ends = [span.end for span in spans if span.start <= line <= span.end]
+        yield range(line, min([*ends, line + _AFTER_EXIT]) + 1) if ends else ()
+    yield outline.uses
+    yield from ([line for hunk in hunks for line in _list_near(hunk, around)] for around in range(_AROUND, 0, -1))
+
+
+def _meet(span: FunctionSpan, hunk: Hunk) -> bool:
+    return span.start < hunk.new_start + max(hunk.new_length, 1) and hunk.new_start <= span.end
+
+
+def _list_near(hunk: Hunk, around: int) -> range:
+    return range(hunk.new_start - around, hunk.new_start + hunk.new_length + around)
 
 
 def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None) -> list[Line]:
@@ -176,34 +218,36 @@ def _cost(lines: Sequence[Line]) -> int:
     return sum(estimate(str(line)[:LONGEST_LINE]) + 1 for line in lines)
 
 
-def _lay_out(hunks: Sequence[Hunk], head: Sequence[str] | None, around: int, headers: Collection[int]) -> list[Line]:
-    """The lines of the hunks, with context of the file between them, in order."""
-    lines: list[Line] = []
-    last = 0  # the last head line shown
-    for index, hunk in enumerate(hunks):
-        following = hunks[index + 1].new_start if index + 1 < len(hunks) else (len(head) + 1 if head else 0)
+def _lay_out(hunks: Sequence[Hunk], head: Sequence[str] | None, context: Collection[int]) -> list[Line]:
+    """The lines of the hunks and of their context, in order, with an elision wherever lines are missing.
+
+    :param context: head lines to show as well; those of the hunks themselves, and such as do not exist, count for
+        nothing.
+    """
+    own = {new for hunk in hunks for _, new, _ in hunk.number_lines() if new is not None}
+    text = () if head is None else head
+    others = deque(Line(number, " ", text[number - 1]) for number in sorted(context) if _is_free(number, own, text))
+    shown: list[Line] = []
+    for hunk in hunks:
         start = hunk.new_start + (hunk.new_length == 0)
-        before = range(max(last + 1, start - around), start)
-        opening = [number for number in headers if last < number < before.start]
-        for number in sorted({*opening, *before}):
-            last = _add(lines, last, Line(number, " ", head[number - 1] if head else ""))
-        for line in _list_lines(hunk):
-            last = _add(lines, last, line)
-        end = start + hunk.new_length
-        for number in range(end, min(end + around, following)):
-            last = _add(lines, last, Line(number, " ", head[number - 1] if head else ""))
-    return lines
+        while others and (others[0].number or 0) < start:
+            shown.append(others.popleft())
+        shown += _list_lines(hunk)
+    return list(_elide([*shown, *others]))
 
 
-def _add(lines: list[Line], last: int, line: Line) -> int:
-    """Append a line, after an elision if lines are missing before it. Returns the last head line shown."""
-    if line.number is None:
-        lines.append(line)
-        return last
-    if last and line.number != last + 1:
-        lines.append(ELISION)
-    lines.append(line)
-    return line.number
+def _is_free(number: int, own: Collection[int], head: Sequence[str]) -> bool:
+    return 0 < number <= len(head) and number not in own
+
+
+def _elide(lines: Iterable[Line]) -> Iterator[Line]:
+    last = 0
+    for line in lines:
+        if line.number is not None:
+            if last and line.number != last + 1:
+                yield ELISION
+            last = line.number
+        yield line
 
 
 def _list_lines(hunk: Hunk) -> Iterator[Line]:

@@ -9,10 +9,11 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.review.model.answers import LEAST_SURE
 from agents.review.model.questions import find_withheld_lines, frame_data
-from agents.review.model.rendering import Redact, clean_name, excerpt, find_enclosing, render_safely
+from agents.review.model.rendering import LONGEST_FUNCTION, Redact, clean_name, excerpt, find_enclosing, render_safely
 from agents.review.model.rules import cap_severity
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
+from domain.review.outline import NO_OUTLINE, Outline
 
 SURE_ENOUGH = 0.85
 """The least confidence at which a candidate is kept if there is no second look."""
@@ -41,15 +42,20 @@ def build_second_look(
     versions: Mapping[str, FileVersions],
     found: Sequence[RawFinding] = (),
     *,
+    outlines: Mapping[str, Outline] | None = None,
     redact: Redact,
 ) -> Question | None:
     """Asks whether the candidates are right; None if there are none.
 
     :param found: findings of layers 1 and 2: lines with credentials stay withheld.
+    :param outlines: path → what surrounds the changed lines of this file.
     """
     if not candidates:
         return None
-    shown = [_render_code(path, candidates, change, versions, found, redact) for path in _list_paths(candidates)]
+    shown = [
+        _render_code(path, candidates, change, versions, found, (outlines or {}).get(path, NO_OUTLINE), redact)
+        for path in _list_paths(candidates)
+    ]
     asked = [
         f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}"
         for number, finding in enumerate(candidates, 1)
@@ -94,9 +100,10 @@ def _render_code(
     change: Change,
     versions: Mapping[str, FileVersions],
     found: Sequence[RawFinding],
+    outline: Outline,
     redact: Redact,
 ) -> str:
-    """The lines of a file around its candidates, once each, with the enclosing functions."""
+    """The lines of a file around its candidates, once each, with the enclosing functions and uses of their names."""
     version, file = versions.get(path), change.file(path)
     head = [] if version is None or version.head is None else version.head.decode(errors="replace").split("\n")
     wanted: set[int] = set()
@@ -104,5 +111,14 @@ def _render_code(
         if finding.path == path and finding.line is not None:
             wanted.update(find_enclosing(head, finding.line))
             wanted.update(range(finding.line - _AROUND, (finding.end_line or finding.line) + _AROUND + 1))
+            wanted.update(_list_function(outline, finding.line))
+    wanted.update(outline.uses)
     lines = render_safely(excerpt(head, wanted, file), find_withheld_lines(found).get(path, ()), redact)
     return "\n".join([f"== {clean_name(path)}", *lines])
+
+
+def _list_function(outline: Outline, line: int) -> range:
+    """The lines of the innermost function around a line, if it is short enough to be shown whole."""
+    spans = [span for span in outline.spans if span.start <= line <= span.end]
+    is_shown = bool(spans) and spans[-1].end - spans[-1].start < LONGEST_FUNCTION
+    return range(spans[-1].start, spans[-1].end + 1) if is_shown else range(0)

@@ -1,0 +1,96 @@
+"""Asks the warm workers what the syntax trees of changed files say: their impact, and what surrounds the changes."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from agents.review.checks.inputs import CheckedFile, list_checked_files
+from agents.review.checks.worker_pool import WorkerBudget, run_each
+from agents.syntax.languages import DATA, find_language
+from agents.toolbox import Toolbox
+from domain.review.changes import Change, ChangeStatus, FileVersions
+from domain.review.impact import Impact
+from domain.review.outline import Outline
+from safety.containment import CodeOrigin
+
+Request = dict[str, JsonValue]
+
+
+async def find_impacts(
+    change: Change, versions: Mapping[str, FileVersions], toolbox: Toolbox, origin: CodeOrigin
+) -> dict[str, Impact]:
+    """Path at head → the impact, of every file that could be compared; of no other.
+
+    :param versions: path at head → both versions of the changed files.
+    """
+    files = [file for file in list_checked_files(change, versions) if _is_comparable(file)]
+    answers = await _ask(files, "impact", _build_request, toolbox, origin)
+    return {path: Impact(str(answer)) for path, answer in answers.items()}
+
+
+async def outline_files(
+    change: Change, versions: Mapping[str, FileVersions], toolbox: Toolbox, origin: CodeOrigin
+) -> dict[str, Outline]:
+    """Path at head → what surrounds the changed lines, of every file that could be parsed.
+
+    :param versions: path at head → both versions of the changed files.
+    """
+    files = [file for file in list_checked_files(change, versions) if _has_functions(file)]
+    answers = await _ask(files, "outline", _build_outline_request, toolbox, origin)
+    return {path: Outline.model_validate(answer) for path, answer in answers.items()}
+
+
+async def _ask(
+    files: Sequence[CheckedFile],
+    job: str,
+    request: Callable[[CheckedFile], Request],
+    toolbox: Toolbox,
+    origin: CodeOrigin,
+) -> dict[str, JsonValue]:
+    """The answers by path; a file that takes too long has none, and Forge then knows less about it."""
+    if not files or toolbox.for_worker("syntax trees", origin=origin).level is None:
+        return {}
+    shift = WorkerBudget(toolbox.pool, toolbox.seconds)
+    answers, _ = await run_each(files, request, lambda file: file.path, job, shift)
+    return {file.path: answer for file, answer in answers}
+
+
+def _is_comparable(file: CheckedFile) -> bool:
+    """Whether it kept its name and mode, and Forge parses its language."""
+    change = file.change
+    is_alike = change.old_mode == change.new_mode or change.status is ChangeStatus.added
+    is_here = change.old_path in (None, change.path)
+    return is_alike and is_here and _is_parsable(file) and file.is_as_python_reads_it
+
+
+def _has_functions(file: CheckedFile) -> bool:
+    return _is_parsable(file) and find_language(file.path) not in DATA
+
+
+def _is_parsable(file: CheckedFile) -> bool:
+    return find_language(file.path) is not None and all(map(_is_utf8, (file.base or b"", file.head)))
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _build_request(file: CheckedFile) -> Request:
+    base = None if file.base is None else file.base.decode()
+    return {"path": file.path, "language": find_language(file.path), "base": base, "head": file.head.decode()}
+
+
+def _build_outline_request(file: CheckedFile) -> Request:
+    numbered = [line for hunk in file.change.hunks for line in hunk.number_lines()]
+    removed: list[JsonValue] = [old for old, new, _ in numbered if old is not None and new is None]
+    after_removed = {hunk.new_start + (hunk.new_length == 0) for hunk in file.change.hunks if not _adds(hunk.lines)}
+    added: list[JsonValue] = [*sorted({*file.change.added_lines, *after_removed})]
+    return {**_build_request(file), "added": added, "removed": removed}
+
+
+def _adds(lines: Sequence[str]) -> bool:
+    return any(line.startswith("+") for line in lines)

@@ -1,0 +1,156 @@
+"""Decides from two versions of a file whether its change can alter the program: only what is certain is harmless."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from agents.syntax.trees import FUNCTIONS, ParsedSource, SyntaxNode, find_name, parse
+from domain.paths import holds_tests
+from domain.review.impact import Impact
+
+_DIRECTIVE = re.compile(
+    r"^#!|^//[a-z]+:|^//(export|line|extern)\b|^\s*//\s*\+build|coding[:=]|^#\s*(syntax|escape|check)="
+    r"|frozen_string_literal|shareable_constant_value|warn_indent|warn_past_scope|typed:|@ts-|@jsx|@flow|@jest|@vitest"
+    r"|webpack|@vite|#__|sourceMappingURL|sourceURL|^/\*!|^///\s*<|@[A-Z]\w*|doctest|doctest:|>>>"
+    r"|\b(noqa|nosec|nolint|noinspection|type:\s*ignore|pyright|mypy|pylint|ruff|fmt:|isort|eslint|oxlint|biome|jshint"
+    r"|prettier|istanbul|c8 ignore|v8 ignore|pragma|rubocop|shellcheck|hadolint|zizmor|phpcs|phpstan|psalm|detekt"
+    r"|ktlint|NOSONAR|NOLINT|clang-format|swiftlint|gitleaks|pragma:\s*allowlist|renovate)\b",
+    re.IGNORECASE,
+)
+"""Comments that a compiler, interpreter or tool obeys."""
+
+_ORDERED = frozenset({"c", "cpp", "bash", "php", "ruby", "css", "json", "yaml"})
+"""Languages in which a later function may stand in for an earlier one, or must stand before its use."""
+_SCOPE_KINDS = (
+    "module program source_file compilation_unit translation_unit block class_body declaration_list body_statement "
+    "class_definition class_declaration class namespace_declaration impl_item mod_item decorated_definition "
+    "expression_statement call_expression call arguments arrow_function statement_block do_block "
+    "export_statement file_scoped_namespace_declaration namespace_definition"
+)
+_SCOPES = frozenset(_SCOPE_KINDS.split())
+"""Nodes in which a test may be added without a change of what they hold."""
+_TEST_CALL = frozenset({"it", "test", "describe", "context", "specify"})
+_TEST_NAME = re.compile(r"^(test(?!s?_?main$)|Test(?!Main$)|Benchmark|Fuzz|Example|should)")
+_TEST_MARK = re.compile(r"^@?(Test|ParameterizedTest|Fact|Theory|TestMethod|TestCase|test|tokio::test)\b")
+_MARKS = frozenset({"modifiers", "attribute_list", "annotation", "marker_annotation"})
+
+
+def find_impact(path: str, language: str, base: str | None, head: str) -> Impact:
+    """The impact of a change of one file.
+
+    :param language: a value of :data:`agents.syntax.languages.LANGUAGES`.
+    :param base: its text before; None for a new file.
+    :returns: ``behaviour`` unless it is certain that the program stays as it was. What cannot be parsed is not.
+    """
+    after = parse(head, language)
+    if after is None or after.errors:
+        return Impact.behaviour
+    if base is None:
+        return Impact.tests if holds_tests(path) and not _steers_tests(after.tree) else Impact.behaviour
+    before = parse(base, language)
+    if before is None or before.errors or _has_other_directives(before, after, language):
+        return Impact.behaviour
+    if before.tree.signature == after.tree.signature:
+        return Impact.layout
+    if language not in _ORDERED and _is_moved(before.tree, after.tree):
+        return Impact.moved
+    if holds_tests(path) and _only_adds_tests(before.tree, after.tree, _list_words(before.tree)):
+        return Impact.tests
+    return Impact.behaviour
+
+
+def _has_other_directives(before: ParsedSource, after: ParsedSource, language: str) -> bool:
+    """Whether a comment changed that something obeys. In Go, what stands above ``import "C"`` is a program in C."""
+    obeyed = re.compile("") if language == "go" and _imports_c(before, after) else _DIRECTIVE
+    return _filter(before.comments, obeyed) != _filter(after.comments, obeyed)
+
+
+def _imports_c(*parsed: ParsedSource) -> bool:
+    return any(node.text == '"C"' for each in parsed for node in each.tree.walk())
+
+
+def _filter(comments: Sequence[str], obeyed: re.Pattern[str]) -> list[str]:
+    return [" ".join(each.split()) for each in comments if obeyed.search(each)]
+
+
+def _is_moved(before: SyntaxNode, after: SyntaxNode) -> bool:
+    """Whether functions of one scope changed places between the same other statements."""
+    if before.signature == after.signature:
+        return True
+    if before.kind != after.kind or before.text != after.text or len(before.children) != len(after.children):
+        return False
+    if _split(before) == _split(after):
+        return True
+    pairs = zip(before.children, after.children, strict=True)
+    return before.kind in _SCOPES and all(_is_moved(*pair) for pair in pairs)
+
+
+def _split(scope: SyntaxNode) -> list[Counter[int] | int]:
+    """The runs of movable functions of a scope, each without its order, and what stands between them."""
+    parts: list[Counter[int] | int] = [Counter()]
+    names = Counter(find_name(child) for child in scope.children if child.kind in FUNCTIONS)
+    for child in scope.children:
+        run = parts[-1]
+        if _is_movable(child) and names[find_name(child)] == 1 and isinstance(run, Counter):
+            run[child.signature] += 1
+        else:
+            parts += [child.signature, Counter()]
+    return parts
+
+
+def _is_movable(node: SyntaxNode) -> bool:
+    """Whether it is a function that does nothing before it is called: a default value may do something."""
+    return node.kind in FUNCTIONS and not any("default" in each.kind for each in node.walk())
+
+
+def _only_adds_tests(before: SyntaxNode, after: SyntaxNode, words: frozenset[str]) -> bool:
+    """Whether all that was there is there, in its order, and what is new are tests.
+
+    :param words: every name and text of the file before.
+    """
+    if before.signature == after.signature:
+        return True
+    if before.kind != after.kind or before.text != after.text or before.kind not in _SCOPES:
+        return False
+    old = list(before.children)
+    for child in after.children:
+        if old and (child.signature == old[0].signature or _only_adds_tests(old[0], child, words)):
+            old.pop(0)
+        elif not (_is_test_of_its_own(child, words) or _is_sign(child)):
+            return False
+    return not old
+
+
+def _is_sign(node: SyntaxNode) -> bool:
+    """A comma or semicolon between what was added."""
+    return node.kind in {",", ";"}
+
+
+def _is_test_of_its_own(node: SyntaxNode, words: frozenset[str]) -> bool:
+    """Whether it is a test whose name is new. Fixtures and hooks reach into other tests, so they are none."""
+    core = next((child for child in node.children if child.kind in FUNCTIONS), node)
+    if node.kind == "decorated_definition" and any("fixture" in each.text for each in node.walk()):
+        return False
+    if core.kind in FUNCTIONS:
+        name = find_name(core)
+        is_marked = any(_TEST_MARK.search(text) for text in _list_marks(core))
+        return name not in words and (_TEST_NAME.search(name) is not None or is_marked)
+    call = core.find("call_expression", "call") if core.kind == "expression_statement" else core
+    called = None if call is None else call.find("identifier")
+    return called is not None and called.text in _TEST_CALL
+
+
+def _list_marks(function: SyntaxNode) -> Iterator[str]:
+    """The names of annotations and attributes at a function."""
+    marks = (child for child in function.children if child.kind in _MARKS)
+    return (each.text for mark in marks for each in mark.walk() if each.kind.endswith("identifier"))
+
+
+def _steers_tests(tree: SyntaxNode) -> bool:
+    """Whether a new file of tests holds what runs around tests of other files."""
+    hooks = {"TestMain", "pytest_plugins", "load_tests", "setUpModule"}
+    return any(each.text in hooks or each.text.startswith("pytest_") for each in tree.walk())
+
+
+def _list_words(tree: SyntaxNode) -> frozenset[str]:
+    return frozenset(each.text for each in tree.walk() if each.text)

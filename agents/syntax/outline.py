@@ -1,0 +1,133 @@
+"""Outlines what surrounds the changed lines of a file, from the syntax trees of both versions."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
+from domain.review.outline import NO_OUTLINE, FunctionSpan, Outline
+
+_CLASSES = frozenset(
+    {
+        *("class_definition", "class_declaration", "class", "interface_declaration", "struct_item", "enum_item"),
+        *("trait_item", "impl_item", "struct_specifier", "class_specifier", "type_declaration", "module"),
+        *("trait_declaration", "struct_declaration", "record_declaration", "enum_declaration", "namespace_definition"),
+    }
+)
+_FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "function", "lambda"})
+_GIVES_A_NAME = re.compile(
+    r"assign|declarator$|short_var|(const|var|static|field|property)_|^let_|^property|parameter$"
+)
+_EXITS = frozenset({"return", "raise", "break", "continue", "throw", "goto", "exit", "next"})
+_CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression", "new_expression"}) | {
+    *("object_creation_expression", "function_call_expression", "member_call_expression", "scoped_call_expression"),
+    *("macro_invocation", "command"),
+}
+_STRINGS = re.compile(r"string|scalar")
+_KEY = re.compile(r"^[\"'`]([A-Za-z_][\w.-]{3,40})[\"'`]$")
+_USUAL_NAMES = "self this cls err error ctx context args kwargs value result data item name path key None True False"
+_USUAL = frozenset(_USUAL_NAMES.split())
+_SHORTEST = 3  # characters of a name that is looked for
+_MOST_NAMES, _MOST_USES, _MOST_USES_OF_ONE = 30, 24, 4
+
+
+def outline_file(language: str, base: str | None, head: str, added: list[int], removed: list[int]) -> Outline:
+    """Outline a changed file; empty if its head cannot be parsed.
+
+    :param language: a value of :data:`agents.syntax.languages.LANGUAGES`.
+    :param base: its text before; None for a new file.
+    :param added: the lines at head that the change adds; where it only removes, the one after.
+    :param removed: the lines of the base that it removes.
+    """
+    after = parse(head, language)
+    if after is None:
+        return NO_OUTLINE
+    before = None if base is None else parse(base, language)
+    tree, new, old = after.tree, frozenset(added), frozenset(removed)
+    gone = () if before is None else _list_defined(before.tree, old)
+    defined = tuple(dict.fromkeys([*gone, *_list_defined(tree, new)]))
+    changed = {*_list_given(tree, new), *(() if before is None else _list_given(before.tree, old)), *defined}
+    lost = set[str]() if before is None else _list_identifiers(before.tree, old) - _list_identifiers(tree, new)
+    return Outline(
+        spans=tuple(_list_spans(tree, new)),
+        exits=tuple(sorted({each.start for each in tree.walk() if each.kind in _EXITS and each.start in new})),
+        uses=tuple(_list_uses(tree, _filter(changed | lost), new)),
+        defined=tuple(_filter(defined))[:_MOST_NAMES],
+        mentioned=tuple(_list_mentioned(tree, new))[:_MOST_NAMES],
+    )
+
+
+def _filter(names: Collection[str]) -> list[str]:
+    return [name for name in names if len(name) >= _SHORTEST and name not in _USUAL]
+
+
+def _meets(node: SyntaxNode, lines: Collection[int]) -> bool:
+    return any(node.start <= line <= node.end for line in lines)
+
+
+def _list_spans(tree: SyntaxNode, lines: Collection[int]) -> Iterator[FunctionSpan]:
+    for node in tree.walk():
+        name = _find_defined(node)
+        if name and node.end > node.start and _meets(node, lines):
+            yield FunctionSpan(name=name, start=node.start, body=_find_body(node), end=node.end)
+
+
+def _find_defined(node: SyntaxNode) -> str | None:
+    """The name of a function or class, or nothing; of one that is a value: ``const f = () => 1``."""
+    is_value = node.kind == "variable_declarator" and any(child.kind in _FUNCTION_VALUES for child in node.children)
+    is_definition = (node.kind in FUNCTIONS or node.kind in _CLASSES) and len(node.children) > 1
+    return find_name(node) if is_value or is_definition else None
+
+
+def _find_body(node: SyntaxNode) -> int:
+    """The first line of the last part that spans lines."""
+    return next((child.start for child in reversed(node.children) if child.end > child.start), node.start)
+
+
+def _list_defined(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
+    """The names of functions and classes in which a line changed, and of values at the top; the innermost first."""
+    found = [(node, name) for node in tree.walk() if (name := _find_defined(node)) and _meets(node, lines)]
+    yield from (name for _, name in reversed(found))
+    for child in tree.children:
+        yield from _list_given(child, lines) if _meets(child, lines) and _find_defined(child) is None else ()
+
+
+def _list_given(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
+    """Names that changed lines assign or declare."""
+    for node in tree.walk():
+        if node.start in lines and node.children and _GIVES_A_NAME.search(node.kind):
+            named = [each.text for each in node.children[0].walk() if each.kind.endswith(("identifier", "name"))]
+            yield from named[-1:]
+
+
+def _list_identifiers(tree: SyntaxNode, lines: Collection[int]) -> set[str]:
+    return {each.text for each in tree.walk() if each.start in lines and _is_name(each)}
+
+
+def _is_name(node: SyntaxNode) -> bool:
+    return not node.children and node.kind.endswith(("identifier", "name", "constant"))
+
+
+def _list_uses(tree: SyntaxNode, names: Collection[str], changed: Collection[int]) -> list[int]:
+    """Unchanged lines with one of some names: a few of each."""
+    places: dict[str, list[int]] = {}
+    for node in tree.walk():
+        if _is_name(node) and node.text in names and node.start not in changed:
+            lines = places.setdefault(node.text, [])
+            if node.start not in lines and len(lines) < _MOST_USES_OF_ONE:
+                lines.append(node.start)
+    return sorted({line for lines in places.values() for line in lines})[:_MOST_USES]
+
+
+def _list_mentioned(tree: SyntaxNode, lines: Collection[int]) -> list[str]:
+    """Functions that changed lines call, and words in their texts that look like keys; not what the file defines."""
+    here = {name for node in tree.walk() if (name := _find_defined(node))}
+    found: dict[str, None] = {}
+    for node in tree.walk():
+        if node.start not in lines:
+            continue
+        if node.kind in _CALLS and node.children:
+            called = [each.text for each in node.children[0].walk() if _is_name(each)]
+            found |= dict.fromkeys(called[-1:])
+        elif _STRINGS.search(node.kind) and (key := _KEY.match(node.text)):
+            found[key[1]] = None
+    return [name for name in _filter(found) if name not in here]

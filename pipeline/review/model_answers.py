@@ -1,0 +1,77 @@
+"""Assesses a model's answers about one head: its findings, and the question of the second look at them."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel
+
+from agents.llm.ask import ModelAnswer, Question
+from agents.llm.context import PromptContext
+from agents.review.checks.fingerprints import add_fingerprints
+from agents.review.model import QuestionPlan, build_second_look, extract_findings, read_earlier_verdicts
+from agents.review.reviewer import CheckedChange
+from domain.memories.memory import Memory
+from domain.review.changes import Change, FileVersions
+from domain.review.findings import Finding, place_on_diff
+from domain.text.redaction import redact_finding, redact_outgoing
+
+
+class PreparedQuestions(BaseModel):
+    """The questions, and the earlier findings that need none.
+
+    :param carried: findings of earlier heads on unchanged lines: they count again.
+    :param changed: findings of earlier heads whose lines were changed: the model judges them again.
+    :param known: paths that the model read in full at earlier heads, and in which nothing is new.
+    """
+
+    plan: QuestionPlan
+    known: tuple[str, ...] = ()
+    carried: tuple[Finding, ...] = ()
+    changed: tuple[Finding, ...] = ()
+
+
+class AssessedAnswers(BaseModel):
+    """What the answers say before the second look.
+
+    :param gone: names of earlier findings that the model calls gone.
+    """
+
+    candidates: tuple[Finding, ...]
+    second: Question | None
+    gone: tuple[str, ...]
+
+
+def assess_answers(
+    checked: CheckedChange,
+    prepared: PreparedQuestions,
+    answers: Sequence[ModelAnswer],
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    lessons: Sequence[Memory],
+) -> AssessedAnswers:
+    found = [*checked.findings, *prepared.carried]
+    pairs = list(zip(prepared.plan.questions, answers, strict=True))
+    raw = [
+        finding
+        for question, answer in pairs
+        for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
+    ]
+    lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
+    candidates = tuple(
+        _attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in add_fingerprints(raw, lines)
+    )
+    second = build_second_look(
+        candidates, change, versions, checked.findings, outlines=prepared.plan.outlines, redact=redact_outgoing
+    )
+    gone = [
+        name
+        for question, answer in pairs
+        for name, is_gone in read_earlier_verdicts(answer, question).items()
+        if is_gone
+    ]
+    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
+
+
+def _attach_memories(finding: Finding, lessons: Sequence[Memory]) -> Finding:
+    """The finding with the memories that it names as its reason."""
+    named = PromptContext(lessons=tuple(lessons)).find_named(finding.message)
+    return finding.model_copy(update={"memories": tuple(each.id for each in named)}) if named else finding

@@ -1,0 +1,57 @@
+"""Loads what a model is shown beside a change: what surrounds its lines, and code of other files that it names."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agents.review.model.related import RelatedCode, find_related
+from agents.review.reviewer import find_origin
+from agents.review.syntax import outline_files
+from domain.errors import CodeAccessError
+from domain.globs import matches
+from domain.review.changes import Change, FileVersions
+from domain.review.outline import Outline
+from domain.runs.run import Run
+from pipeline.checkout import fetch_mirror
+from pipeline.context import Services
+from pipeline.verdicts.settings import RunSettings
+from workspace.code_search import read_neighbours
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What surrounds a change.
+
+    :param outlines: changed path → functions around its changed lines, and uses of their names.
+    :param related: code of unchanged files, the most telling first.
+    """
+
+    outlines: Mapping[str, Outline]
+    related: tuple[RelatedCode, ...]
+
+
+async def load_surroundings(
+    services: Services, run: Run, settings: RunSettings, change: Change, versions: Mapping[str, FileVersions]
+) -> Surroundings:
+    """Load what surrounds a change; where the code cannot be read, there is no related code.
+
+    :param change: what a model is asked about.
+    :param versions: path at head → both versions of the changed files.
+    """
+    origin = find_origin(settings.pull_request.is_from_fork(run.repository.id))
+    outlines = await outline_files(change, versions, services.toolbox, origin)
+    return Surroundings(outlines, await _load_related(services, run, settings, outlines))
+
+
+async def _load_related(
+    services: Services, run: Run, settings: RunSettings, outlines: Mapping[str, Outline]
+) -> tuple[RelatedCode, ...]:
+    if not any(each.defined or each.mentioned for each in outlines.values()):
+        return ()
+    try:
+        near = await read_neighbours(await fetch_mirror(services, run), run.head_sha, outlines.keys())
+    except CodeAccessError:
+        return ()
+    never = settings.configuration.review.never_send
+    sendable = {path: text for path, text in near.items() if not matches(path, never)}
+    return await asyncio.to_thread(find_related, outlines, sendable)

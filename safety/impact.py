@@ -1,0 +1,31 @@
+"""Decides for each file of a change whether it can alter what the program does (docs/contract.md, risk)."""
+
+from collections.abc import Mapping, Sequence
+
+from domain.paths import is_data, is_document, is_lock
+from domain.review.changes import TouchedFile
+from domain.review.impact import Impact
+
+
+def assess_impact(
+    touched: Sequence[TouchedFile], parsed: Mapping[str, Impact], *, is_compared: bool
+) -> dict[str, Impact]:
+    """Path of each file → its impact, which is ``behaviour`` unless something else is certain.
+
+    :param parsed: what the syntax trees of files say, by path at head.
+    :param is_compared: the code host compared the dependencies, so what a lock file brings is known.
+    """
+    return {each.path: _assess_file(each, parsed, is_compared) for each in touched}
+
+
+def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], is_compared: bool) -> Impact:
+    if file.path in parsed:
+        return parsed[file.path]
+    names = {file.path, file.old_path or file.path}
+    if file.may_run:
+        return Impact.behaviour
+    if all(map(is_document, names)):
+        return Impact.document
+    if all(map(is_lock, names)):
+        return Impact.lock if is_compared else Impact.behaviour
+    return Impact.data if all(map(is_data, names)) else Impact.behaviour

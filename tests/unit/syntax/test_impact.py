@@ -1,0 +1,112 @@
+"""Which changes of a file cannot alter the program, and which only look so."""
+
+import pytest
+
+from agents.syntax.impact import find_impact
+from agents.syntax.languages import find_language
+from domain.review.impact import Impact
+
+PYTHON = "import os\n\n\ndef f(a):\n    # adds\n    return a + 1\n\n\ndef g():\n    return 2\n"
+SCRIPT = "function f(a) {\n  return a + 1; // adds\n}\nfunction g() { return 2; }\n"
+GO = "package a\n\n// F adds.\nfunc F(a int) int {\n\treturn a + 1\n}\n\nfunc G() int { return 2 }\n"
+TESTS = 'def test_one():\n    assert f("a") == 1\n\n\nclass TestF:\n    def test_two(self):\n        assert g() == 2\n'
+SPEC = 'describe("f", () => {\n  it("adds", () => {\n    expect(f(1)).toBe(2);\n  });\n});\n'
+GO_TESTS = 'package a\n\nimport "testing"\n\nfunc TestF(t *testing.T) {\n\tif F(1) != 2 {\n\t\tt.Fatal("F")\n\t}\n}\n'
+
+HARMLESS = [
+    ("a.py", PYTHON, PYTHON.replace("# adds", "# adds one"), Impact.layout),
+    ("a.py", PYTHON, PYTHON.replace("return a + 1", "return a  +  1"), Impact.layout),
+    ("a.py", PYTHON, PYTHON.replace("return a + 1", "return a + \\\n        1"), Impact.layout),
+    ("a.js", SCRIPT, SCRIPT.replace(" // adds", "").replace("return a", "return  a"), Impact.layout),
+    ("a.go", GO, GO.replace("// F adds.", "// F adds one."), Impact.layout),
+    (
+        "a.java",
+        "class A { int f() { return 1; } }",
+        "class A {\n  /** One. */\n  int f() {\n    return 1;\n  }\n}",
+        Impact.layout,
+    ),
+    ("a.rb", "def f(a)\n  a + 1\nend\n", "# Adds.\ndef f(a)\n  a +\n    1\nend\n", Impact.layout),
+    ("a.rs", "fn f() -> u8 { 1 }\n", "// one\nfn f() -> u8 {\n    1\n}\n", Impact.layout),
+    ("a.c", "int f(void) { return 1; }\n", "/* one */\nint f(void)\n{\n  return 1;\n}\n", Impact.layout),
+    (
+        "a.cs",
+        "class A { int F() { return 1; } }",
+        "class A\n{\n    int F()\n    {\n        return 1;\n    }\n}\n",
+        Impact.layout,
+    ),
+    ("a.yml", "a:  b\n# old\n", "a: b\n# new\n", Impact.layout),
+    ("a.json", '{"a": 1}', '{\n  "a": 1\n}\n', Impact.layout),
+    ("a.py", PYTHON, "import os\n\n\ndef g():\n    return 2\n\n\ndef f(a):\n    return a + 1\n", Impact.moved),
+    ("a.go", GO, "package a\n\nfunc G() int { return 2 }\n\nfunc F(a int) int {\n\treturn a + 1\n}\n", Impact.moved),
+    ("test_a.py", TESTS, TESTS + "\n\ndef test_three():\n    assert f('b') == 2\n", Impact.tests),
+    ("test_a.py", TESTS, TESTS + "\n    def test_three(self):\n        assert f('b') == 2\n", Impact.tests),
+    ("test_a.py", None, TESTS, Impact.tests),
+    (
+        "a.spec.js",
+        SPEC,
+        SPEC.replace("});\n});", '});\n  it("adds more", () => { expect(f(2)).toBe(3); });\n});'),
+        Impact.tests,
+    ),
+    (
+        "a_test.go",
+        GO_TESTS,
+        GO_TESTS + "\nfunc TestG(t *testing.T) {\n\tif G() != 2 {\n\t\tt.Fatal()\n\t}\n}\n",
+        Impact.tests,
+    ),
+]
+
+BEHAVIOUR = [
+    ("a.py", PYTHON, PYTHON.replace("a + 1", "a - 1")),
+    ("a.py", PYTHON, PYTHON.replace("    return a + 1", "    if a:\n        a = 2\n    return a + 1")),
+    ("a.py", "if a:\n    b()\n    c()\n", "if a:\n    b()\nc()\n"),  # the same words
+    ("a.py", 'x = "a b"\n', 'x = "a  b"\n'),
+    ("a.py", "x = f'{a} b'\n", "x = f'{a}  b'\n"),
+    ("a.py", PYTHON, "# coding: latin-1\n" + PYTHON),
+    ("a.py", "import os  # noqa: F401\n", "import os\n"),
+    ("a.py", "def f(a=g()):\n    pass\n\n\ndef h():\n    pass\n", "def h():\n    pass\n\n\ndef f(a=g()):\n    pass\n"),
+    ("a.py", "@a\ndef f():\n    pass\n\n\ndef g():\n    pass\n", "def g():\n    pass\n\n\n@a\ndef f():\n    pass\n"),
+    ("a.py", "def f():\n    1\n\n\ndef f():\n    2\n", "def f():\n    2\n\n\ndef f():\n    1\n"),  # the last one wins
+    ("a.py", "def f():\n    pass\n\n\nf()\n", "f()\n\n\ndef f():\n    pass\n"),
+    ("a.py", PYTHON, "def (\n"),
+    ("a.py", None, PYTHON),
+    ("a.py", '"""Usage: a [-v]"""\nmain(__doc__)\n', '"""Usage: a [-q]"""\nmain(__doc__)\n'),
+    ("a.js", "function f() {\n  return a;\n}\n", "function f() {\n  return\n  a;\n}\n"),
+    ("a.js", "const a = `x ${b} y`;", "const a = `x ${b}  y`;"),
+    ("a.js", "a\n(b)\n", "a;\n(b)\n"),
+    ("a.ts", "// @ts-ignore\nf(a);\n", "f(a);\n"),
+    ("a.go", "//go:build linux\n\npackage a\n", "//go:build windows\n\npackage a\n"),
+    ("a.go", 'package a\n\n// int f();\nimport "C"\n', 'package a\n\n// long f();\nimport "C"\n'),
+    ("a.rb", "f -1\n", "f - 1\n"),
+    ("a.rb", "# frozen_string_literal: true\na = ''\n", "a = ''\n"),
+    ("a.php", "<?php\n/** @Route('/a') */\nfunction f() {}\n", "<?php\n/** @Route('/b') */\nfunction f() {}\n"),
+    ("a.sh", "cat <<EOF\n a\nEOF\n", "cat <<EOF\n  a\nEOF\n"),
+    ("a.sh", "#!/bin/sh\nf\n", "#!/bin/bash\nf\n"),
+    ("a.yml", "a: |\n  b\n", "a: |\n   b\n"),
+    ("a.yml", "a:\n  b: 1\n  c: 2\n", "a:\n  b: 1\nc: 2\n"),
+    ("test_a.py", TESTS, TESTS.replace("== 1", "== 2")),
+    ("test_a.py", TESTS, TESTS.replace("    assert f", "    return\n    assert f")),
+    ("test_a.py", TESTS, TESTS.replace("def test_one", "@skip\ndef test_one")),
+    ("test_a.py", TESTS, TESTS + "\n\ndef test_one():\n    pass\n"),
+    ("test_a.py", TESTS, TESTS + "\n\n@pytest.fixture(autouse=True)\ndef test_f():\n    pass\n"),
+    ("test_a.py", TESTS, "from fake import f\n" + TESTS),
+    ("test_a.py", TESTS, TESTS + "\n    def setup_method(self):\n        pytest.skip()\n"),
+    ("test_a.py", TESTS, TESTS.replace("def test_one():", "def test_one():\n    def test_three():\n        pass")),
+    ("conftest.py", None, "def pytest_collection_modifyitems(items):\n    items.clear()\n"),
+    ("tests/test_hooks.py", None, "def load_tests(*_):\n    return None\n"),
+    ("a.spec.js", SPEC, SPEC.replace('it("adds"', 'it.skip("adds"')),
+    ("a.spec.js", SPEC, SPEC.replace('  it("adds"', '  beforeEach(() => { stub(); });\n  it("adds"')),
+    ("a_test.go", GO_TESTS, GO_TESTS + "\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"),
+    ("a_test.go", GO_TESTS, GO_TESTS + "\nfunc init() { os.Exit(0) }\n"),
+    ("a.py", PYTHON, PYTHON + "x = 1" + " " * 3_000 + "\n"),  # too long a line to be parsed
+    ("a.py", PYTHON, PYTHON + "x = " + "(" * 900 + ")" * 900 + "\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "base", "head", "impact"), HARMLESS)
+def test_harmless(path: str, base: str | None, head: str, impact: Impact) -> None:
+    assert find_impact(path, find_language(path) or "", base, head) is impact
+
+
+@pytest.mark.parametrize(("path", "base", "head"), BEHAVIOUR)
+def test_behaviour(path: str, base: str | None, head: str) -> None:
+    assert find_impact(path, find_language(path) or "", base, head) is Impact.behaviour
