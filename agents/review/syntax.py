@@ -35,8 +35,8 @@ async def outline_files(
 
     :param versions: path at head → both versions of the changed files.
     """
-    files = [file for file in list_checked_files(change, versions) if _has_functions(file)]
-    answers = await _ask(files, "outline", _build_outline_request, toolbox, origin)
+    files = [file for file in list_checked_files(change, versions) if has_functions(file)]
+    answers = await _ask(files, "outline", build_outline_request, toolbox, origin)
     return {path: Outline.model_validate(answer) for path, answer in answers.items()}
 
 
@@ -63,7 +63,8 @@ def _is_comparable(file: CheckedFile) -> bool:
     return is_alike and is_here and _is_parsable(file) and file.is_as_python_reads_it
 
 
-def _has_functions(file: CheckedFile) -> bool:
+def has_functions(file: CheckedFile) -> bool:
+    """Whether a file can be outlined."""
     return _is_parsable(file) and find_language(file.path) not in DATA
 
 
@@ -84,7 +85,8 @@ def _build_request(file: CheckedFile) -> Request:
     return {"path": file.path, "language": find_language(file.path), "base": base, "head": file.head.decode()}
 
 
-def _build_outline_request(file: CheckedFile) -> Request:
+def build_outline_request(file: CheckedFile) -> Request:
+    """What the worker's job ``outline`` is asked about a file."""
     numbered = [line for hunk in file.change.hunks for line in hunk.number_lines()]
     removed: list[JsonValue] = [old for old, new, _ in numbered if old is not None and new is None]
     after_removed = {hunk.new_start + (hunk.new_length == 0) for hunk in file.change.hunks if not _adds(hunk.lines)}

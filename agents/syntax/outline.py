@@ -1,5 +1,6 @@
 """Outlines what surrounds the changed lines of a file, from the syntax trees of both versions."""
 
+import itertools
 import re
 from collections.abc import Collection, Iterator
 
@@ -17,6 +18,7 @@ _FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "function
 _GIVES_A_NAME = re.compile(
     r"assign|declarator$|short_var|(const|var|static|field|property)_|^let_|^property|parameter$"
 )
+_ATTRIBUTES = frozenset({"attribute", "member_expression", "field_expression", "selector_expression", "field_access"})
 _EXITS = frozenset({"return", "raise", "break", "continue", "throw", "goto", "exit", "next"})
 _CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression", "new_expression"}) | {
     *("object_creation_expression", "function_call_expression", "member_call_expression", "scoped_call_expression"),
@@ -47,12 +49,14 @@ def outline_file(language: str, base: str | None, head: str, added: list[int], r
     defined = tuple(dict.fromkeys([*gone, *_list_defined(tree, new)]))
     changed = {*_list_given(tree, new), *(() if before is None else _list_given(before.tree, old)), *defined}
     lost = set[str]() if before is None else _list_identifiers(before.tree, old) - _list_identifiers(tree, new)
+    lapsed = () if before is None else _list_mentioned(before.tree, old)
     return Outline(
         spans=tuple(_list_spans(tree, new)),
         exits=tuple(sorted({each.start for each in tree.walk() if each.kind in _EXITS and each.start in new})),
         uses=tuple(_list_uses(tree, _filter(changed | lost), new)),
         defined=tuple(_filter(defined))[:_MOST_NAMES],
-        mentioned=tuple(_list_mentioned(tree, new))[:_MOST_NAMES],
+        classes=tuple(_filter(_list_classes(tree, new))),
+        mentioned=tuple(dict.fromkeys(_filter([*_list_mentioned(tree, new), *lapsed])))[:_MOST_NAMES],
     )
 
 
@@ -84,19 +88,30 @@ def _find_body(node: SyntaxNode) -> int:
 
 
 def _list_defined(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
-    """The names of functions and classes in which a line changed, and of values at the top; the innermost first."""
+    """The functions in which a line changed, the innermost first, classes whose heads did, and values others see."""
     found = [(node, name) for node in tree.walk() if (name := _find_defined(node)) and _meets(node, lines)]
-    yield from (name for _, name in reversed(found))
-    for child in tree.children:
-        yield from _list_given(child, lines) if _meets(child, lines) and _find_defined(child) is None else ()
+    yield from (name for node, name in reversed(found) if node.kind not in _CLASSES or node.start in lines)
+    inside = [node for node, _ in found if node.kind not in _CLASSES]
+    yield from _list_given(tree, {line for line in lines if not any(_meets(node, (line,)) for node in inside)})
+    assigned = (node.children[0] for node in tree.walk() if node.start in lines and "assign" in node.kind)
+    yield from (_list_names(target)[-1] for target in assigned if target.kind in _ATTRIBUTES)
+
+
+def _list_classes(tree: SyntaxNode, lines: Collection[int]) -> list[str]:
+    around = (node for node in tree.walk() if node.kind in _CLASSES and _meets(node, lines))
+    return [name for node in around if (name := _find_defined(node))]
 
 
 def _list_given(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
     """Names that changed lines assign or declare."""
     for node in tree.walk():
         if node.start in lines and node.children and _GIVES_A_NAME.search(node.kind):
-            named = [each.text for each in node.children[0].walk() if each.kind.endswith(("identifier", "name"))]
-            yield from named[-1:]
+            parts = map(_list_names, node.children)
+            yield from next((names[-1:] for names in parts if names), [])
+
+
+def _list_names(node: SyntaxNode) -> list[str]:
+    return [each.text for each in node.walk() if _is_name(each)]
 
 
 def _list_identifiers(tree: SyntaxNode, lines: Collection[int]) -> set[str]:
@@ -118,16 +133,18 @@ def _list_uses(tree: SyntaxNode, names: Collection[str], changed: Collection[int
     return sorted({line for lines in places.values() for line in lines})[:_MOST_USES]
 
 
-def _list_mentioned(tree: SyntaxNode, lines: Collection[int]) -> list[str]:
-    """Functions that changed lines call, and words in their texts that look like keys; not what the file defines."""
-    here = {name for node in tree.walk() if (name := _find_defined(node))}
-    found: dict[str, None] = {}
+def _list_mentioned(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
+    """Functions that some lines call, and words in their texts that look like keys."""
     for node in tree.walk():
         if node.start not in lines:
             continue
         if node.kind in _CALLS and node.children:
-            called = [each.text for each in node.children[0].walk() if _is_name(each)]
-            found |= dict.fromkeys(called[-1:])
+            yield from _list_called(node)
         elif _STRINGS.search(node.kind) and (key := _KEY.match(node.text)):
-            found[key[1]] = None
-    return [name for name in _filter(found) if name not in here]
+            yield key[1]
+
+
+def _list_called(call: SyntaxNode) -> list[str]:
+    """The last name before the arguments."""
+    before = itertools.takewhile(lambda child: "argument" not in child.kind, call.children)
+    return [each.text for child in before for each in child.walk() if _is_name(each)][-1:]

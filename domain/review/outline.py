@@ -24,7 +24,8 @@ class Outline(BaseModel):
     :param exits: added lines that leave a function or loop early.
     :param uses: unchanged lines with a name that the change removes or changes.
     :param defined: functions, classes and other names of the file whose definition changed: others may use them.
-    :param mentioned: names in changed lines that the file does not define: functions called, keys in texts.
+    :param classes: classes of which a part changed: others may build on them.
+    :param mentioned: names in added and removed lines: functions called, keys in texts.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,6 +34,7 @@ class Outline(BaseModel):
     exits: tuple[int, ...] = ()
     uses: tuple[int, ...] = ()
     defined: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
 
 

@@ -60,7 +60,7 @@ class ModelLayer:
         kept = assessed.candidates
         if assessed.second is not None:
             answers.append(await self._ask(calls, assessed.second, Verdicts, model))
-            kept = keep_confirmed(assessed.candidates, answers[-1])
+            kept = keep_confirmed(assessed.candidates, answers[-1], assessed.second.content)
         return build_model_part(prepared, answers, kept, assessed.gone, model)
 
     def _build_calls(self, checked: CheckedChange) -> BudgetedCalls:

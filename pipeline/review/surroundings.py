@@ -46,7 +46,7 @@ async def load_surroundings(
 async def _load_related(
     services: Services, run: Run, settings: RunSettings, outlines: Mapping[str, Outline]
 ) -> tuple[RelatedCode, ...]:
-    if not any(each.defined or each.mentioned for each in outlines.values()):
+    if not any(each.defined or each.classes or each.mentioned for each in outlines.values()):
         return ()
     try:
         near = await read_neighbours(await fetch_mirror(services, run), run.head_sha, outlines.keys())

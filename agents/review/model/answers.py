@@ -15,7 +15,7 @@ from domain.review.findings import Fix, Layer, RawFinding, Severity
 from domain.text.escaping import strip_invisible
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
-LEAST_SURE = 0.6
+LEAST_SURE = 0.4  # of the first look; the second look decides about what it brings
 _NEAR = 30  # lines within which a quoted line is looked for
 _LONGEST_RANGE = 20
 _LONGEST_FIX = 40
@@ -24,8 +24,12 @@ _NUMBERED = re.compile(r"^\d+[+ ]")
 
 
 class ReportedFinding(BaseModel):
-    """One finding as the model states it."""
+    """One finding as the model states it.
 
+    :param trace: how it goes wrong, step by step. Nobody reads it: a model that writes it first judges better.
+    """
+
+    trace: str = ""
     rule: RuleName
     path: str
     line: int
@@ -139,8 +143,7 @@ def find_anchor(claim: ReportedFinding, head: Sequence[str], lines: Sequence[int
     :param lines: the lines that the model was shown as part of the diff.
     """
     quote = _squash(next((line for line in claim.quote.split("\n") if line.strip()), ""))
-    bare = _NUMBERED.sub("", quote)
-    wanted = {text for text in (quote, bare, bare.removeprefix("+").strip()) if text}
+    wanted = {text for text in (quote, _NUMBERED.sub("", quote), strip_sign(quote)) if text}
     if not wanted:
         return None
     if claim.line in lines and _holds(head, claim.line, wanted):
@@ -207,6 +210,11 @@ def _earlier_to_finding(earlier: EarlierFinding) -> RawFinding:
         message=earlier.message,
         layer=Layer.model,
     )
+
+
+def strip_sign(line: str) -> str:
+    """A line as a model may quote it, without number, sign and spaces."""
+    return _NUMBERED.sub("", _squash(line)).removeprefix("+").strip()
 
 
 def _squash(text: str) -> str:

@@ -12,6 +12,8 @@ from domain.review.outline import Outline
 from domain.text.credential_shapes import find_key_lines
 
 _DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
+_DECLARES = re.compile(r"^[^=.]*\([^;=]*\{?\s*$")  # a method without a keyword, as in Java or C
+_INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")
 _MOST_TOKENS = 900
 _MOST_PLACES, _MOST_OF_ONE = 8, 2
 _TOO_COMMON = 25  # files with a name that says nothing about this change
@@ -41,6 +43,7 @@ class _Place:
     path: str
     line: int
     is_definition: bool
+    is_heir: bool = False
 
 
 def find_related(
@@ -53,18 +56,21 @@ def find_related(
     :param most: tokens of all of it together.
     """
     texts = {path: content.decode(errors="replace").split("\n") for path, content in files.items()}
-    wanted = {name for each in outlines.values() for name in (*each.defined, *each.mentioned)}
+    wanted = {name for each in outlines.values() for name in (*each.defined, *each.classes, *each.mentioned)}
     places = _find_places(wanted, texts)
     kept: list[RelatedCode] = []
     taken: Counter[str] = Counter()
+    seen: set[tuple[str, str]] = set()
     for of, place in _rank(outlines, places):
         related = _build_excerpt(of, place, texts[place.path])
         cost = sum(estimate(line[:_LONGEST_LINE]) + 2 for line in related.lines) + 12
         is_shown = any(each.path == related.path and abs(each.start - related.start) < 8 for each in kept)
-        if is_shown or taken[place.name] >= _MOST_OF_ONE or cost > most or len(kept) >= _MOST_PLACES:
+        is_seen = place.is_definition and (place.name, place.path) in seen
+        if is_shown or is_seen or taken[place.name] >= _MOST_OF_ONE or cost > most or len(kept) >= _MOST_PLACES:
             continue
         kept.append(related)
         taken[place.name] += 1
+        seen.add((place.name, place.path))
         most -= cost
     return tuple(kept)
 
@@ -88,15 +94,24 @@ def _find_places(names: Collection[str], texts: Mapping[str, Sequence[str]]) -> 
         for number, line in enumerate(lines, 1):
             if len(line) <= _LONGEST_LINE:
                 for found in any_name.finditer(line):
-                    is_definition = re.search(_DEFINES, line[: found.start()]) is not None
-                    places.setdefault(found[1], []).append(_Place(found[1], path, number, is_definition))
+                    places.setdefault(found[1], []).append(_read_place(found, path, number, line))
     return {name: found for name, found in places.items() if len({each.path for each in found}) <= _TOO_COMMON}
+
+
+def _read_place(found: re.Match[str], path: str, number: int, line: str) -> _Place:
+    before, after = line[: found.start()], line[found.end() :]
+    is_heir = _INHERITS.search(before) is not None and bool(re.search(r"[(:<]\s*$|extends|implements|for\s*$", before))
+    is_declared = bool(before.strip()) and "return" not in before and _DECLARES.match(before + after) is not None
+    is_definition = not is_heir and (re.search(_DEFINES, before) is not None or is_declared)
+    return _Place(found[1], path, number, is_definition, is_heir)
 
 
 def _rank(outlines: Mapping[str, Outline], places: Mapping[str, Sequence[_Place]]) -> Iterator[tuple[str, _Place]]:
     users = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.defined, places)]
     called = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.mentioned, places)]
     uses = [pair for pair in users if not pair[1].is_definition]
+    heirs = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.classes, places)]
+    yield from (pair for pair in heirs if pair[1].is_heir)
     yield from _interleave(
         [pair for pair in uses if not is_test(pair[1].path)],
         [pair for pair in called if pair[1].is_definition or not is_source(pair[1].path)],
@@ -114,7 +129,9 @@ def _interleave(*sequences: Sequence[tuple[str, _Place]]) -> Iterator[tuple[str,
 
 
 def _build_excerpt(of: str, place: _Place, lines: Sequence[str]) -> RelatedCode:
-    if place.is_definition:
+    if place.is_heir:
+        start, end, why = place.line, place.line + _OF_DEFINITION, f"builds on {place.name}"
+    elif place.is_definition:
         start, end, why = place.line, place.line + _OF_DEFINITION, f"defines {place.name}"
     else:
         start, end, why = place.line - _BEFORE_USE, place.line + _AFTER_USE, f"uses {place.name}"

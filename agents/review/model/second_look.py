@@ -1,13 +1,14 @@
 """The second look: a sceptical question about the candidates alone, so that people see only confirmed findings."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, TypeVar, cast
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import BaseModel, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
-from agents.review.model.answers import LEAST_SURE
+from agents.review.model.answers import strip_sign
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.rendering import LONGEST_FUNCTION, Redact, clean_name, excerpt, find_enclosing, render_safely
 from agents.review.model.rules import cap_severity
@@ -15,6 +16,11 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.outline import NO_OUTLINE, Outline
 
+_LEAST_CONFIRMED = 0.6  # of an answer to an earlier version
+_PROVEN = 0.7  # confidence that a proof gives at least
+_UNSURE = (
+    0.75  # confidence at which a candidate is kept that is neither proven nor refuted; below what requests changes
+)
 SURE_ENOUGH = 0.85
 """The least confidence at which a candidate is kept if there is no second look."""
 F = TypeVar("F", bound=RawFinding)
@@ -23,11 +29,28 @@ _AROUND = 12  # lines around a candidate that are shown
 
 
 class CandidateVerdict(BaseModel):
-    """The verdict of the second look on one candidate."""
+    """The verdict of the second look on one candidate.
+
+    :param why: written first, because a model that writes it judges better.
+    :param quote: the shown line that refutes it; None in answers to earlier versions.
+    :param confidence: in answers to earlier versions only.
+    """
 
     number: int
-    confirmed: bool
-    confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
+    why: str = ""
+    verdict: Literal["proven", "unsure", "refuted"]
+    quote: str | None = None
+    confidence: SkipJsonSchema[float] = 1.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier(cls, data: Any) -> Any:
+        """Take an answer to the question of an earlier version, which a run in flight may have in its journal."""
+        if not isinstance(data, dict) or "confirmed" not in data:
+            return cast(Any, data)
+        said = cast(dict[str, Any], data)
+        is_proven = said["confirmed"] is True and said.get("confidence", 0) >= _LEAST_CONFIRMED
+        return {**said, "verdict": "proven" if is_proven else "refuted"}
 
 
 class Verdicts(BaseModel):
@@ -65,29 +88,39 @@ def build_second_look(
         key="model second look",
         instructions=load_prompt("second_look"),
         content=frame_data(content),
-        max_output_tokens=500 + 100 * len(candidates),
+        max_output_tokens=500 + 200 * len(candidates),
     )
 
 
-def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer) -> tuple[F, ...]:
-    """The confirmed candidates, each with the lower of both confidences.
+def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, shown: str = "") -> tuple[F, ...]:
+    """The proven candidates, and those the first look was sure of and the second could not refute, as warnings.
 
     Without an answer, only candidates with a high confidence are kept.
+
+    :param shown: the question: a line that refutes a candidate stands in it.
     """
     if answer.value is None:
         return tuple(finding for finding in candidates if finding.confidence >= SURE_ENOUGH)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
-    return tuple(
-        _lower_confidence(finding, verdict.confidence)
-        for number, finding in enumerate(candidates, 1)
-        if (verdict := said.get(number)) is not None and verdict.confirmed and verdict.confidence >= LEAST_SURE
-    )
+    lines = {strip_sign(line) for line in shown.split("\n")}
+    pairs = [(finding, said.get(number)) for number, finding in enumerate(candidates, 1)]
+    kept = [_weigh(finding, verdict, lines) for finding, verdict in pairs if verdict is not None]
+    return tuple(finding for finding in kept if finding is not None)
 
 
-def _lower_confidence(finding: F, confidence: float) -> F:
-    lower = min(finding.confidence, confidence)
-    graded = cap_severity(finding.rule, finding.severity, lower)
-    return finding.model_copy(update={"confidence": lower, "severity": graded})
+def _weigh(finding: F, verdict: CandidateVerdict, lines: Collection[str]) -> F | None:
+    """The finding as far as the second look leaves it; None if it is refuted or stays a guess."""
+    if verdict.verdict == "proven":
+        return _grade(finding, min(max(finding.confidence, _PROVEN), verdict.confidence))
+    is_refuted = verdict.verdict == "refuted" and (verdict.quote is None or strip_sign(verdict.quote) in lines)
+    if is_refuted or finding.confidence < _UNSURE:
+        return None
+    return _grade(finding, min(finding.confidence, _UNSURE))
+
+
+def _grade(finding: F, confidence: float) -> F:
+    graded = cap_severity(finding.rule, finding.severity, confidence)
+    return finding.model_copy(update={"confidence": confidence, "severity": graded})
 
 
 def _list_paths(candidates: Sequence[RawFinding]) -> list[str]:

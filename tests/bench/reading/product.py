@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.llm.messages import build_parameters
+from agents.review.checks.inputs import list_checked_files
 from agents.review.model import (
     Intent,
     QuestionPlan,
@@ -22,11 +23,16 @@ from agents.review.model import (
     extract_findings,
     keep_confirmed,
 )
+from agents.review.model.related import find_related
+from agents.review.syntax import build_outline_request, has_functions
+from agents.worker_jobs import outline
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
+from domain.review.outline import Outline
 from domain.text.redaction import redact_outgoing
 from tests.bench.reading.entry import Entry
 from tests.unit.workspace.remotes import Author
+from workspace.code_search import read_neighbours
 from workspace.diff import DiffLimits
 from workspace.git import Git
 from workspace.objects import Objects
@@ -67,14 +73,16 @@ class Asked:
 
     def build_second(self, candidates: Sequence[RawFinding]) -> Question | None:
         """The second look at candidates; None if there are none."""
-        return build_second_look(candidates, self.change, self.versions, redact=redact_outgoing)
+        outlines = self.plan.outlines
+        return build_second_look(candidates, self.change, self.versions, outlines=outlines, redact=redact_outgoing)
 
     def confirm(self, candidates: Sequence[RawFinding], key: str, report: Any) -> tuple[RawFinding, ...]:
         """The candidates that the second look confirms.
 
         :raises ValidationError: the report does not fit its schema.
         """
-        return keep_confirmed(candidates, _wrap(key, Verdicts, report))
+        second = self.build_second(candidates)
+        return keep_confirmed(candidates, _wrap(key, Verdicts, report), "" if second is None else second.content)
 
 
 async def prepare(entry: Entry, folder: Path) -> Asked:
@@ -90,8 +98,23 @@ async def prepare(entry: Entry, folder: Path) -> Asked:
     objects = Objects(Git(author.tree / ".git"))
     change = await objects.change(base, head, DiffLimits())
     versions = await objects.versions(change.files)
-    plan = build_questions(change, versions, intent=Intent(title=entry.title), redact=redact_outgoing)
+    outlines = _outline(change, versions)
+    near = await read_neighbours(objects, head, outlines.keys())
+    plan = build_questions(
+        change,
+        versions,
+        intent=Intent(title=entry.title),
+        redact=redact_outgoing,
+        outlines=outlines,
+        related=find_related(outlines, near),
+    )
     return Asked(entry, change, versions, plan, author.git("diff", "--no-ext-diff", base, head))
+
+
+def _outline(change: Change, versions: dict[str, FileVersions]) -> dict[str, Outline]:
+    """The outlines of all files, made here instead of in a worker."""
+    files = [file for file in list_checked_files(change, versions) if has_functions(file)]
+    return {file.path: Outline.model_validate(outline(build_outline_request(file))) for file in files}
 
 
 def _wrap(key: str, schema: type[BaseModel], report: Any) -> ModelAnswer:
