@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 from agents.llm.scripted import Fails, ScriptedModel
 from simulator.gitstore import FileContent
 from tests.stories.driver import Story
-from tests.world.automation import at_level, jump_ahead, list_actions, open_pull_request
+from tests.world.automation import APP, at_level, jump_ahead, list_actions, open_pull_request
 from tests.world.replies import first_lines
 
 BROKEN = {
@@ -35,8 +35,19 @@ async def test_what_a_linter_of_its_language_read_is_approved(story: Story) -> N
     pull, head = await open_pull_request(
         story, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"}
     )
+    await jump_ahead(story, hours=10)
+    check = story.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert "May change what the program does: app.py" in (check.summary or "")
+    assert (pull.state, await list_actions(story)) == ("open", [])  # the risk is medium: a person merges it
+
+
+async def test_what_leaves_the_program_as_it_was_is_merged(story: Story) -> None:
+    """Its comments differ, and the same syntax tree says that nothing else does."""
+    repository, alice, _ = await at_level(story, 4)
+    pull, head = await open_pull_request(story, repository, alice, {"app.py": APP.replace("def", "# The name.\ndef")})
     await jump_ahead(story, minutes=11)
-    assert story.check(repository, head).conclusion == "success"
+    assert "Only comments and layout: app.py" in (story.check(repository, head).summary or "")
     assert first_lines(story.answers(pull)) == snapshot(["**Forge merged** `SHA` as `SHA`."])
     assert pull.merged_at is not None
 
@@ -113,8 +124,8 @@ async def test_a_model_that_is_set_up_reads_every_change_of_source(
     check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert all(path in model.calls[0].content for path in BROKEN)
-    assert first_lines(story_with_model.answers(pull)) == snapshot(["**Forge merged** `SHA` as `SHA`."])
-    assert pull.merged_at is not None
+    # What the program does changes, so the risk is medium: a person merges it.
+    assert (story_with_model.answers(pull), pull.merged_at) == ([], None)
 
 
 async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(

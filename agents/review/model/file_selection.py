@@ -12,6 +12,8 @@ from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions
 from domain.review.outline import NO_OUTLINE, Outline
 from domain.text.credential_shapes import find_key_lines
 
+_MOST_CONTEXT = 8  # the part of a question that context may take is one of so many
+
 
 @dataclass(frozen=True)
 class ReadingLimits:
@@ -62,7 +64,8 @@ def select_files(
     files = sorted((file for file in change.files if file.path not in skipped), key=_priority)
 
     def parts_of(file: FileChange, brief: bool) -> list[RenderedFile]:
-        allowance = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
+        wished = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
+        allowance = min(wished, size.question // _MOST_CONTEXT)
         most = size.question - allowance - 100
         hidden = withheld.get(file.path, ())
         outline = (outlines or {}).get(file.path, NO_OUTLINE)

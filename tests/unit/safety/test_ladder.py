@@ -340,12 +340,7 @@ def test_what_each_level_allows(act: Action, facts: ActionFacts, levels: set[int
         (
             replace(CALM, risk=RiskLevel.medium),
             "ladder.low_risk",
-            {Action.auto_fix, Action.auto_approve, Action.auto_merge, Action.staging_deploy},
-        ),
-        (
-            replace(CALM, risk=None),
-            "ladder.low_risk",
-            {Action.auto_fix, Action.auto_approve, Action.auto_merge, Action.staging_deploy},
+            {Action.auto_approve, Action.auto_merge, Action.staging_deploy},
         ),
         (
             replace(CALM, touches_protected=True),
@@ -394,3 +389,9 @@ def test_the_reason_names_level_and_rule() -> None:
     ]
     allowed = allows(3, Action.auto_merge, CALM)
     assert (allowed.rule, allowed.reason.text) == ("ladder.auto_merge", "Level 3 (acts and tells) lets Forge merge")
+
+
+@pytest.mark.parametrize("risk", [RiskLevel.high, RiskLevel.critical, None])
+def test_a_change_of_high_or_unknown_risk_is_not_corrected(risk: RiskLevel | None) -> None:
+    verdict = allows(4, Action.auto_fix, replace(CALM, risk=risk))
+    assert (verdict.allowed, verdict.rule) == (False, "ladder.moderate_risk")
