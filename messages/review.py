@@ -138,6 +138,7 @@ def render_outcome(
         *_warning(problem),
         _verdict(review),
         gates,
+        _summary(review),
         _findings_table(review, inline, posted_before),
         _in_history(review),
         _list_dismissed(review),
@@ -159,7 +160,19 @@ def render_body(review: Review, posted: Sequence[Finding], posted_before: int, m
         lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
         lines.append(f"{_count(posted_before, 'finding')} from an earlier push already commented, not repeated.")
-    return "\n\n".join([" ".join(lines), marker])
+    return "\n\n".join(part for part in (" ".join(lines), _summary(review), marker) if part)
+
+
+def _summary(review: Review) -> str:
+    """What the change does, as a model tells it; nothing if none read it."""
+    told = [escape(line, 300) for line in review.summary]
+    if not told:
+        return ""
+    return (
+        f"**What it does:** {told[0]}"
+        if len(told) == 1
+        else "\n".join(["**What it does:**", "", *(f"- {line}" for line in told)])
+    )
 
 
 def explain_unposted(error: ForgeError) -> str:

@@ -84,6 +84,7 @@ class ModelPart(BaseModel):
     :param not_read: files that the other layers checked, but the model did not read.
     :param read: paths whose new code it read in full, at this head or an earlier one.
     :param gone: names of its own earlier findings that it calls gone.
+    :param summary: what the change does, in lines.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -93,6 +94,7 @@ class ModelPart(BaseModel):
     not_read: tuple[SkippedFile, ...] = ()
     read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
 
 
 async def check(
@@ -235,6 +237,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         unread=nobody,
         is_all_read=is_all_read(checked.touched, read),
         changed=checked.paths,
+        summary=model.summary,
         sandbox=checked.sandbox,
         risk=risk,
         decision=verdict.decision,

@@ -139,6 +139,7 @@ class Review(BaseModel):
     unread: Unread = NOTHING_UNREAD
     is_all_read: bool = False  # every changed file was read, which automatic actions require
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
+    summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
     sandbox: str = ""  # where the tools ran
     risk: Risk
     decision: Decision

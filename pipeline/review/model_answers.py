@@ -20,10 +20,12 @@ class PreparedQuestions(BaseModel):
 
     :param carried: findings of earlier heads on unchanged lines: they count again.
     :param changed: findings of earlier heads whose lines were changed: the model judges them again.
+    :param summary: what the last review said that the change does; on a push only a part of it is read.
     :param known: paths that the model read in full at earlier heads, and in which nothing is new.
     """
 
     plan: QuestionPlan
+    summary: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     carried: tuple[Finding, ...] = ()
     changed: tuple[Finding, ...] = ()

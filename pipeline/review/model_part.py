@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
-from agents.review.model import ReviewQuestion
+from agents.review.model import ReviewQuestion, summarise_change
 from agents.review.reviewer import ModelPart
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.review import LayerReport, ToolRun
+from domain.text.redaction import redact_outgoing
 from pipeline.review.model_answers import PreparedQuestions
 
 _LOST = "the model was asked about it and gave no answer that can be used"
@@ -50,6 +51,7 @@ def build_model_part(
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
         read=_list_read_paths(prepared, answers),
         gone=tuple(gone),
+        summary=prepared.summary or summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing),
     )
 
 

@@ -84,6 +84,7 @@ class ModelQuestions:
         unread = asked | {entry.path for entry in plan.not_read}
         return PreparedQuestions(
             plan=plan,
+            summary=() if previous is None or since is None else previous.summary,
             carried=tuple(place_on_diff(f, change) for f in carried),
             changed=tuple(changed),
             known=tuple(sorted(read - unread)),

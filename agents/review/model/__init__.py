@@ -1,6 +1,6 @@
 """Layer 3 of a review: the questions to a model about a change, and the findings from its answers."""
 
-from agents.review.model.answers import Report, extract_findings, read_earlier_verdicts
+from agents.review.model.answers import Report, extract_findings, read_earlier_verdicts, summarise_change
 from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
 from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, ReviewQuestion, build_questions
 from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
@@ -20,4 +20,5 @@ __all__ = [
     "keep_confirmed",
     "narrow_change",
     "read_earlier_verdicts",
+    "summarise_change",
 ]

@@ -16,6 +16,7 @@ from domain.text.escaping import strip_invisible
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
 LEAST_SURE = 0.4  # of the first look; the second look decides about what it brings
+_MOST_SUMMARIES, _LONGEST_SUMMARY = 3, 240  # lines, characters of one
 _NEAR = 30  # lines within which a quoted line is looked for
 _LONGEST_RANGE = 20
 _LONGEST_FIX = 40
@@ -69,8 +70,12 @@ def _is_claim(item: Any) -> bool:
 
 
 class Report(BaseModel):
-    """The model's report."""
+    """The model's report.
 
+    :param summary: what the shown part of the change does.
+    """
+
+    summary: str = ""
     findings: Annotated[list[ReportedFinding], BeforeValidator(_keep_valid)]
     earlier: list[EarlierVerdict] = []
 
@@ -98,6 +103,17 @@ def extract_findings(
         if not any(_repeats(finding, other) for other in (*known, *kept)):
             kept.append(finding)
     return tuple(kept[:MAX_FINDINGS])
+
+
+def summarise_change(answers: Sequence[ModelAnswer], redact: Redact) -> tuple[str, ...]:
+    """What the change does, in at most three lines: one for each part that the model read, none twice."""
+    reports = [Report.model_validate(answer.value) for answer in answers if answer.value is not None]
+    lines = (_shorten(redact(_clean_message(report.summary))) for report in reports)
+    return tuple(dict.fromkeys(line for line in lines if line))[:_MOST_SUMMARIES]
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _LONGEST_SUMMARY else line[: _LONGEST_SUMMARY - 1].rsplit(" ", 1)[0] + "…"
 
 
 def read_earlier_verdicts(answer: ModelAnswer, question: ReviewQuestion) -> dict[str, bool]:
