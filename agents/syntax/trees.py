@@ -21,6 +21,7 @@ FUNCTIONS = frozenset(_FUNCTION_KINDS.split())
 """Nodes that define a function with a name."""
 _NAMES = frozenset(
     {"identifier", "name", "field_identifier", "property_identifier", "type_identifier", "constant", "word"}
+    | {"qualified_identifier"}
 )
 _LAYOUT = frozenset({"line_continuation"})
 
@@ -156,7 +157,7 @@ def find_name(node: SyntaxNode) -> str:
         if child.kind in _NAMES and following is not None and _opens_parameters(following)
     ] or [child for child in node.children if child.kind in _NAMES]
     if named:
-        return named[0].text
+        return next((each.text for each in reversed([*named[0].walk()]) if each.text), "")
     inner = next((child for child in node.children if child.kind.endswith("declarator")), None)
     return "" if inner is None else find_name(inner)
 

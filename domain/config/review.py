@@ -79,8 +79,9 @@ class ReviewSettings(Section):
     )
     model: WhenRead = Field(
         default=ReadMode.auto,
-        description="`auto`: where a model is set up, it reads every change of source; without one, a change of medium "
-        "risk or above asks for a person. `always`: without a model every change of source asks for a person. `never`: "
+        description="`auto`: where a model is set up, it reads every change of source; without one, a person is asked "
+        "from 25 points of risk on, apart from those that make a change of behaviour medium. `always`: without a "
+        "model every change of source asks for a person. `never`: "
         "no code is sent to a model, and linters and security checks decide. `true` means `auto`, `false` means "
         "`never`.",
     )

@@ -19,10 +19,11 @@ from agents.llm.ask import Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.llm.tokens import estimate
 from agents.review.model import (
+    Intent,
+    QuestionPlan,
     Report,
     ReviewQuestion,
     Verdicts,
-    build_questions,
     build_second_look,
     extract_findings,
     keep_confirmed,
@@ -30,6 +31,7 @@ from agents.review.model import (
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from tests.bench.measured_runs import FRAME
+from tests.bench.reading.product import plan_questions
 from tests.purses import OpenPurse
 from tests.unit.workspace.remotes import Author
 from workspace.diff import DiffLimits
@@ -90,21 +92,22 @@ async def _review(folder: Path, name: str, old: str, new: str) -> Sent:
     objects = Objects(Git(author.tree / ".git"))
     change = await objects.change(base, head, DiffLimits())
     versions = await objects.versions(change.files)
-    plan = build_questions(change, versions, redact=str)
+    plan = await plan_questions(objects, head, change, versions, Intent())
     paths = sorted({path for question in plan.questions for path in question.lines})
     diff = author.git("diff", "--no-ext-diff", base, head, "--", *paths)
-    return await _count(list(plan.questions), change, versions, estimate(diff))
+    return await _count(plan, change, versions, estimate(diff))
 
 
-async def _count(asked: list[ReviewQuestion], change: Change, versions: dict[str, FileVersions], diff: int) -> Sent:
+async def _count(plan: QuestionPlan, change: Change, versions: dict[str, FileVersions], diff: int) -> Sent:
     """Play the review with a model that finds one thing in each question."""
     purse, model = OpenPurse(), ScriptedModel()
+    asked, outlines = plan.questions, plan.outlines
     found: list[RawFinding] = []
     for question in asked:
         model.when(question.content, {"findings": [_claim(question, versions)]})
         answer = await ask(question, Report, model.language_model, purse)
         found += extract_findings(answer, question, change, versions, redact=str)
-    again = build_second_look(found, change, versions, redact=str)
+    again = build_second_look(found, change, versions, outlines=outlines, redact=str)
     assert again is not None
     assert len(found) == len(asked)
     keep_confirmed(found, await ask(again, Verdicts, model.language_model, purse))

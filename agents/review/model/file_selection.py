@@ -27,8 +27,8 @@ class ReadingLimits:
 
     question: int = 12_000
     questions: int = 7
-    context: float = 0.2
-    least_context: int = 1_500
+    context: float = 0.08
+    least_context: int = 1_000
 
 
 @dataclass(frozen=True)

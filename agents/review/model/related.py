@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.llm.tokens import estimate
-from agents.review.model.rendering import Line, Redact, clean_name, render_safely
+from agents.review.model.rendering import WITHHELD, Line, Redact, clean_name, render_safely
 from domain.paths import is_source, is_test
 from domain.review.outline import Outline
 from domain.text.credential_shapes import find_key_lines
@@ -14,6 +14,9 @@ from domain.text.credential_shapes import find_key_lines
 _DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
 _DECLARES = re.compile(r"^[^=.]*\([^;=]*\{?\s*$")  # a method without a keyword, as in Java or C
 _INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")
+_IMPORTS = re.compile(
+    r"^\s*(import\b|from\b.*\bimport\b|use\s|using\s|require|#\s*include|export\b.*\bfrom\b|package\s)"
+)
 _MOST_TOKENS = 900
 _MOST_PLACES, _MOST_OF_ONE = 8, 2
 _TOO_COMMON = 25  # files with a name that says nothing about this change
@@ -55,7 +58,7 @@ def find_related(
     :param files: unchanged path → its content at head.
     :param most: tokens of all of it together.
     """
-    texts = {path: content.decode(errors="replace").split("\n") for path, content in files.items()}
+    texts = {path: _withhold_keys(content.decode(errors="replace").split("\n")) for path, content in files.items()}
     wanted = {name for each in outlines.values() for name in (*each.defined, *each.classes, *each.mentioned)}
     places = _find_places(wanted, texts)
     kept: list[RelatedCode] = []
@@ -78,10 +81,16 @@ def find_related(
 def render_related(related: Sequence[RelatedCode], redact: Redact) -> Iterator[str]:
     """The related code as a model sees it, each under a heading that says it is unchanged."""
     for each in related:
-        lines = [Line(number, " ", text) for number, text in enumerate(each.lines, each.start)]
-        hidden = {each.start + number - 1 for number in find_key_lines(each.lines)}
-        shown = render_safely(lines, hidden, redact)
+        shown = render_safely(
+            [Line(number, " ", text) for number, text in enumerate(each.lines, each.start)], (), redact
+        )
         yield "\n".join([f"== {clean_name(each.path)} (unchanged, {redact(each.why)})", *shown])
+
+
+def _withhold_keys(lines: Sequence[str]) -> list[str]:
+    """The lines of a file, without those of private keys: an excerpt might not show that they are some."""
+    hidden = find_key_lines(lines)
+    return [WITHHELD if number in hidden else line for number, line in enumerate(lines, 1)]
 
 
 def _find_places(names: Collection[str], texts: Mapping[str, Sequence[str]]) -> dict[str, list[_Place]]:
@@ -92,7 +101,7 @@ def _find_places(names: Collection[str], texts: Mapping[str, Sequence[str]]) -> 
     places: dict[str, list[_Place]] = {}
     for path, lines in texts.items():
         for number, line in enumerate(lines, 1):
-            if len(line) <= _LONGEST_LINE:
+            if len(line) <= _LONGEST_LINE and not _IMPORTS.match(line):
                 for found in any_name.finditer(line):
                     places.setdefault(found[1], []).append(_read_place(found, path, number, line))
     return {name: found for name, found in places.items() if len({each.path for each in found}) <= _TOO_COMMON}

@@ -98,17 +98,17 @@ async def prepare(entry: Entry, folder: Path) -> Asked:
     objects = Objects(Git(author.tree / ".git"))
     change = await objects.change(base, head, DiffLimits())
     versions = await objects.versions(change.files)
-    outlines = _outline(change, versions)
-    near = await read_neighbours(objects, head, outlines.keys())
-    plan = build_questions(
-        change,
-        versions,
-        intent=Intent(title=entry.title),
-        redact=redact_outgoing,
-        outlines=outlines,
-        related=find_related(outlines, near),
-    )
+    plan = await plan_questions(objects, head, change, versions, Intent(title=entry.title))
     return Asked(entry, change, versions, plan, author.git("diff", "--no-ext-diff", base, head))
+
+
+async def plan_questions(
+    objects: Objects, head: str, change: Change, versions: dict[str, FileVersions], intent: Intent
+) -> QuestionPlan:
+    """The questions of a first review, with all that surrounds the change."""
+    outlines = _outline(change, versions)
+    related = find_related(outlines, await read_neighbours(objects, head, outlines.keys()))
+    return build_questions(change, versions, intent=intent, redact=redact_outgoing, outlines=outlines, related=related)
 
 
 def _outline(change: Change, versions: dict[str, FileVersions]) -> dict[str, Outline]:

@@ -1,0 +1,67 @@
+"""What surrounds changed lines, in several languages."""
+
+import pytest
+
+from agents.syntax.outline import outline_file
+from domain.review.outline import FunctionSpan
+
+HEAD = """LIMIT = 3
+
+
+class Till:
+    def total(self, items,
+              rate=2):
+        if not items:
+            return 0
+        self.seen = True
+        return fetch_price(items, "cache_ttl") * rate
+
+    def half(self):
+        return self.total([]) / LIMIT
+"""
+BASE = HEAD.replace("        if not items:\n            return 0\n", "").replace("LIMIT = 3", "LIMIT = 2")
+
+
+def test_python() -> None:
+    found = outline_file("python", BASE, HEAD, [1, 7, 8, 9, 10], [1])
+    assert found.spans == (
+        FunctionSpan(name="Till", start=4, body=5, end=13),
+        FunctionSpan(name="total", start=5, body=7, end=10),
+    )
+    assert found.exits == (8, 10)
+    assert found.uses == (5, 13)
+    assert set(found.defined) == {"total", "LIMIT", "seen"}
+    assert (found.classes, found.mentioned) == (("Till",), ("fetch_price", "cache_ttl"))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "lines", "name", "mentioned"),
+    [
+        ("javascript", "const sum = (a) => {\n  if (a) {\n    return b.load(a);\n  }\n}\n", [3], "sum", "load"),
+        ("tsx", "function View(a: A) {\n  return <b>{fill(a)}</b>;\n}\n", [2], "View", "fill"),
+        ("go", "package a\n\nfunc (t *T) Sum(a int) int {\n\treturn t.load(a)\n}\n", [4], "Sum", "load"),
+        ("java", "class A {\n  Foo sum(int a) {\n    return load(a);\n  }\n}\n", [3], "sum", "load"),
+        ("csharp", "class A {\n  public Foo Sum(int a) {\n    return Load(a);\n  }\n}\n", [3], "Sum", "Load"),
+        ("ruby", "class A\n  def sum(a)\n    return load_of(a)\n  end\nend\n", [3], "sum", "load_of"),
+        ("php", "<?php\nclass A {\n  function sum($a) {\n    return $this->load($a);\n  }\n}\n", [4], "sum", "load"),
+        ("rust", "impl A {\n  fn sum(&self) -> u8 {\n    self.load()\n  }\n}\n", [3], "sum", "load"),
+        ("c", "int *sum(struct a *p)\n{\n  return load(p);\n}\n", [3], "sum", "load"),
+        ("cpp", "int A::sum(int p)\n{\n  return load(p);\n}\n", [3], "sum", "load"),
+    ],
+)
+def test_other_languages(language: str, text: str, lines: list[int], name: str, mentioned: str) -> None:
+    found = outline_file(language, None, text, lines, [])
+    assert name in {span.name.rpartition("::")[2] for span in found.spans}
+    assert mentioned in found.mentioned
+
+
+def test_what_was_removed_is_looked_for_elsewhere() -> None:
+    base = "def old(a):\n    return a\n\n\ndef new(a):\n    return a.close_all()\n"
+    found = outline_file("python", base, "def new(a):\n    return a\n", [2], [1, 2, 3, 4, 6])
+    assert {"old", "new"} <= set(found.defined)
+    assert found.mentioned == ("close_all",)
+
+
+def test_what_cannot_be_parsed_has_no_outline() -> None:
+    found = outline_file("javascript", None, "x" * 3_000, [1], [])
+    assert (found.spans, found.defined) == ((), ())
