@@ -106,8 +106,8 @@ def _list_given(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
     """Names that changed lines assign or declare."""
     for node in tree.walk():
         if node.start in lines and node.children and _GIVES_A_NAME.search(node.kind):
-            parts = map(_list_names, node.children)
-            yield from next((names[-1:] for names in parts if names), [])
+            parts = (names[-1] for child in node.children if (names := _list_names(child)))
+            yield from itertools.islice(parts, 1)
 
 
 def _list_names(node: SyntaxNode) -> list[str]:

@@ -1,5 +1,6 @@
 """Selects code of unchanged files that a change touches by name: callers, definitions, tests and settings."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,13 +13,12 @@ from domain.review.outline import Outline
 from domain.text.credential_shapes import find_key_lines
 
 _DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
-_DECLARES = re.compile(r"^[^=.]*\([^;=]*\{?\s*$")  # a method without a keyword, as in Java or C
 _INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")
-_IMPORTS = re.compile(
-    r"^\s*(import\b|from\b.*\bimport\b|use\s|using\s|require|#\s*include|export\b.*\bfrom\b|package\s)"
-)
+_IMPORTS = re.compile(r"\s*(import\b|from\s|use\s|using\s|require|#\s*include|export\s+(\*|\{)|package\s)")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _MOST_TOKENS = 900
 _MOST_PLACES, _MOST_OF_ONE = 8, 2
+_MOST_IN_FILE = 6  # places of one name
 _TOO_COMMON = 25  # files with a name that says nothing about this change
 _OF_DEFINITION, _BEFORE_USE, _AFTER_USE = 14, 2, 3  # lines shown
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
@@ -95,24 +95,38 @@ def _withhold_keys(lines: Sequence[str]) -> list[str]:
 
 def _find_places(names: Collection[str], texts: Mapping[str, Sequence[str]]) -> dict[str, list[_Place]]:
     """Name → where it stands in these files; without names that stand in many."""
-    if not names:
-        return {}
-    any_name = re.compile(r"(?<![\w$])(" + "|".join(map(re.escape, sorted(names))) + r")(?![\w$])")
     places: dict[str, list[_Place]] = {}
     for path, lines in texts.items():
-        for number, line in enumerate(lines, 1):
-            if len(line) <= _LONGEST_LINE and not _IMPORTS.match(line):
-                for found in any_name.finditer(line):
-                    places.setdefault(found[1], []).append(_read_place(found, path, number, line))
+        for name in _list_names(names, "\n".join(lines)):
+            places.setdefault(name, []).extend(itertools.islice(_list_places(name, path, lines), _MOST_IN_FILE))
     return {name: found for name, found in places.items() if len({each.path for each in found}) <= _TOO_COMMON}
+
+
+def _list_names(names: Collection[str], text: str) -> list[str]:
+    """Those of some names that a text holds."""
+    words = set(_WORD.findall(text))
+    return [name for name in names if name in words or (not name.isidentifier() and name in text)]
+
+
+def _list_places(name: str, path: str, lines: Sequence[str]) -> Iterator[_Place]:
+    whole = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    for number, line in enumerate(lines, 1):
+        found = whole.search(line) if name in line and len(line) <= _LONGEST_LINE else None
+        if found is not None and not _IMPORTS.match(line):
+            yield _read_place(found, path, number, line)
 
 
 def _read_place(found: re.Match[str], path: str, number: int, line: str) -> _Place:
     before, after = line[: found.start()], line[found.end() :]
     is_heir = _INHERITS.search(before) is not None and bool(re.search(r"[(:<]\s*$|extends|implements|for\s*$", before))
-    is_declared = bool(before.strip()) and "return" not in before and _DECLARES.match(before + after) is not None
+    is_declared = bool(before.strip()) and after.startswith("(") and not _calls(before, after)
     is_definition = not is_heir and (re.search(_DEFINES, before) is not None or is_declared)
-    return _Place(found[1], path, number, is_definition, is_heir)
+    return _Place(found[0], path, number, is_definition, is_heir)
+
+
+def _calls(before: str, after: str) -> bool:
+    """Whether a name before an opening parenthesis is called and not declared, as in Java or C without a keyword."""
+    return after.rstrip().endswith(";") or "return" in before or any(sign in before for sign in "=.(,[{:")
 
 
 def _rank(outlines: Mapping[str, Outline], places: Mapping[str, Sequence[_Place]]) -> Iterator[tuple[str, _Place]]:
