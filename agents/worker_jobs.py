@@ -25,6 +25,7 @@ from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
 from agents.review.checks import patterns, secrets
+from agents.syntax import data, errors
 from agents.testing import parsers as testing
 
 # Rules with mostly useless findings: bare imports, asserts, `random`, every subprocess call, and the three that guess
@@ -106,10 +107,23 @@ def scan_patterns(request: Any) -> JsonValue:
     }
 
 
+def check_syntax(request: Any) -> JsonValue:
+    """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
+    form, grammar = request["format"], request["grammar"]
+
+    def find(text: str) -> errors.SyntaxFault | None:
+        return data.find_fault(form, text) if form else errors.find_fault(grammar, text)
+
+    fault = find(request["head"])
+    is_old = fault is not None and request["base"] is not None and find(request["base"]) is not None
+    return {"fault": None if fault is None or is_old else {"line": fault.line, "text": fault.text}}
+
+
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "bandit": scan_with_bandit,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
+    "syntax": check_syntax,
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
@@ -143,6 +157,16 @@ def prepare() -> None:
         [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]
     )
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
+    _prepare_parsers()
     testing.prepare()
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may declare one of these
         codecs.lookup(codec)
+
+
+def _prepare_parsers() -> None:
+    """Load every grammar, and both parsers of YAML with their errors."""
+    for form in data.FORMATS.values():
+        for text in ("{", "a = 1", "a: [1", "{}"):
+            check_syntax({"format": form, "grammar": None, "head": text, "base": text})
+    for grammar in errors.GRAMMARS.values():
+        check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None})

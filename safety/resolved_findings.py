@@ -7,7 +7,7 @@ from domain.review.review import Review
 
 _TOOLS = {"secret": "detect-secrets", "docker": "patterns", "shell": "patterns", "dependency": "dependencies"}
 _ALWAYS_ASKED = frozenset(
-    {"ruff", "bandit", "zizmor", "patterns", "detect-secrets", "oxlint", "shellcheck", "hadolint"}
+    {"ruff", "bandit", "zizmor", "patterns", "detect-secrets", "oxlint", "shellcheck", "hadolint", "syntax", "ast-grep"}
 )
 """Tools that always run if there are files for them."""
 

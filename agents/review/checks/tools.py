@@ -16,6 +16,7 @@ from agents.review.checks import (
     scripts,
     shellcheck,
     suppressions,
+    syntax,
     workflows,
 )
 from agents.review.checks.inputs import CheckedFile, ToolReport
@@ -66,7 +67,7 @@ class Checks:
     origin: CodeOrigin
 
     @property
-    def heeding(self) -> bool:
+    def heeds_comments(self) -> bool:
         """Whether comments that silence tools count."""
         return suppressions.is_honoured(self.origin)
 
@@ -81,6 +82,7 @@ class Checks:
             self._start("oxlint", oxlint.is_for, oxlint.check),
             self._start("shellcheck", shellcheck.is_for, shellcheck.check),
             self._start("hadolint", hadolint.is_for, hadolint.check),
+            self._parse(),
             self._search_credentials(),
             self._audit_workflows(folder),
             self._match_patterns(),
@@ -98,17 +100,21 @@ class Checks:
             self.toolbox.sandbox,
             project=project.settings,
             first_party=project.first_party,
-            heeding=self.heeding,
+            heeding=self.heeds_comments,
             seconds=self.toolbox.seconds,
         )
-        scan = partial(bandit.check, files, self._shift, heeding=self.heeding)
+        scan = partial(bandit.check, files, self._shift, heeding=self.heeds_comments)
         return [self._program("ruff", Layer.static, lint), self._worker("bandit", Layer.security, scan)]
 
     def _start(self, name: str, is_for: Callable[[CheckedFile], bool], check: _Linter) -> CheckTool | None:
         files = [file for file in self.files if is_for(file)]
-        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeding, self.toolbox.seconds
+        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
         run = partial(check, files, sandbox, heeding=heeding, seconds=seconds)
         return self._program(name, Layer.static, run) if files else None
+
+    def _parse(self) -> CheckTool | None:
+        files = [file for file in self.files if syntax.is_for(file)]
+        return self._worker("syntax", Layer.static, partial(syntax.check, files, self._shift)) if files else None
 
     def _search_credentials(self) -> CheckTool | None:
         search = partial(credentials.check, self.files, self._shift)
@@ -116,7 +122,7 @@ class Checks:
 
     def _audit_workflows(self, folder: Path) -> CheckTool | None:
         files = [file for file in self.files if workflows.is_workflow(file.path)]
-        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeding, self.toolbox.seconds
+        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
         audit = partial(workflows.check, files, folder, sandbox, heeding=heeding, seconds=seconds)
         return self._program("zizmor", Layer.security, audit) if files else None
 
@@ -127,7 +133,7 @@ class Checks:
     def _build_linter(self, linter: Linter) -> CheckTool:
         matching = linters.match_files(linter, self.files)
         where = self.toolbox.for_program(linter.name, origin=self.origin, executes=True)
-        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeding, self.toolbox.seconds
+        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
         return CheckTool(
             linter.name,
             Layer.static,

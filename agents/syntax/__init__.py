@@ -1,0 +1,1 @@
+"""Syntax of the languages that Forge can parse."""
