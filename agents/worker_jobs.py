@@ -25,6 +25,7 @@ from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
 from agents.review.checks import patterns, secrets
+from agents.review.checks.dangers import scanner as dangers
 from agents.syntax import data, errors
 from agents.testing import parsers as testing
 
@@ -119,11 +120,25 @@ def check_syntax(request: Any) -> JsonValue:
     return {"fault": None if fault is None or is_old else {"line": fault.line, "text": fault.text}}
 
 
+def scan_dangers(request: Any) -> JsonValue:
+    """Match our tables of dangerous code on one file at head and, if that finds anything, at the merge base."""
+    found: dict[str, JsonValue] = {"head": _match(request["grammar"], request["head"])}
+    if found["head"] and request["base"] is not None:
+        found["base"] = _match(request["grammar"], request["base"])
+    return found
+
+
+def _match(grammar: str, text: str) -> list[JsonValue]:
+    hits = dangers.scan(grammar, text)
+    return [{"rule": hit.rule, "line": hit.line, "end_line": hit.end_line} for hit in hits]
+
+
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "bandit": scan_with_bandit,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
     "syntax": check_syntax,
+    "dangers": scan_dangers,
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
@@ -170,3 +185,5 @@ def _prepare_parsers() -> None:
             check_syntax({"format": form, "grammar": None, "head": text, "base": text})
     for grammar in errors.GRAMMARS.values():
         check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None})
+    for grammar in dangers.GRAMMARS.values():
+        scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})

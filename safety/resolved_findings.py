@@ -5,7 +5,13 @@ from collections.abc import Collection
 from domain.review.findings import Finding, Layer
 from domain.review.review import Review
 
-_TOOLS = {"secret": "detect-secrets", "docker": "patterns", "shell": "patterns", "dependency": "dependencies"}
+_TOOLS = {
+    "secret": "detect-secrets",
+    "docker": "patterns",
+    "shell": "patterns",
+    "dependency": "dependencies",
+    **dict.fromkeys(("js", "ruby", "php", "go", "java", "csharp", "rust", "c"), "ast-grep"),
+}
 _ALWAYS_ASKED = frozenset(
     {"ruff", "bandit", "zizmor", "patterns", "detect-secrets", "oxlint", "shellcheck", "hadolint", "syntax", "ast-grep"}
 )

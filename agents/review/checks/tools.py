@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agents.review.checks import (
+    ast_grep,
     bandit,
     credentials,
     hadolint,
@@ -86,6 +87,7 @@ class Checks:
             self._search_credentials(),
             self._audit_workflows(folder),
             self._match_patterns(),
+            self._match_dangers(),
         ]
         return [*(tool for tool in found if tool is not None), *(self._build_linter(each) for each in configured)]
 
@@ -129,6 +131,10 @@ class Checks:
     def _match_patterns(self) -> CheckTool | None:
         files = [file for file in self.files if scripts.is_script(file)]
         return self._worker("patterns", Layer.security, partial(scripts.check, files, self._shift)) if files else None
+
+    def _match_dangers(self) -> CheckTool | None:
+        files = [file for file in self.files if ast_grep.is_for(file)]
+        return self._worker("ast-grep", Layer.security, partial(ast_grep.check, files, self._shift)) if files else None
 
     def _build_linter(self, linter: Linter) -> CheckTool:
         matching = linters.match_files(linter, self.files)
