@@ -24,7 +24,10 @@ from bandit.core.docs_utils import get_url
 from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
+from agents import file_syntax
 from agents.review.checks import patterns, secrets
+from agents.review.checks.dangers import scanner as dangers
+from agents.syntax import data, errors
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
@@ -121,15 +124,43 @@ def outline(request: Any) -> JsonValue:
     return found.model_dump(mode="json")
 
 
+def check_syntax(request: Any) -> JsonValue:
+    """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
+    form, grammar = request["format"], request["grammar"]
+
+    def find(text: str) -> errors.SyntaxFault | None:
+        return data.find_fault(form, text) if form else errors.find_fault(grammar, text)
+
+    fault = find(request["head"])
+    is_old = fault is not None and request["base"] is not None and find(request["base"]) is not None
+    return {"fault": None if fault is None or is_old else {"line": fault.line, "text": fault.text}}
+
+
+def scan_dangers(request: Any) -> JsonValue:
+    """Match our tables of dangerous code on one file at head and, if that finds anything, at the merge base."""
+    found: dict[str, JsonValue] = {"head": _match(request["grammar"], request["head"])}
+    if found["head"] and request["base"] is not None:
+        found["base"] = _match(request["grammar"], request["base"])
+    return found
+
+
+def _match(grammar: str, text: str) -> list[JsonValue]:
+    hits = dangers.scan(grammar, text)
+    return [{"rule": hit.rule, "line": hit.line, "end_line": hit.end_line} for hit in hits]
+
+
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "bandit": scan_with_bandit,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
     "impact": assess_impact,
     "outline": outline,
+    "syntax": check_syntax,
+    "dangers": scan_dangers,
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
+    "parsed": file_syntax.is_parsed,
 }
 
 _EXAMPLE = b"""
@@ -164,6 +195,19 @@ def prepare() -> None:
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)
         outline({**both, "added": [1], "removed": [1]})
+    _prepare_parsers()
     testing.prepare()
+    file_syntax.prepare()
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may declare one of these
         codecs.lookup(codec)
+
+
+def _prepare_parsers() -> None:
+    """Load every grammar, and both parsers of YAML with their errors."""
+    for form in data.FORMATS.values():
+        for text in ("{", "a = 1", "a: [1", "{}"):
+            check_syntax({"format": form, "grammar": None, "head": text, "base": text})
+    for grammar in errors.GRAMMARS.values():
+        check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None})
+    for grammar in dangers.GRAMMARS.values():
+        scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})

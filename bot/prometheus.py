@@ -20,7 +20,10 @@ from memory.db.engine import Database
 from memory.reports import metrics, snapshot
 from safety.guards import Guard
 
-_OWN = frozenset({"ruff", "bandit", "detect-secrets", "zizmor", "patterns", "dependencies", "purse"})
+_OWN = frozenset(
+    {"ruff", "bandit", "detect-secrets", "zizmor", "patterns", "dependencies", "purse"}
+    | {"oxlint", "shellcheck", "hadolint", "syntax", "ast-grep"}
+)
 _GUARDS = frozenset({*(guard.value for guard in Guard), "stagnation"})
 _OUTCOMES = {
     EventType.gate_approved: "approved",

@@ -5,9 +5,16 @@ from collections.abc import Collection
 from domain.review.findings import Finding, Layer
 from domain.review.review import Review
 
-_SYNTAX = "ruff/invalid-syntax"
-_TOOLS = {"secret": "detect-secrets", "docker": "patterns", "shell": "patterns", "dependency": "dependencies"}
-_ALWAYS_ASKED = frozenset({"ruff", "bandit", "zizmor", "patterns", "detect-secrets"})
+_TOOLS = {
+    "secret": "detect-secrets",
+    "docker": "patterns",
+    "shell": "patterns",
+    "dependency": "dependencies",
+    **dict.fromkeys(("js", "ruby", "php", "go", "java", "csharp", "rust", "c"), "ast-grep"),
+}
+_ALWAYS_ASKED = frozenset(
+    {"ruff", "bandit", "zizmor", "patterns", "detect-secrets", "oxlint", "shellcheck", "hadolint", "syntax", "ast-grep"}
+)
 """Tools that always run if there are files for them."""
 
 
@@ -48,5 +55,5 @@ def _ran_again(finding: Finding, review: Review) -> bool:
     if finding.path not in review.changed:
         return True  # unchanged from the base
     unread = [each.path for each in review.not_looked_at if not each.by_model]
-    is_broken = any(each.rule == _SYNTAX and each.path == finding.path for each in review.all_findings)
+    is_broken = any(each.is_syntax_error and each.path == finding.path for each in review.all_findings)
     return finding.path not in unread and not is_broken and (bool(ran) or tool in _ALWAYS_ASKED)

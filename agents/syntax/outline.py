@@ -61,7 +61,7 @@ def outline_file(language: str, base: str | None, head: str, added: list[int], r
 
 
 def _filter(names: Collection[str]) -> list[str]:
-    return [name for name in names if len(name) >= _SHORTEST and name not in _USUAL]
+    return [name for name in names if len(name) >= _SHORTEST and name not in _USUAL and not name.startswith("__")]
 
 
 def _meets(node: SyntaxNode, lines: Collection[int]) -> bool:

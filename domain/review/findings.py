@@ -102,6 +102,11 @@ class RawFinding(BaseModel):
         return self.rule.startswith(CREDENTIAL)
 
     @property
+    def is_syntax_error(self) -> bool:
+        """Whether its tool could not parse the file, so that it is silent about the rest of it."""
+        return self.rule.endswith("/invalid-syntax")
+
+    @property
     def sort_key(self) -> tuple[int, float, str, int]:
         """Sorts findings: the most severe and certain first, then by place."""
         return -self.severity.rank, -self.confidence, self.path, self.line or 0

@@ -158,7 +158,7 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.undismiss: VerbRow("undismiss F-ID", "take a dismissal back", arguments="{finding}", effects=_JUDGES),
     Verb.remember: VerbRow("remember text", "teach Forge something about this repository", _TEACHES, _TEXT),
     Verb.forget: VerbRow("forget M-ID", "make Forge forget it", _TEACHES, f"(?P<memory>M-{_ULID})", _JUDGES),
-    Verb.fix: VerbRow("fix F-ID", "propose a change that fixes a finding", arguments="{finding}", works=False),
+    Verb.fix: VerbRow("fix F-ID", "propose a change that fixes a finding", arguments="{finding}"),
     Verb.run: VerbRow("run", "plan this issue, carry it out and open a pull request"),
     Verb.plan: VerbRow("plan", "plan this issue, nothing more"),
     Verb.retry: VerbRow("retry", "run the failed phase again"),

@@ -24,11 +24,16 @@ def build_budget(
     return PhaseBudget(services.database, run, phase, limits, services.clock, ceilings, check, configuration.breakers)
 
 
-def build_side_budget(services: Services, run: Run, configuration: Configuration) -> PhaseBudget:
-    """The money for what is learned and recalled beside a run; it takes none of the phase's calls."""
+def build_side_budget(
+    services: Services, run: Run, configuration: Configuration, phase: Phase = Phase.reflection
+) -> PhaseBudget:
+    """The money for what happens beside a run: no guard of the run's counts its calls.
+
+    :param phase: what pays; by default what is learned and recalled.
+    """
 
     def require_permit(_connection: Connection, known: RunCallFacts, _now: datetime) -> Refusal | None:
         permits.require(known.sums.permit, run)
         return None
 
-    return build_budget(services, run, Phase.reflection, configuration, require_permit)
+    return build_budget(services, run, phase, configuration, require_permit)

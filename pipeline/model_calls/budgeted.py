@@ -80,14 +80,15 @@ class BudgetedCalls:
     async def ask_outside_run(
         self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel
     ) -> ModelAnswer:
-        """What a model answers to a question beside the run: with other money, without context, asking nobody."""
+        """What a model answers to a question beside the run: paid by the phase, without context, asking nobody."""
+        budget = build_side_budget(self.context.services, self.context.run, self.configuration, self.phase)
 
         async def call(_told: PromptContext, keep: _Keep[ModelAnswer]) -> ModelAnswer:
-            return await ask(question, schema, model, self._side_budget, keep=keep)
+            return await ask(question, schema, model, budget, keep=keep)
 
         key = f"ask: {question.key}"
         return await self.context.journal.step_as(
-            ModelAnswer, key, self._load_or_call, name, ModelAnswer, call, Phase.reflection
+            ModelAnswer, key, self._load_or_call, name, ModelAnswer, call, self.phase
         )
 
     async def take_turn(

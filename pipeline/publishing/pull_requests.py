@@ -17,6 +17,10 @@ PUSH = "push"
 """The kind of a push in the outbox."""
 
 
+FIX_PULL_REQUEST = "fix_pull_request"
+"""The kind of write that opens the pull request of a fix; no run owns that pull request."""
+
+
 class NotOpened(ForgeError):
     """GitHub did not take a pull request. Nothing happened."""
 
@@ -76,6 +80,32 @@ async def open_once(
         return made.number
 
     return await write_once(services, run, "propose", outbox.PULL_REQUEST, create, find=find)
+
+
+async def open_fix_once(services: Services, run: Run, branch: str, base: str, title: str, body: str) -> int:
+    """Propose a branch with a fix for another branch, once per run and branch; the number of the pull request.
+
+    :raises NotOpened: if GitHub does not take it.
+    :raises Superseded: if another run owns the pull request with the finding, and this was not opened before.
+    """
+
+    async def find() -> int | None:
+        found = await services.host.find_pull_request(run.repository, branch)
+        return None if found is None else found.number
+
+    async def create() -> int:
+        known = await find()  # an earlier run's, of the same fix
+        if known is not None:
+            return known
+        try:
+            made = await services.host.open_pull_request(
+                run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=False
+            )
+        except (Forbidden, Unprocessable) as error:
+            raise NotOpened(error.message, error.advice) from error
+        return made.number
+
+    return await write_once(services, run, f"open {branch}", FIX_PULL_REQUEST, create, find=find)
 
 
 async def describe(services: Services, repository: RepositoryRef, number: int, title: str, body: str) -> None:

@@ -12,6 +12,7 @@ from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
 from pipeline.durable.queues import enqueue_resume
 from pipeline.durable.workflows import (
+    ANSWER,
     AUTOMATE,
     CLOSE_RUN,
     CONSOLIDATE,
@@ -22,6 +23,8 @@ from pipeline.durable.workflows import (
     TEST,
     Workflow,
 )
+from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.feedback.answers.workflow import answer_request
 from pipeline.feedback.replies.workflow import ReplyWorkflow
 from pipeline.issue.test_command import HeadTest
 from pipeline.learning.consolidation import ConsolidationRun
@@ -61,6 +64,13 @@ async def _read_reply(services: Services, run_id: str, guid: str, reply: str) ->
     return await ReplyWorkflow(services, run, ReadReply.model_validate_json(reply), guid, _own_id()).execute()
 
 
+async def _answer(services: Services, run_id: str, guid: str, request: str) -> str:
+    run = await runs.get(services.database, run_id)
+    if run is None:
+        return UNKNOWN
+    return await answer_request(services, run, AnswerRequest.model_validate_json(request), guid, _own_id())
+
+
 async def _reflect(services: Services, run_id: str, moment: str) -> str:
     run = await runs.get(services.database, run_id)
     return UNKNOWN if run is None else await ReflectionRun(services, run, Moment(moment), _own_id()).execute()
@@ -76,6 +86,7 @@ WORK: Mapping[Workflow, Work] = {
     CLOSE_RUN: _close,
     TEST: _test,
     READ_REPLY: _read_reply,
+    ANSWER: _answer,
     AUTOMATE: _automate,
     REFLECT: _reflect,
     CONSOLIDATE: _consolidate,

@@ -64,6 +64,14 @@ _JUDGED: Mapping[str, JsonValue] = {
 }
 
 
+NAMELESS = "import os\n\n\ndef main():\n    return os.name + missing\n"
+_EDITS: tuple[Mapping[str, JsonValue], ...] = (
+    {"start_line": 1, "end_line": 1, "before": "import os", "after": "import os\n\nMISSING = 1"},
+    {"start_line": 5, "end_line": 5, "before": "    return os.name + missing", "after": "    return os.name + MISSING"},
+)
+"""The change with which it fixes a finding in ``NAMELESS``; one suggestion does not hold it."""
+
+
 def shop(parts: int) -> dict[str, str]:
     """The shop with so many more modules to read."""
     return SHOP | {f"shop/part_{number}.py": f"def part_{number}():\n    return {number}\n" for number in range(parts)}
@@ -93,6 +101,7 @@ def build_planner(risk: str, looks: int = 0) -> ScriptedModel:
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
     mend = read(lambda shown: _report_done("The price.") if "Applied." in shown else _patch(_MENDED))
     model.when("== your task: mend", mend)
+    model.when("== finding", {"edits": [dict(each) for each in _EDITS], "summary": "It has a name.", "refusal": ""})
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
     return model.when("== your task: T2", read(_second))
 

@@ -9,10 +9,10 @@ from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, jump_ahead, list_actions, open_pull_request
 from tests.world.replies import first_lines
 
-BROKEN = {
-    "web/cart.js": "function total( {\n  return eval(input)\n",
-    "config.yml": "a: [1\nb: }\n",
-    "main.go": "package main\nfunc main( {\n",
+BROKEN = {  # in languages whose syntax Forge does not know
+    "web/cart.lua": "function total(\n  return load(input)\n",
+    "config.ini": "[a\n",
+    "main.jl": "function main(\n",
 }
 
 
@@ -110,7 +110,7 @@ async def test_a_repository_may_let_it_pass_and_still_nothing_is_done_unasked(st
     pull, head = await open_pull_request(story, repository, alice, BROKEN)
     check = story.check(repository, head)
     assert check.conclusion == "success"
-    assert "main.go" in (check.summary or "")
+    assert "main.jl" in (check.summary or "")
     await jump_ahead(story, hours=10)
     assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
@@ -134,19 +134,19 @@ async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(
     model.when("eval(input)", Fails(400))
     repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
     pull, head = await open_pull_request(
-        story_with_model, repository, alice, {"cart.js": "eval(input)\n", "b.js": "b()\n"}
+        story_with_model, repository, alice, {"cart.lua": "eval(input)\n", "b.lua": "b()\n"}
     )
     assert story_with_model.check(repository, head).conclusion == "action_required"
     assert story_with_model.gates(pull) == ["human_review"]
     asked = len(model.calls)
 
     model.when("eval(input)", {"findings": []})
-    head = await alice.push(repository, "feature", {"c.js": "c()\n"})
+    head = await alice.push(repository, "feature", {"c.lua": "c()\n"})
     await story_with_model.settle()
     assert first_lines(story_with_model.questions(pull)) == snapshot(
         ["**human_review: Void: there is nothing left to decide** · G-ID · head `SHA` · a…"]
     )
-    assert [("cart.js" in call.content, "c.js" in call.content) for call in model.calls[asked:]] == [(True, True)]
+    assert [("cart.lua" in call.content, "c.lua" in call.content) for call in model.calls[asked:]] == [(True, True)]
     assert story_with_model.check(repository, head).conclusion == "success"
 
 
@@ -183,7 +183,7 @@ async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(story_with_model:
 
 async def test_what_a_line_hides_from_the_model_is_not_read(story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
-    sly = {"a.js": f"x = 1;{' ' * 2000}evil()\n", "b.js": "const { a, \u3164 } = q; run([a, \u3164])\n"}
+    sly = {"a.lua": f"x = 1;{' ' * 2000}evil()\n", "b.lua": "const { a, \u3164 } = q; run([a, \u3164])\n"}
     pull, head = await open_pull_request(story_with_model, repository, alice, sly)
     check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
@@ -193,11 +193,11 @@ async def test_what_a_line_hides_from_the_model_is_not_read(story_with_model: St
 
 async def test_t_r13_what_is_masked_or_removed_hides_nothing(story_with_model: Story, model: ScriptedModel) -> None:
     checked = "".join(f"  old_{number}();\n" for number in range(70)) + "  require_login(user);\n"
-    repository, alice, _ = await at_level(story_with_model, 4, files={"c.js": f"function f(user) {{\n{checked}}}\n"})
+    repository, alice, _ = await at_level(story_with_model, 4, files={"c.lua": f"function f(user) {{\n{checked}}}\n"})
     sly = {
-        "a.js": "// It begins with -----BEGIN RSA PRIVATE KEY\nrequire('child_process').exec('id')\n",
-        "b.js": "/* Cookie: a=b1234567 */ evil()\n",
-        "c.js": "function f(user) {\n}\n",
+        "a.lua": "// It begins with -----BEGIN RSA PRIVATE KEY\nrequire('child_process').exec('id')\n",
+        "b.lua": "/* Cookie: a=b1234567 */ evil()\n",
+        "c.lua": "function f(user) {\n}\n",
     }
     pull, head = await open_pull_request(story_with_model, repository, alice, sly)
     assert "2+require('child_process').exec('id')" in model.calls[0].content
@@ -206,7 +206,7 @@ async def test_t_r13_what_is_masked_or_removed_hides_nothing(story_with_model: S
     check = story_with_model.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
     said = (check.summary or "").replace("`", "")
-    assert "  - b.js: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
+    assert "  - b.lua: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
     assert "if a model is set up" not in said
     assert (pull.state, await list_actions(story_with_model), story_with_model.reviews(pull)) == ("open", [], [])
 
@@ -238,7 +238,7 @@ async def test_no_code_leaves_where_the_repository_forbids_it(
 async def test_a_model_that_the_provider_refuses_is_said_in_the_check(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
-    model.when("cart.js", Fails(404))
+    model.when("cart.lua", Fails(404))
     repository, alice, _ = await at_level(story_with_model, 0)
     pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
     check = story_with_model.check(repository, head)
@@ -247,3 +247,22 @@ async def test_a_model_that_the_provider_refuses_is_said_in_the_check(
         (check.summary or "").replace("`", "").replace("\\", "")
     )
     assert story_with_model.gates(pull) == ["human_review"]
+
+
+async def test_what_the_linter_of_its_language_finds_broken_is_not_approved(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 4)
+    head = await alice.push(
+        repository,
+        "feature",
+        {"cart.js": "export function total(input) {\n  return eval(input);\n}\n", "web/order.ts": "const x = {;\n"},
+        base="main",
+    )
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    check = story.check(repository, head)
+    assert (check.conclusion, check.title) == ("failure", "Changes requested: 2 findings to fix")
+    assert [(each.path, each.line) for each in story.comments(pull)] == [("cart.js", 2), ("web/order.ts", 1)]
+    assert "`oxlint/no-eval`" in story.comments(pull)[0].body
+    story.pass_over(pull)
+    await jump_ahead(story, hours=10)
+    assert (pull.state, await list_actions(story)) == ("open", [])

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agents.review.checks import ruff, suppressions
+from agents.review.checks import suppressions
 from agents.review.checks.baseline import Some, find_introduced, keep_on_added_lines
 from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions
 from agents.review.checks.inputs import CheckedFile, ToolReport
@@ -52,7 +52,7 @@ def build_result(
 ) -> CheckReport:
     """The result of all tools. It may take long, so call it in a thread of its own."""
     every = _keep_introduced(files, outcomes)
-    outcomes = _add_unparsed(outcomes, {finding.path for finding in every if finding.rule == ruff.SYNTAX})
+    outcomes = _add_unparsed(outcomes, {finding.path for finding in every if finding.is_syntax_error})
     silenced = suppressions.find_added(files)
     kept, cut = limit_findings(every)
     layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
@@ -122,7 +122,7 @@ def _group_by_path(findings: Sequence[Some]) -> dict[str, list[Some]]:
 def _find_new(
     file: CheckedFile, head: Sequence[Finding], base: Sequence[RawFinding], unread: bool
 ) -> Sequence[Finding]:
-    if unread and not any(finding.rule == ruff.SYNTAX for finding in head):
+    if unread and not any(finding.is_syntax_error for finding in head):
         return keep_on_added_lines(file.change, head)
     return find_introduced(file.change, head, base, head_lines=file.head_lines, base_lines=file.base_lines)
 

@@ -7,6 +7,9 @@ _LONGEST = 500
 # Follows the tool's own sentence, which names the thing.
 ADVICE = {
     "ruff/invalid-syntax": "Python cannot read this file, so nothing in it runs.",
+    "oxlint/invalid-syntax": "JavaScript cannot read this file, so nothing in it runs.",
+    "shellcheck/invalid-syntax": "The shell stops here.",
+    "syntax/invalid-syntax": "Programs that read this file fail.",
     "ruff/F401": "Remove the import, or use it; if it is there for others to import, list it in `__all__`.",
     "ruff/F402": "The import cannot be reached afterwards; rename the loop variable.",
     "ruff/F601": "The last value wins and the others are lost; remove or rename the repeated key.",

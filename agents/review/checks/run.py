@@ -2,14 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from agents.review.checks import bandit, credentials, linters, ruff, scripts, suppressions, workflows
+from agents.review.checks import credentials, workflows
 from agents.review.checks.dependencies import find_vulnerable
-from agents.review.checks.inputs import CheckedFile, ToolReport, list_checked_files, write_versions
+from agents.review.checks.inputs import ToolReport, list_checked_files, write_versions
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
+from agents.review.checks.tools import Checks, CheckTool, PythonProject
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.review import Linter
@@ -17,7 +16,7 @@ from domain.errors import ToolError
 from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Layer
-from safety.containment import PARSERS, CodeOrigin, Containment
+from safety.containment import CodeOrigin
 from workspace.transient_commits import TransientFile
 
 
@@ -44,7 +43,7 @@ async def run_checks(
     """
     files = list_checked_files(change, versions)
     with toolbox.sandbox.folder() as folder:
-        tools = _list_tools(files, folder, toolbox, project, first_party, linters, origin)
+        tools = Checks(files, toolbox, origin).list_tools(folder, PythonProject(project, first_party), linters)
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools)))
@@ -65,78 +64,7 @@ async def search_commits(
     return await credentials.check_transient_commits(files, WorkerBudget(toolbox.pool, toolbox.seconds))
 
 
-@dataclass(frozen=True)
-class _Tool:
-    name: str
-    layer: Layer
-    where: Containment
-    check: Callable[[int], Awaitable[ToolReport]]
-
-
-def _list_tools(
-    files: Sequence[CheckedFile],
-    folder: Path,
-    toolbox: Toolbox,
-    project: Mapping[str, bytes],
-    first_party: Sequence[str],
-    configured: Sequence[Linter],
-    origin: CodeOrigin,
-) -> list[_Tool]:
-    """Every tool that has files to check."""
-    sandbox, seconds, heeding = toolbox.sandbox, toolbox.seconds, suppressions.is_honoured(origin)
-    shift = WorkerBudget(toolbox.pool, seconds)
-    python = [file for file in files if file.is_python]
-    automation = [file for file in files if workflows.is_workflow(file.path)]
-    shell = [file for file in files if scripts.is_script(file)]
-
-    def program(name: str, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> _Tool:
-        return _Tool(name, layer, toolbox.for_program(name, origin=origin), check)
-
-    def worker(name: str, check: Callable[[], Awaitable[ToolReport]]) -> _Tool:
-        return _Tool(name, Layer.security, toolbox.for_worker(name, origin=origin), lambda _: check())
-
-    def lint(level: int) -> Awaitable[ToolReport]:
-        return ruff.check(
-            python,
-            folder,
-            sandbox,
-            level,
-            project=project,
-            first_party=first_party,
-            heeding=heeding,
-            seconds=seconds,
-        )
-
-    tools: list[_Tool] = []
-    if python:
-        scan = worker("bandit", lambda: bandit.check(python, shift, heeding=heeding))
-        tools += [program("ruff", Layer.static, lint), scan]
-    if files:
-        tools.append(worker("detect-secrets", lambda: credentials.check(files, shift)))
-    if automation:
-
-        def audit(level: int) -> Awaitable[ToolReport]:
-            return workflows.check(automation, folder, sandbox, level, heeding=heeding, seconds=seconds)
-
-        tools.append(program("zizmor", Layer.security, audit))
-    if shell:
-        tools.append(worker("patterns", lambda: scripts.check(shell, shift)))
-    return tools + [_build_linter(linter, files, toolbox, origin) for linter in configured]
-
-
-def _build_linter(linter: Linter, files: Sequence[CheckedFile], toolbox: Toolbox, origin: CodeOrigin) -> _Tool:
-    matching = linters.match_files(linter, files)
-    where = toolbox.for_program(linter.name, origin=origin, executes=True)
-    heeding, seconds = suppressions.is_honoured(origin), toolbox.seconds
-    return _Tool(
-        linter.name,
-        Layer.static,
-        where if matching else Containment(PARSERS),
-        lambda level: linters.check(linter, matching, toolbox.sandbox, level, heeding=heeding, seconds=seconds),
-    )
-
-
-async def _run_tool(tool: _Tool) -> ToolExecution:
+async def _run_tool(tool: CheckTool) -> ToolExecution:
     """The outcome of a tool. If it fails, the others still run."""
     started = time.monotonic()
     if tool.where.level is None:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.review.checks import hadolint, oxlint, shellcheck, workflows
 from agents.review.checks.inputs import CheckedFile
-from agents.review.checks.workflows import is_workflow
 from domain.review.findings import Layer
 from safety.containment import CodeOrigin
 
@@ -36,6 +36,13 @@ _IN_PYTHON = (
     SuppressionKind("nosec", Layer.security, re.compile(r"#\s*nosec")),
 )
 _IN_WORKFLOWS = (SuppressionKind("zizmor: ignore", Layer.security, re.compile(r"#\s*zizmor:\s*ignore\b")),)
+
+_IN_JAVASCRIPT = (
+    SuppressionKind("eslint-disable", Layer.static, re.compile(r"\b(oxlint|eslint)-disable\b")),
+    SuppressionKind("@ts-ignore", Layer.static, re.compile(r"@ts-(ignore|nocheck|expect-error)\b")),
+)
+_IN_SHELL = (SuppressionKind("shellcheck disable", Layer.static, re.compile(r"#\s*shellcheck\s.*\bdisable=")),)
+_IN_DOCKERFILES = (SuppressionKind("hadolint ignore", Layer.static, re.compile(r"#\s*hadolint\s.*\bignore\b")),)
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,11 @@ def build_note(silenced: Sequence[Suppression], layer: Layer, origin: CodeOrigin
 
 
 def _list_kinds(file: CheckedFile) -> Sequence[SuppressionKind]:
-    if file.is_python:
-        return _IN_PYTHON
-    return _IN_WORKFLOWS if is_workflow(file.path) else ()
+    kinds = (
+        (file.is_python, _IN_PYTHON),
+        (workflows.is_workflow(file.path), _IN_WORKFLOWS),
+        (oxlint.is_for(file), _IN_JAVASCRIPT),
+        (shellcheck.is_for(file), _IN_SHELL),
+        (hadolint.is_for(file), _IN_DOCKERFILES),
+    )
+    return next((comments for applies, comments in kinds if applies), ())

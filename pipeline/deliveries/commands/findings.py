@@ -33,9 +33,9 @@ async def answer_about_finding(context: CommandContext, asked: AboutFinding) -> 
 
 
 async def _answer(context: CommandContext, asked: AboutFinding) -> str:
-    meant = await _find_meant(context, asked.finding)
+    meant = await find_meant(context, asked.finding)
     if not meant:
-        return await _answer_no_finding(context, asked)
+        return await answer_no_finding(context, asked)
     finding = next(iter(meant))
     if asked.verb is Verb.undismiss:
         return await _undismiss(context, finding)
@@ -47,9 +47,9 @@ async def _answer(context: CommandContext, asked: AboutFinding) -> str:
 
 async def _dismiss(context: CommandContext, asked: Dismiss) -> str:
     """Dismiss all findings of one comment, or none if one of them needs a higher role."""
-    meant = await _find_meant(context, asked.finding)
+    meant = await find_meant(context, asked.finding)
     if not meant:
-        return await _answer_no_finding(context, asked)
+        return await answer_no_finding(context, asked)
     for finding in meant:
         refused = await _find_refusal(context, finding)
         if refused is not None:
@@ -109,7 +109,7 @@ async def _find_refusal(context: CommandContext, finding: Finding) -> str | None
     return texts.refuse(refused.model_copy(update={"verb": Verb.dismiss}), context.sender.login)
 
 
-async def _find_meant(context: CommandContext, name: str | None) -> Remark:
+async def find_meant(context: CommandContext, name: str | None) -> Remark:
     """The finding a command names, or those of the thread it replies in."""
     if name is not None:
         found = await findings.find_by_name(context.database, context.repository.id, context.number, name)
@@ -118,7 +118,7 @@ async def _find_meant(context: CommandContext, name: str | None) -> Remark:
     return carried.get(context.comment.comment.thread or 0, ())
 
 
-async def _answer_no_finding(context: CommandContext, asked: Dismiss | AboutFinding) -> str:
+async def answer_no_finding(context: CommandContext, asked: Dismiss | AboutFinding) -> str:
     if asked.finding is None:
         return texts.which_finding(asked.verb)
     names = await findings.list_names(context.database, context.repository.id, context.number)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from domain.slash.verbs import Verb
-from pipeline.deliveries.commands import automation, changes, findings, memories, pause, runs, show
+from pipeline.deliveries.commands import answers, automation, changes, findings, memories, pause, runs, show
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply, answer_gate
 
@@ -24,6 +24,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.explain: findings.answer_about_finding,
     Verb.undismiss: findings.answer_about_finding,
     Verb.dismiss: findings.dismiss,
+    Verb.fix: answers.fix,
     Verb.remember: memories.remember_text,
     Verb.forget: memories.forget,
     Verb.review: runs.review,

@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.durable.workflows import (
+    ANSWER,
     AUTOMATE,
     CLOSE_RUN,
     CONSOLIDATE,
@@ -34,6 +35,7 @@ def test_each_workflow_is_listed_once_with_its_work() -> None:
         (CLOSE_RUN, {"run": "01R", "occasion": "G"}, ("last_word", "deliveries", "01R/last word after G", None)),
         (TEST, {**KEY, "occasion": "G"}, ("test", "tests", "01R/test G", "7#3")),
         (READ_REPLY, {**KEY, "occasion": "G"}, ("hear", "hearings", "01R/hear G", "7#3")),
+        (ANSWER, {**KEY, "occasion": "G 0"}, ("answer", "hearings", "01R/answer G 0", "7#3")),
         (AUTOMATE, {"run": "01R", "occasion": 0}, ("acting", "deliveries", "01R/act 0", None)),
         (REFLECT, {**KEY, "occasion": "ended"}, ("reflect", "learning", "01R/reflection ended", "7")),
         (

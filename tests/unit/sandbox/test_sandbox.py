@@ -188,7 +188,7 @@ async def test_tools_and_workers_run_from_a_virtualenv_no_one_else_can_reach(tmp
     venv = Path(tool_path("ruff")).parent.parent
     shutil.copytree(venv / "lib", hidden / "venv" / "lib", symlinks=True, ignore=_find_unneeded)
     (hidden / "venv" / "bin").mkdir()
-    for tool in ("ruff", "zizmor"):
+    for tool in ("ruff", "zizmor", "oxlint", "shellcheck", "hadolint"):
         shutil.copy2(venv / "bin" / tool, hidden / "venv" / "bin" / tool)
     (hidden / "venv" / "bin" / "python").symlink_to((venv / "bin" / "python").resolve())
     shutil.copy2(venv / "pyvenv.cfg", hidden / "venv" / "pyvenv.cfg")
@@ -203,6 +203,8 @@ files = {
     "a.py": (None, "import os, subprocess\\nsubprocess.run(input(), shell=True)\\n"),
     ".github/workflows/a.yml": (None, "on: push\\njobs: {a: {runs-on: x, steps: [{uses: a/b@main}]}}\\n"),
     "a.sh": (None, "curl https://a.org | sh\\n"),
+    "a.js": (None, "eval(input)\\n"),
+    "Dockerfile": (None, "FROM a:1\\nEXPOSE 99999\\n"),
 }
 async def main():
     change, versions = change_of(files)
@@ -230,9 +232,9 @@ asyncio.run(main())
     prefix, rules, problems = done.stdout.splitlines()
     assert prefix == str(hidden / "venv")
     assert problems == "[]"
-    assert (
-        rules
-        == "['bandit/B602', 'ruff/F401', 'shell/curl-pipe', 'zizmor/excessive-permissions', 'zizmor/unpinned-uses']"
+    assert rules == (
+        "['bandit/B602', 'hadolint/DL3011', 'oxlint/no-eval', 'ruff/F401', 'shell/curl-pipe', "
+        "'zizmor/excessive-permissions', 'zizmor/unpinned-uses']"
     )
 
 

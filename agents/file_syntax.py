@@ -1,0 +1,63 @@
+"""Says whether a file can be parsed, as a job of the warm workers."""
+
+import ast
+import base64
+import json
+import tomllib
+from pathlib import PurePosixPath
+from typing import Any
+
+from ast_grep_py import SgRoot
+from pydantic import JsonValue
+
+_GRAMMARS = {
+    "js jsx mjs cjs": "javascript",
+    "ts mts cts": "typescript",
+    "tsx": "tsx",
+    "go": "go",
+    "rs": "rust",
+    "java": "java",
+    "kt kts": "kotlin",
+    "rb": "ruby",
+    "php": "php",
+    "cs": "csharp",
+    "c h": "c",
+    "cc cpp cxx hpp hh": "cpp",
+    "sh bash": "bash",
+    "yml yaml": "yaml",
+    "css": "css",
+    "scala": "scala",
+    "swift": "swift",
+    "lua": "lua",
+}
+_BY_SUFFIX = {suffix: name for suffixes, name in _GRAMMARS.items() for suffix in suffixes.split()}
+
+
+def is_parsed(request: Any) -> JsonValue:
+    """Whether a file has no error of syntax; None for a language that is not known.
+
+    :param request: ``path`` and ``content``, in base64.
+    """
+    suffix = PurePosixPath(request["path"]).suffix.removeprefix(".").lower()
+    content = base64.b64decode(request["content"])
+    try:
+        match suffix:
+            case "py" | "pyi":
+                ast.parse(content)
+            case "json":
+                json.loads(content)
+            case "toml":
+                tomllib.loads(content.decode())
+            case _ if suffix in _BY_SUFFIX:
+                return SgRoot(content.decode(), _BY_SUFFIX[suffix]).root().find(kind="ERROR") is None
+            case _:
+                return None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def prepare() -> None:
+    """Load what is loaded late."""
+    for path, text in (("a.py", "a = 1"), ("a.json", "1"), ("a.toml", "a = 1"), ("a.js", "a(")):
+        is_parsed({"path": path, "content": base64.b64encode(text.encode()).decode()})

@@ -1,0 +1,374 @@
+"""Dangers in Go, Java, C#, Rust, C and C++."""
+
+from agents.review.checks.dangers.rule import SQL, DangerRule, Shape, both, call, concatenation, either, inside, pattern
+from domain.review.findings import Severity
+
+_SHELL = "The command goes through a shell, so any part that comes from outside can run other commands. "
+_STATEMENT = "This SQL is put together from text; a value from outside can change the statement. "
+_TLS = "Certificates are not checked, so anybody on the network can read and change the traffic. "
+_HASH = "A fast hash of a password can be reversed by trying. "
+
+_GO_TEXT = either(
+    concatenation("binary_expression", "identifier", "selector_expression"),
+    both({"kind": "call_expression"}, {"regex": r"^fmt\.Sprintf\("}),
+)
+_GO = ("go",)
+GO = (
+    DangerRule(
+        "go/command-from-text",
+        _GO,
+        Severity.warning,
+        _SHELL + "Pass program and arguments one by one.",
+        both(
+            call("call_expression", "function", r"^exec\.Command(Context)?$", _GO_TEXT),
+            {"regex": r"\"(/bin/)?(ba|z)?sh\",\s*\"-\w*c\""},
+        ),
+        bad=('exec.Command("sh", "-c", "ls "+dir)', 'exec.CommandContext(ctx, "bash", "-c", fmt.Sprintf("ls %s", d))'),
+        good=('exec.Command("ls", "-l"+x)', 'exec.Command("sh", "-c", "ls")', 'exec.Command("git", "-C", "a"+b)'),
+    ),
+    DangerRule(
+        "go/sql-from-text",
+        _GO,
+        Severity.warning,
+        _STATEMENT + "Use placeholders and pass the values.",
+        both(call("call_expression", "function", r"\.(Query|QueryRow|Exec)(Context)?$", _GO_TEXT), {"regex": SQL}),
+        bad=(
+            'db.Query("SELECT a FROM b WHERE c = " + d)',
+            "db.ExecContext(ctx, fmt.Sprintf(\"DELETE FROM a WHERE b = '%s'\", c))",
+        ),
+        good=('db.Query("SELECT a FROM b WHERE c = $1", d)', 'u.Query("a" + b)', 'db.Exec("SELECT a " + "FROM b")'),
+    ),
+    DangerRule(
+        "go/tls-unchecked",
+        _GO,
+        Severity.warning,
+        _TLS + "Remove InsecureSkipVerify; name an own authority in RootCAs.",
+        either(
+            both({"kind": "keyed_element"}, {"regex": r"^InsecureSkipVerify:\s*true$"}),
+            pattern("$C.InsecureSkipVerify = true"),
+        ),
+        bad=("f(tls.Config{InsecureSkipVerify: true})", "c.InsecureSkipVerify = true"),
+        good=("f(tls.Config{InsecureSkipVerify: insecure})", "c.InsecureSkipVerify = false"),
+    ),
+    DangerRule(
+        "go/weak-password-hash",
+        _GO,
+        Severity.warning,
+        _HASH + "Use bcrypt or argon2.",
+        call("call_expression", "function", r"^(md5|sha1)\.Sum$", {"regex": "(?i)passw"}),
+        bad=("h := md5.Sum([]byte(password))", "sha1.Sum([]byte(u.Passwd))"),
+        good=("md5.Sum(data)", "sha256.Sum256([]byte(password))"),
+    ),
+)
+
+_JAVA = ("java",)
+_JAVA_TEXT = concatenation("binary_expression", "identifier", "method_invocation", "field_access")
+JAVA = (
+    DangerRule(
+        "java/command-from-text",
+        _JAVA,
+        Severity.warning,
+        "The command is one text, so a value from outside can add arguments or another command. Use "
+        "ProcessBuilder with a list.",
+        both(
+            call("method_invocation", "name", "^exec$", _JAVA_TEXT),
+            {"regex": r"(?i)(getRuntime\(\)|\bruntime|\brt)\.exec"},
+        ),
+        bad=('Runtime.getRuntime().exec("ls " + dir);', 'runtime.exec("sh -c " + a.b());'),
+        good=(
+            'Runtime.getRuntime().exec(new String[] {"ls", dir});',
+            'Runtime.getRuntime().exec("ls");',
+            'q.exec("a" + b);',
+        ),
+    ),
+    DangerRule(
+        "java/sql-from-text",
+        _JAVA,
+        Severity.warning,
+        _STATEMENT + "Use a PreparedStatement with parameters.",
+        both(
+            call(
+                "method_invocation",
+                "name",
+                "^(execute|executeQuery|executeUpdate|prepareStatement|createQuery|createNativeQuery|queryForObject)$",
+                _JAVA_TEXT,
+            ),
+            {"regex": SQL},
+        ),
+        bad=(
+            's.executeQuery("SELECT a FROM b WHERE c = \'" + d + "\'");',
+            'em.createQuery("select a from B a where a.c=" + x);',
+        ),
+        good=('c.prepareStatement("SELECT a FROM b WHERE c = ?");', 'p.execute("task " + name);'),
+    ),
+    DangerRule(
+        "java/tls-unchecked",
+        _JAVA,
+        Severity.warning,
+        _TLS + "Use the default trust manager and host name verifier.",
+        either(
+            both(
+                {"kind": "method_declaration"},
+                {"has": {"field": "name", "regex": "^checkServerTrusted$"}},
+                {"has": {"field": "body", "regex": r"^\{\s*\}$"}},
+            ),
+            both({"kind": "field_access"}, {"regex": r"^NoopHostnameVerifier\.INSTANCE$"}),
+            both({"kind": "method_invocation"}, {"regex": r"setHostnameVerifier\(\(\w+,\s*\w+\)\s*->\s*true\)$"}),
+        ),
+        bad=(
+            "class T { public void checkServerTrusted(X[] c, String a) { } }",
+            "b.setHostnameVerifier((h, s) -> true);",
+            "b.f(NoopHostnameVerifier.INSTANCE);",
+        ),
+        good=(
+            "class T { public void checkServerTrusted(X[] c, String a) { d.check(c); } }",
+            "b.setHostnameVerifier(v);",
+        ),
+    ),
+    DangerRule(
+        "java/weak-cipher",
+        _JAVA,
+        Severity.warning,
+        "This cipher can be broken, or shows which blocks are equal. Use AES/GCM/NoPadding with a fresh nonce.",
+        both(
+            call(
+                "method_invocation",
+                "name",
+                "^getInstance$",
+                {"regex": r"(?i)^\"(des|desede|rc4|arcfour|\w+/ecb/\w+)(/|\"|$)|/ecb/"},
+            ),
+            {"regex": r"^Cipher\."},
+        ),
+        bad=('Cipher.getInstance("DES");', 'Cipher.getInstance("AES/ECB/PKCS5Padding");'),
+        good=('Cipher.getInstance("AES/GCM/NoPadding");', 'Thing.getInstance("DES");'),
+    ),
+)
+
+_CSHARP = ("csharp",)
+_CSHARP_JOINED = either(
+    both({"kind": "interpolated_string_expression"}, inside({"kind": "interpolation"})),
+    concatenation("binary_expression", "identifier", "member_access_expression", "invocation_expression"),
+)
+_CSHARP_TEXT: Shape = {"kind": "argument", "has": dict(_CSHARP_JOINED)}
+CSHARP = (
+    DangerRule(
+        "csharp/command-from-text",
+        _CSHARP,
+        Severity.warning,
+        "The command is put together from text, so a value from outside can add arguments or another command. Use "
+        "ProcessStartInfo.ArgumentList.",
+        call("invocation_expression", "function", r"(^|\.)Process\.Start$", _CSHARP_TEXT),
+        bad=('Process.Start("cmd", "/c dir " + path);', 'Process.Start($"ls {x}");'),
+        good=('Process.Start("cmd");', "Process.Start(info);", 'timer.Start("a" + b);'),
+    ),
+    DangerRule(
+        "csharp/sql-from-text",
+        _CSHARP,
+        Severity.warning,
+        _STATEMENT + "Use parameters of the command.",
+        both(
+            either(
+                both(
+                    {"kind": "object_creation_expression"},
+                    {"has": {"field": "type", "regex": "Command$"}},
+                    {"has": {"field": "arguments", "has": _CSHARP_TEXT}},
+                ),
+                call(
+                    "invocation_expression",
+                    "function",
+                    r"\.(FromSqlRaw|ExecuteSqlRaw(Async)?|Query\w*|Execute\w*)$",
+                    _CSHARP_TEXT,
+                ),
+            ),
+            {"regex": SQL},
+            {"not": {"regex": r"Interpolated\("}},
+        ),
+        bad=(
+            'var c = new SqlCommand("SELECT a FROM b WHERE c = " + d, e);',
+            'db.ExecuteSqlRaw($"DELETE FROM a WHERE b = {c}");',
+        ),
+        good=(
+            'new SqlCommand("SELECT a FROM b WHERE c = @d", e);',
+            'db.ExecuteSqlInterpolated($"DELETE FROM a WHERE b = {c}");',
+        ),
+    ),
+    DangerRule(
+        "csharp/unsafe-formatter",
+        _CSHARP,
+        Severity.warning,
+        "It builds any object that the data names, that is, runs code from the data. Use System.Text.Json.",
+        both(
+            {"kind": "object_creation_expression"},
+            {
+                "has": {
+                    "field": "type",
+                    "regex": r"(^|\.)(BinaryFormatter|SoapFormatter|NetDataContractSerializer|LosFormatter)$",
+                }
+            },
+        ),
+        bad=("var f = new BinaryFormatter();", "new System.Web.UI.LosFormatter();"),
+        good=("new JsonFormatter();", "var BinaryFormatter = 1;"),
+    ),
+    DangerRule(
+        "csharp/tls-unchecked",
+        _CSHARP,
+        Severity.warning,
+        _TLS + "Remove the callback.",
+        either(
+            both(
+                {"kind": "assignment_expression"},
+                {"has": {"field": "left", "regex": r"Server\w*Certificate\w*Callback$"}},
+                {"has": {"field": "right", "regex": r"(=>|^delegate\b.*)\s*(true|\{\s*return true;\s*\})$"}},
+            ),
+            pattern("HttpClientHandler.DangerousAcceptAnyServerCertificateValidator"),
+        ),
+        bad=(
+            "h.ServerCertificateCustomValidationCallback = (a, b, c, d) => true;",
+            "h.C = HttpClientHandler.DangerousAcceptAnyServerCertificateValidator;",
+        ),
+        good=("h.ServerCertificateCustomValidationCallback = (a, b, c, d) => Check(b);", "h.Callback = x => true;"),
+    ),
+)
+
+_RUST = ("rust",)
+_JUSTIFIED: Shape = {"follows": {"kind": "line_comment", "regex": "SAFETY"}}
+RUST = (
+    DangerRule(
+        "rust/unsafe-block",
+        _RUST,
+        Severity.info,
+        "The compiler does not check memory in here. Say in a SAFETY comment why it is sound.",
+        both(
+            {"kind": "unsafe_block"},
+            {"not": either(_JUSTIFIED, {"inside": {"kind": "expression_statement", **_JUSTIFIED}})},
+        ),
+        bad=("fn f() { unsafe { x() } }", "fn f() { let a = unsafe { *p }; }"),
+        good=("fn f() { x() }", "fn f() {\n// SAFETY: checked\nunsafe { x() }\n}", "unsafe fn f() {}"),
+    ),
+    DangerRule(
+        "rust/command-from-text",
+        _RUST,
+        Severity.warning,
+        _SHELL + "Pass the program and its arguments one by one.",
+        pattern('$C.arg("-c").arg(format!($$$A))', '$C.arg("-c").arg(&format!($$$A))'),
+        bad=(
+            'fn f() { Command::new("sh").arg("-c").arg(format!("ls {}", d)); }',
+            'fn f() { c.arg("-c").arg(&format!("ls {d}")); }',
+        ),
+        good=('fn f() { Command::new("ls").arg(format!("{}", d)); }', 'fn f() { c.arg("-c").arg("ls"); }'),
+    ),
+    DangerRule(
+        "rust/sql-from-text",
+        _RUST,
+        Severity.warning,
+        _STATEMENT + "Use bind parameters.",
+        both(
+            call(
+                "call_expression",
+                "function",
+                r"(^|\.|::)(query|query_as|execute|query_row|sql_query|prepare)$",
+                {"regex": r"^&?\s*format!\("},
+            ),
+            {"regex": SQL},
+        ),
+        bad=(
+            'fn f() { c.execute(&format!("DELETE FROM a WHERE b = {}", x), []); }',
+            'fn f() { sqlx::query(&format!("SELECT a FROM {t}")); }',
+        ),
+        good=('fn f() { c.execute("DELETE FROM a WHERE b = ?1", [x]); }', 'fn f() { c.execute(format!("run {x}")); }'),
+    ),
+    DangerRule(
+        "rust/tls-unchecked",
+        _RUST,
+        Severity.warning,
+        _TLS + "Add the server's own authority as a root certificate instead.",
+        pattern("$C.danger_accept_invalid_certs(true)", "$C.danger_accept_invalid_hostnames(true)"),
+        bad=(
+            "fn f() { b.danger_accept_invalid_certs(true).build(); }",
+            "fn f() { b.danger_accept_invalid_hostnames(true); }",
+        ),
+        good=("fn f() { b.danger_accept_invalid_certs(false); }", "fn f() { b.accept(true); }"),
+    ),
+)
+
+_C = ("c", "cpp")
+
+
+def _c_call(name: str, argument: Shape) -> Shape:
+    return call("call_expression", "function", rf"^(std::)?({name})$", argument)
+
+
+_VALUE: Shape = either(
+    {"kind": "identifier"},
+    {"kind": "field_expression"},
+    {"kind": "subscript_expression"},
+    {"kind": "call_expression"},
+    {"kind": "pointer_expression"},
+)
+_END = {"nthChild": {"position": 1, "reverse": True}}
+_NAME: Shape = {"kind": "identifier", "regex": "[a-z]"}  # in capitals it is a macro with a text of its own
+_ALONE = both(_NAME, _END, {"nthChild": 1})
+_LAST = both(_NAME, _END, {"nthChild": 2})
+C = (
+    DangerRule(
+        "c/gets",
+        _C,
+        Severity.error,
+        "gets() writes past the buffer when a line is longer, and was removed from C. Use fgets with the size.",
+        both({"kind": "call_expression"}, {"has": {"field": "function", "regex": "^(std::)?gets$"}}),
+        bad=("void f() { gets(b); }", "void f() { if (gets(b)) x(); }"),
+        good=("void f() { fgets(b, sizeof b, stdin); }", "void f() { a.gets(b); }"),
+    ),
+    DangerRule(
+        "c/unbounded-copy",
+        _C,
+        Severity.warning,
+        "It writes past the target when the text is longer. Use snprintf, or check the length before.",
+        either(
+            both(
+                _c_call("strcpy|strcat|stpcpy", _VALUE),
+                {"has": {"field": "arguments", "has": {**_VALUE, "nthChild": 2}}},
+            ),
+            both(_c_call("sprintf|vsprintf", {"kind": "string_literal", "regex": "%s"})),
+        ),
+        bad=("void f() { strcpy(a, b); }", "void f() { std::strcat(a, x->y); }", 'void f() { sprintf(a, "%s", b); }'),
+        good=(
+            'void f() { strcpy(a, "x"); }',
+            'void f() { snprintf(a, n, "%s", b); }',
+            'void f() { sprintf(a, "%d", b); }',
+        ),
+    ),
+    DangerRule(
+        "c/command-from-text",
+        _C,
+        Severity.warning,
+        _SHELL + "Use execv or posix_spawn with a list.",
+        _c_call("system|popen", both(_VALUE, {"nthChild": 1})),
+        bad=("void f() { system(cmd); }", "void f() { std::system(s.c_str()); }", 'void f() { popen(c, "r"); }'),
+        good=('void f() { system("ls"); }', "void f() { file_system(a); }", 'void f() { popen("ls", mode); }'),
+    ),
+    DangerRule(
+        "c/format-from-variable",
+        _C,
+        Severity.warning,
+        'Whoever chooses this text can read and write memory with %n and %s. Write printf("%s", text).',
+        either(
+            _c_call(
+                "printf|vprintf",
+                _ALONE,
+            ),
+            _c_call("syslog", _LAST),
+        ),
+        bad=("void f() { printf(s); }", "void f() { syslog(1, s); }"),
+        good=('void f() { printf("%s", s); }', "void f() { printf(FORMAT_OF_X); }", "void f() { puts(s); }"),
+    ),
+    DangerRule(
+        "c/guessable-file",
+        _C,
+        Severity.warning,
+        "Another program can create this name before you open it. Use mkstemp.",
+        both({"kind": "call_expression"}, {"has": {"field": "function", "regex": "^(std::)?(tmpnam|tempnam|mktemp)$"}}),
+        bad=("void f() { char *n = tmpnam(0); }", "void f() { mktemp(t); }"),
+        good=("void f() { mkstemp(t); }", "void f() { x.mktemp(t); }"),
+    ),
+)

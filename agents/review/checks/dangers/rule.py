@@ -1,0 +1,76 @@
+"""One rule for dangerous code, and the parts that rules of several languages are made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from domain.review.findings import Severity
+
+Shape = Mapping[str, Any]
+"""A rule of ast-grep: kinds, patterns and relations of nodes."""
+
+SQL = r"(?i)\b(select\s.+\sfrom|insert\s+into|update\s.+\sset|delete\s+from|where\s.+[=<>])"
+
+
+@dataclass(frozen=True)
+class DangerRule:
+    """An entry of the tables.
+
+    :param rule: full rule id.
+    :param grammars: the names of the languages in ast-grep.
+    :param message: what is wrong, why it matters, and what to do.
+    :param shape: what it looks like.
+    :param bad: code it must find.
+    :param good: code it must leave alone.
+    """
+
+    rule: str
+    grammars: tuple[str, ...]
+    severity: Severity
+    message: str
+    shape: Shape
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+    help_url: str | None = None
+
+
+def either(*shapes: Shape) -> Shape:
+    """Any of several shapes."""
+    return {"any": list(shapes)}
+
+
+def both(*shapes: Shape) -> Shape:
+    """All of several shapes at once."""
+    return {"all": list(shapes)}
+
+
+def pattern(*texts: str) -> Shape:
+    """Code as it is written, with ``$X`` for any expression; any of several."""
+    return either(*({"pattern": text} for text in texts))
+
+
+def inside(shape: Shape) -> Shape:
+    """A node that has this shape somewhere below it."""
+    return {"has": {**shape, "stopBy": "end"}}
+
+
+def call(kind: str, field: str, name: str, argument: Shape) -> Shape:
+    """A call of a function by its name, with an argument of some shape.
+
+    :param kind: how the grammar names a call.
+    :param field: how it names the called function.
+    :param name: regular expression.
+    """
+    return both(
+        {"kind": kind}, {"has": {"field": field, "regex": name}}, {"has": {"field": "arguments", "has": dict(argument)}}
+    )
+
+
+def concatenation(operation: str, *parts: str) -> Shape:
+    """Text that is put together from a value that is no literal.
+
+    :param operation: how the grammar names an operation with two sides.
+    :param parts: kinds of what is no literal.
+    """
+    values = either(*({"kind": part} for part in parts))
+    return both({"kind": operation}, {"regex": "[\"'`]"}, inside(values))

@@ -1,0 +1,145 @@
+"""Layer 1 for JavaScript and TypeScript: oxlint with rules of ours, on both versions of the changed files."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from agents.review.checks import copies
+from agents.review.checks.copies import Copy
+from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.oxlint_rules import choose_category, choose_severity, write_settings
+from agents.review.checks.paths import is_machine_made, is_test_or_document
+from domain.errors import ToolError
+from domain.review.findings import Category, RawFinding, Severity
+from workspace.sandbox.sandbox import Sandbox
+
+SYNTAX = "oxlint/invalid-syntax"
+
+_SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"})
+_PLAIN = frozenset({".js", ".jsx", ".mjs", ".cjs"})
+_DECLARATION = re.compile(r"\.d\.[mc]?ts$")
+_FLOW = re.compile(rb"@flow\b")  # types that only Flow understands; oxlint takes them for errors
+_LARGEST = 1_000_000  # bytes
+_SILENCING = re.compile(rb"\b(oxlint|eslint)-(dis)(able)")
+_RULE = re.compile(r"^\w[\w-]*\(([\w-]+)\)$")
+_SETTINGS = "settings.json"
+_START = {"offset": 0, "length": 0}
+
+
+def is_for(file: CheckedFile) -> bool:
+    """Whether oxlint reads a file."""
+    return (
+        PurePosixPath(file.path).suffix in _SUFFIXES
+        and not is_machine_made(file.path)
+        and len(file.head) <= _LARGEST
+        and "{{" not in file.path
+        and copies.is_text(file)
+        and not _FLOW.search(file.head[:2000])
+    )
+
+
+async def check(
+    files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+) -> ToolReport:
+    """Lint both versions of some files at a sandbox level.
+
+    :param heeding: whether comments that silence oxlint count.
+    :raises ToolError: oxlint failed.
+    """
+    report = await _lint(files, sandbox, level, _name_copy, heeding=heeding, seconds=seconds)
+    broken = {finding.path for finding in report.head if finding.rule == SYNTAX}
+    doubtful = [file for file in files if file.path in broken and PurePosixPath(file.path).suffix in _PLAIN]
+    if not doubtful:
+        return report
+    typed = await _lint(doubtful, sandbox, level, lambda _: ".tsx", heeding=heeding, seconds=seconds)
+    return _drop_dialects(report, typed.read)
+
+
+def _drop_dialects(report: ToolReport, paths: Collection[str]) -> ToolReport:
+    """The report without errors in JavaScript that has types in it: a tool of the repository takes them out."""
+    head = tuple(finding for finding in report.head if finding.path not in paths)
+    return replace(report, head=head, read=report.read - set(paths))
+
+
+async def _lint(
+    files: Sequence[CheckedFile],
+    sandbox: Sandbox,
+    level: int,
+    name: Callable[[str], str],
+    *,
+    heeding: bool,
+    seconds: float,
+) -> ToolReport:
+    with sandbox.folder() as folder:
+        written = await asyncio.to_thread(_write, folder, files, name, heeding)
+        options = ("--disable-nested-config", "--no-ignore", "--threads=2", "--format=json", "-c", _SETTINGS)
+        printed = await copies.run_linter(("oxlint", *options, "."), folder, sandbox, level, seconds)
+    try:
+        answer = await asyncio.to_thread(json.loads, printed)
+        if answer["number_of_files"] != len(written):
+            raise ToolError(f"oxlint read {answer['number_of_files']} of {len(written)} files.")
+        return await copies.collect_report(written, lambda: _find(answer["diagnostics"], written), SYNTAX)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise ToolError("oxlint's answer could not be read.") from error
+
+
+def _write(folder: Path, files: Sequence[CheckedFile], name: Callable[[str], str], heeding: bool) -> dict[str, Copy]:
+    (folder / _SETTINGS).write_bytes(write_settings())
+    return copies.write_copies(folder, files, name, bytes if heeding else _disarm)
+
+
+def _disarm(content: bytes) -> bytes:
+    """The content with comments that would silence oxlint misspelt, each as long as before."""
+    return _SILENCING.sub(rb"\1-\2_ble", content)
+
+
+def _name_copy(path: str) -> str:
+    declared = _DECLARATION.search(path)
+    return declared.group() if declared else PurePosixPath(path).suffix
+
+
+def _find(diagnostics: Sequence[dict[str, Any]], written: Mapping[str, Copy]) -> Iterator[tuple[Copy, RawFinding]]:
+    for entry in diagnostics:
+        copy = written[entry["filename"].removeprefix("./")]
+        yield copy, _build(copy, entry)
+
+
+def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding:
+    # The last of several places is where it shows; the others say where the name or the bracket came from.
+    span = max((label["span"] for label in entry["labels"]), key=lambda each: each["offset"], default=_START)
+    first = _line(copy, span["offset"])
+    last = _line(copy, span["offset"] + max(span["length"] - 1, 0))
+    if "code" not in entry:
+        where = (first, first)
+        return copies.build_finding(
+            copy, SYNTAX, Severity.error, Category.correctness, where, str(entry["message"]), None
+        )
+    matched = _RULE.match(entry["code"])
+    name = matched[1] if matched else "other"
+    return copies.build_finding(
+        copy,
+        f"oxlint/{name}",
+        _soften(choose_severity(name), copy.file.path),
+        choose_category(name),
+        (first, min(last, first + 20)),
+        _join(str(entry["message"]), str(entry.get("help") or "")),
+        entry.get("url"),
+    )
+
+
+def _line(copy: Copy, offset: int) -> int:
+    """The line of a byte, counted as git does."""
+    return copy.content.count(b"\n", 0, offset) + 1
+
+
+def _soften(severity: Severity, path: str) -> Severity:
+    """Tests may do what programs should not."""
+    return Severity.warning if severity is Severity.error and is_test_or_document(path) else severity
+
+
+def _join(message: str, advice: str) -> str:
+    return f"{message.rstrip(' .')}. {advice}" if advice else message

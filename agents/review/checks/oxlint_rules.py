@@ -1,0 +1,74 @@
+"""The rules of oxlint that Forge asks for, with our severities: likely bugs and dangers, no taste."""
+
+import json
+
+from domain.review.findings import Category, Severity
+
+# What fails, or does the opposite of what it says, whenever it runs.
+_ERRORS = """
+    constructor-super for-direction no-class-assign no-const-assign no-delete-var no-eval no-global-assign
+    no-import-assign no-invalid-regexp no-new-native-nonconstructor no-obj-calls no-this-before-super
+    no-unsafe-negation no-unsafe-optional-chaining use-isnan valid-typeof
+    oxc/bad-comparison-sequence oxc/bad-min-max-func oxc/missing-throw
+    unicorn/no-accessor-recursion unicorn/no-invalid-fetch-options
+"""
+_WARNINGS = """
+    getter-return no-async-promise-executor no-caller no-compare-neg-zero no-cond-assign no-constant-binary-expression
+    no-constant-condition no-debugger no-dupe-class-members no-dupe-else-if no-dupe-keys no-duplicate-case
+    no-empty-character-class no-ex-assign no-extend-native no-func-assign no-implied-eval no-iterator
+    no-loss-of-precision no-misleading-character-class no-new-func no-nonoctal-decimal-escape no-self-assign
+    no-shadow-restricted-names no-unassigned-vars no-unexpected-multiline no-unreachable no-unsafe-finally
+    no-unused-expressions no-useless-backreference no-with
+    typescript/no-duplicate-enum-values typescript/no-misused-new typescript/no-non-null-asserted-optional-chain
+    typescript/no-unsafe-declaration-merging
+    oxc/bad-array-method-on-arguments oxc/bad-char-at-comparison oxc/bad-match-all-arg
+    oxc/bad-object-literal-comparison oxc/bad-replace-all-arg oxc/erasing-op oxc/misrefactored-assign-op
+    oxc/number-arg-out-of-range oxc/uninvoked-array-callback
+    unicorn/no-array-fill-with-reference-type unicorn/no-await-in-promise-methods
+    unicorn/no-invalid-remove-event-listener unicorn/no-single-promise-in-promise-methods
+    node/no-exports-assign promise/no-new-statics
+"""
+_REMARKS = "no-unused-vars"
+# Only where there is JSX: elsewhere a function called `useThing` is no hook.
+_IN_JSX = """
+    react/jsx-key react/jsx-no-duplicate-props react/jsx-no-undef react/no-danger-with-children
+    react/no-direct-mutation-state react/rules-of-hooks react/void-dom-elements-no-children
+"""
+_OPTIONS: dict[str, object] = {
+    "no-constant-condition": {"checkLoops": "none"},
+    "no-unused-vars": {"args": "none", "caughtErrors": "none", "ignoreRestSiblings": True, "vars": "local"},
+    "no-unused-expressions": {"allowShortCircuit": True, "allowTernary": True, "allowTaggedTemplates": True},
+}
+_SECURITY = frozenset({"no-eval", "no-implied-eval", "no-new-func", "no-danger-with-children"})
+_ERROR_NAMES = frozenset(rule.rpartition("/")[2] for rule in _ERRORS.split()) | {"jsx-no-undef", "rules-of-hooks"}
+
+
+def write_settings() -> bytes:
+    """The settings file for oxlint."""
+    rules = {rule: ["warn", *_list_options(rule)] for rule in (_ERRORS + _WARNINGS + _REMARKS).split()}
+    settings = {
+        "plugins": ["eslint", "typescript", "unicorn", "oxc", "react", "node", "promise"],
+        "categories": {"correctness": "off"},
+        "rules": rules,
+        "overrides": [{"files": ["**/*.jsx", "**/*.tsx"], "rules": dict.fromkeys(_IN_JSX.split(), "warn")}],
+    }
+    return json.dumps(settings).encode()
+
+
+def choose_severity(name: str) -> Severity:
+    """Our severity of a rule.
+
+    :param name: without its plugin, as ``no-eval``.
+    """
+    if name in _ERROR_NAMES:
+        return Severity.error
+    return Severity.info if name in _REMARKS.split() else Severity.warning
+
+
+def choose_category(name: str) -> Category:
+    """The category of a rule, by its name without its plugin."""
+    return Category.security if name in _SECURITY else Category.correctness
+
+
+def _list_options(rule: str) -> list[object]:
+    return [_OPTIONS[rule]] if rule in _OPTIONS else []

@@ -1,0 +1,128 @@
+"""Layer 1 for shell scripts: shellcheck without any settings, on both versions of the changed files."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from agents.review.checks import copies
+from agents.review.checks.copies import Copy
+from agents.review.checks.inputs import CheckedFile, ToolReport
+from domain.errors import ToolError
+from domain.review.findings import Category, RawFinding, Severity
+from workspace.sandbox.sandbox import Sandbox
+
+SYNTAX = "shellcheck/invalid-syntax"
+
+_SUFFIXES = frozenset({".sh", ".bash", ".ksh", ".dash"})
+_SHEBANG = re.compile(rb"#![ \t]*/\S*?(?:/env[ \t]+(?:-S[ \t]+)?)?/?\b(ba|da|k|z|a)?sh\b")
+_LARGEST = 300_000  # bytes
+_DISABLE = re.compile(rb"(#[ \t]*shellchec)k(?=[ \t][^\n]*\bdisable=)")
+_CANNOT_PARSE = frozenset({1072, 1073, 1088})
+_OTHER_SHELL = 1071
+# Right in principle, but harmless code is full of them, or a pattern of ours says the same.
+_UNASKED = frozenset(
+    {1008, 1078, 1079, 1083, 1090, 1091, 1107, 2010, 2011, 2027, 2034, 2044, 2046, 2048, 2050, 2053, 2054, 2061, 2062}
+    | {
+        2045,
+        2064,
+        2076,
+        2086,
+        2089,
+        2090,
+        2092,
+        2115,
+        2119,
+        2120,
+        2124,
+        2128,
+        2145,
+        2148,
+        2153,
+        2154,
+        2155,
+        2164,
+        2166,
+        2172,
+    }
+    | {2174, 2178, 2184, 2186, 2188, 2199, 2206, 2207, 2209, 2221, 2222, 2223, 2254, 2294, 2305, 2318, 3028, 3037, 3043}
+    | {3045, 3048, 3057, 3067}
+)
+_MILDER = {
+    1075: Severity.warning,
+    1105: Severity.warning,
+    1128: Severity.warning,
+    2068: Severity.warning,
+    2239: Severity.warning,
+    2328: Severity.warning,
+}
+_SEVERITY = {"error": Severity.error, "warning": Severity.warning}
+
+
+def is_for(file: CheckedFile) -> bool:
+    """Whether shellcheck reads a file: a script of a shell it knows."""
+    if len(file.head) > _LARGEST or "{{" in file.path or not copies.is_text(file):
+        return False
+    shebang = _SHEBANG.match(file.head)
+    if file.head.startswith(b"#!"):
+        return shebang is not None and shebang[1] != b"z"
+    return PurePosixPath(file.path).suffix in _SUFFIXES
+
+
+def choose_severity(code: int, level: str) -> Severity | None:
+    """Our severity of a remark; None if it is not worth reporting.
+
+    :param code: the number of its rule, as 2086.
+    :param level: shellcheck's own severity.
+    """
+    return None if code in _UNASKED else _MILDER.get(code, _SEVERITY.get(level))
+
+
+async def check(
+    files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+) -> ToolReport:
+    """Lint both versions of some scripts at a sandbox level.
+
+    :param heeding: whether comments that silence shellcheck count.
+    :raises ToolError: shellcheck failed.
+    """
+    with sandbox.folder() as folder:
+        edit = bytes if heeding else _disarm
+        written = await asyncio.to_thread(copies.write_copies, folder, files, _name_copy, edit)
+        options = ("--norc", "--severity=warning", "--format=json1", "--")
+        printed = await copies.run_linter(("shellcheck", *options, *written), folder, sandbox, level, seconds)
+    try:
+        entries = (await asyncio.to_thread(json.loads, printed))["comments"]
+        return await copies.collect_report(written, lambda: _find(entries, written), SYNTAX)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ToolError("shellcheck's answer could not be read.") from error
+
+
+def _disarm(content: bytes) -> bytes:
+    """The content with comments that would silence shellcheck misspelt, each as long as before."""
+    return _DISABLE.sub(rb"\1_", content)
+
+
+def _name_copy(path: str) -> str:
+    suffix = PurePosixPath(path).suffix
+    return suffix if suffix in _SUFFIXES else ""
+
+
+def _find(entries: Sequence[dict[str, Any]], written: Mapping[str, Copy]) -> Iterator[tuple[Copy, RawFinding]]:
+    broken = {entry["file"] for entry in entries if entry["code"] in _CANNOT_PARSE}
+    for entry in entries:
+        if (found := _build(written[entry["file"]], entry, entry["file"] in broken)) is not None:
+            yield written[entry["file"]], found
+
+
+def _build(copy: Copy, entry: dict[str, Any], is_broken: bool) -> RawFinding | None:
+    code, lines = int(entry["code"]), (int(entry["line"]), int(entry["endLine"]))
+    said, url = str(entry["message"]), f"https://www.shellcheck.net/wiki/SC{code}"
+    if is_broken and 1000 <= code < 2000 and entry["level"] == "error":
+        return copies.build_finding(copy, SYNTAX, Severity.error, Category.correctness, lines, said, url)
+    severity = choose_severity(code, entry["level"])
+    if severity is None or code == _OTHER_SHELL:
+        return None
+    return copies.build_finding(copy, f"shellcheck/SC{code}", severity, Category.correctness, lines, said, url)

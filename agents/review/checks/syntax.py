@@ -1,0 +1,90 @@
+"""Layer 1 for languages without a linter, and for data: whether files can still be parsed, in a warm worker."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agents.review.checks.copies import is_text
+from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.paths import is_machine_made, is_test_or_document
+from agents.review.checks.rule_texts import build_message
+from agents.review.checks.worker_pool import WorkerBudget, run_each
+from agents.syntax.data import find_format
+from agents.syntax.errors import find_grammar
+from domain.review.findings import Category, Layer, RawFinding, Severity
+
+SYNTAX = "syntax/invalid-syntax"
+
+_LARGEST = 500_000  # bytes
+_NAMES = {
+    "json": "JSON",
+    "toml": "TOML",
+    "yaml": "YAML",
+    "go": "Go",
+    "java": "Java",
+    "ruby": "Ruby",
+    "php": "PHP",
+    "csharp": "C#",
+    "rust": "Rust",
+}
+# Grammars that were measured on few files, or that are a version of their language behind.
+_DOUBTED = frozenset({"csharp"})
+
+
+def is_for(file: CheckedFile) -> bool:
+    """Whether the syntax of a file is checked. Samples for tests are often broken on purpose."""
+    form, grammar = find_format(file.path), find_grammar(file.path)
+    return (
+        (grammar is not None or (form is not None and not is_test_or_document(file.path)))
+        and not is_machine_made(file.path)
+        and len(file.head) <= _LARGEST
+        and "{{" not in file.path
+        and is_text(file)
+    )
+
+
+async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
+    """Parse the head of all files, and the merge base of those that cannot be parsed."""
+    answers, problem = await run_each(files, _request, lambda file: file.path, "syntax", shift)
+    return await asyncio.to_thread(_report, answers, len(files), problem)
+
+
+def _request(file: CheckedFile) -> JsonValue:
+    usable = file.base is not None and len(file.base) <= _LARGEST
+    return {
+        "format": find_format(file.path),
+        "grammar": find_grammar(file.path),
+        "head": file.head_text,
+        "base": "\n".join(file.base_lines) if usable else None,
+    }
+
+
+def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:
+    found = [
+        _build(file, cast(dict[str, Any], answer)["fault"])
+        for file, answer in answers
+        if cast(dict[str, Any], answer)["fault"] is not None
+    ]
+    return ToolReport(tuple(found), files=files, problem=problem)
+
+
+def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
+    language = find_format(file.path) or find_grammar(file.path) or ""
+    line = min(max(int(fault["line"]), 1), len(file.head_lines))
+    return RawFinding(
+        rule=SYNTAX,
+        category=Category.correctness,
+        severity=_choose_severity(file.path, language),
+        confidence=0.9,
+        path=file.path,
+        line=line,
+        end_line=line,
+        message=build_message(SYNTAX, f"This is no valid {_NAMES[language]}: {fault['text']}"),
+        layer=Layer.static,
+    )
+
+
+def _choose_severity(path: str, language: str) -> Severity:
+    return Severity.warning if language in _DOUBTED or is_test_or_document(path) else Severity.error

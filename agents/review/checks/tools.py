@@ -1,0 +1,158 @@
+"""Which tools check a change: each that has files to look at, at the sandbox level it may look at them."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from agents.review.checks import (
+    ast_grep,
+    bandit,
+    credentials,
+    hadolint,
+    linters,
+    oxlint,
+    ruff,
+    scripts,
+    shellcheck,
+    suppressions,
+    syntax,
+    workflows,
+)
+from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.worker_pool import WorkerBudget
+from agents.toolbox import Toolbox
+from domain.config.review import Linter
+from domain.review.findings import Layer
+from safety.containment import PARSERS, CodeOrigin, Containment
+from workspace.sandbox.sandbox import Sandbox
+
+
+@dataclass(frozen=True)
+class CheckTool:
+    """A tool with its files: its name, its layer, where it may run, and the check at a sandbox level."""
+
+    name: str
+    layer: Layer
+    where: Containment
+    check: Callable[[int], Awaitable[ToolReport]]
+
+
+class _Linter(Protocol):
+    """A linter of ours that lays out its files itself."""
+
+    def __call__(
+        self, files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+    ) -> Awaitable[ToolReport]: ...
+
+
+@dataclass(frozen=True)
+class PythonProject:
+    """What the merge base says about its Python code.
+
+    :param settings: the configuration of ruff by path: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml``.
+    :param first_party: the repository's own top-level packages.
+    """
+
+    settings: Mapping[str, bytes]
+    first_party: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The checks of one change: its files, whose code they are, and the tools' place of work."""
+
+    files: Sequence[CheckedFile]
+    toolbox: Toolbox
+    origin: CodeOrigin
+
+    @property
+    def heeds_comments(self) -> bool:
+        """Whether comments that silence tools count."""
+        return suppressions.is_honoured(self.origin)
+
+    def list_tools(self, folder: Path, python: PythonProject, configured: Sequence[Linter]) -> list[CheckTool]:
+        """Every tool that has files to check.
+
+        :param folder: where both versions of Python files and workflows are written.
+        :param configured: the repository's own linters.
+        """
+        found = [
+            *self._list_python(folder, python),
+            self._start("oxlint", oxlint.is_for, oxlint.check),
+            self._start("shellcheck", shellcheck.is_for, shellcheck.check),
+            self._start("hadolint", hadolint.is_for, hadolint.check),
+            self._parse(),
+            self._search_credentials(),
+            self._audit_workflows(folder),
+            self._match_patterns(),
+            self._match_dangers(),
+        ]
+        return [*(tool for tool in found if tool is not None), *(self._build_linter(each) for each in configured)]
+
+    def _list_python(self, folder: Path, project: PythonProject) -> list[CheckTool]:
+        files = [file for file in self.files if file.is_python]
+        if not files:
+            return []
+        lint = partial(
+            ruff.check,
+            files,
+            folder,
+            self.toolbox.sandbox,
+            project=project.settings,
+            first_party=project.first_party,
+            heeding=self.heeds_comments,
+            seconds=self.toolbox.seconds,
+        )
+        scan = partial(bandit.check, files, self._shift, heeding=self.heeds_comments)
+        return [self._program("ruff", Layer.static, lint), self._worker("bandit", Layer.security, scan)]
+
+    def _start(self, name: str, is_for: Callable[[CheckedFile], bool], check: _Linter) -> CheckTool | None:
+        files = [file for file in self.files if is_for(file)]
+        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
+        run = partial(check, files, sandbox, heeding=heeding, seconds=seconds)
+        return self._program(name, Layer.static, run) if files else None
+
+    def _parse(self) -> CheckTool | None:
+        files = [file for file in self.files if syntax.is_for(file)]
+        return self._worker("syntax", Layer.static, partial(syntax.check, files, self._shift)) if files else None
+
+    def _search_credentials(self) -> CheckTool | None:
+        search = partial(credentials.check, self.files, self._shift)
+        return self._worker("detect-secrets", Layer.security, search) if self.files else None
+
+    def _audit_workflows(self, folder: Path) -> CheckTool | None:
+        files = [file for file in self.files if workflows.is_workflow(file.path)]
+        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
+        audit = partial(workflows.check, files, folder, sandbox, heeding=heeding, seconds=seconds)
+        return self._program("zizmor", Layer.security, audit) if files else None
+
+    def _match_patterns(self) -> CheckTool | None:
+        files = [file for file in self.files if scripts.is_script(file)]
+        return self._worker("patterns", Layer.security, partial(scripts.check, files, self._shift)) if files else None
+
+    def _match_dangers(self) -> CheckTool | None:
+        files = [file for file in self.files if ast_grep.is_for(file)]
+        return self._worker("ast-grep", Layer.security, partial(ast_grep.check, files, self._shift)) if files else None
+
+    def _build_linter(self, linter: Linter) -> CheckTool:
+        matching = linters.match_files(linter, self.files)
+        where = self.toolbox.for_program(linter.name, origin=self.origin, executes=True)
+        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
+        return CheckTool(
+            linter.name,
+            Layer.static,
+            where if matching else Containment(PARSERS),
+            lambda level: linters.check(linter, matching, sandbox, level, heeding=heeding, seconds=seconds),
+        )
+
+    @property
+    def _shift(self) -> WorkerBudget:
+        return WorkerBudget(self.toolbox.pool, self.toolbox.seconds)
+
+    def _program(self, name: str, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> CheckTool:
+        return CheckTool(name, layer, self.toolbox.for_program(name, origin=self.origin), check)
+
+    def _worker(self, name: str, layer: Layer, check: Callable[[], Awaitable[ToolReport]]) -> CheckTool:
+        return CheckTool(name, layer, self.toolbox.for_worker(name, origin=self.origin), lambda _: check())

@@ -1,0 +1,181 @@
+"""Every text about a change that fixes a finding because somebody asked for it with `/forge fix`."""
+
+import re
+from collections.abc import Sequence
+from itertools import chain
+
+from domain.review.findings import Finding
+from domain.review.line_edits import LineEdit, split_lines
+from domain.slash.verbs import Verb
+from domain.text.escaping import code_block, escape, inline_code, inline_path, suggestion_block
+from messages.automation import RUN_TRAILER
+
+_LONGEST = 600  # characters of what a model says
+_MOST_MISTAKES = 3
+_BY_HAND = "Fix it by hand, or ask again after the next push."
+_PLAIN = re.compile(r"[^\w./-]+")
+
+
+def suggest(finding: Finding, edit: LineEdit, summary: str, is_known: bool) -> str:
+    """A comment on the lines that the suggestion replaces."""
+    return "\n\n".join([_introduce(finding, summary, is_known), suggestion_block(edit.after), _advise(is_known)])
+
+
+def introduce_suggestion(finding: Finding, marker: str) -> str:
+    """The body of the review that holds a suggestion."""
+    return f"A fix for **{finding.id}**.\n\n{marker}"
+
+
+def confirm_suggestion(finding: Finding, edit: LineEdit, summary: str, is_known: bool) -> str:
+    """The answer where the suggestion is a comment on other lines than those of the finding's thread."""
+    lines = _name_lines(edit)
+    return f"{_introduce(finding, summary, is_known)} It is a suggestion on {inline_path(finding.path)}, {lines}."
+
+
+def confirm_reply(finding: Finding, is_known: bool) -> str:
+    """The answer where the suggestion is a reply in the finding's thread."""
+    how = "had a fix already; it" if is_known else "has a fix that"
+    return f"**{finding.id}** {how} is a suggestion in its thread now."
+
+
+def show_fix(finding: Finding, edits: Sequence[LineEdit], why: str, summary: str, is_known: bool = False) -> str:
+    """A change as text, for whoever applies it by hand.
+
+    :param why: why it is only text, as a clause.
+    """
+    lines = list(chain.from_iterable(map(_show_edit, edits)))
+    block = code_block("\n".join([f"--- {finding.path}", f"+++ {finding.path}", *lines]), "diff")
+    head = _introduce(finding, summary, is_known)
+    return "\n\n".join([head, block, f"Only shown here, because {escape(why)}. {_advise(is_known)}"])
+
+
+def confirm_pull_request(finding: Finding, number: int, branch: str, summary: str) -> str:
+    """The answer where the change is a pull request into the one with the finding."""
+    return (
+        f"{_introduce(finding, summary, False)} It does not fit one suggestion, so #{number} proposes it for "
+        f"{inline_code(branch)}. That is reviewed like every pull request; merge it or close it."
+    )
+
+
+def report_unopened(finding: Finding, branch: str, why: str) -> str:
+    """For a branch from which GitHub takes no pull request."""
+    return (
+        f"The fix of **{finding.id}** is on the branch {inline_code(branch)}, but GitHub took no pull request: "
+        f"{escape(why)} Open one from the branch, or delete it."
+    )
+
+
+def render_pull_request(finding: Finding, number: int, summary: str, login: str) -> tuple[str, str]:
+    """The title and the description."""
+    body = "\n\n".join(
+        [
+            f"**{finding.id}** in #{number}, {inline_path(finding.where)}: {escape(finding.message, _LONGEST)}",
+            escape(summary, _LONGEST),
+            f"{inline_code(login)} asked for it with `/forge fix`. A model wrote it; look at it before you merge it.",
+        ]
+    )
+    return f"Fix {finding.id} in #{number}", body
+
+
+def render_commit_message(finding: Finding, run_id: str) -> str:
+    """The message of the commit, in which nothing of a model's text stands."""
+    rule, path = (_PLAIN.sub(" ", text)[:200] for text in (finding.rule, finding.path))
+    return f"Fix {finding.id}\n\n{rule} in {path}\n\n{RUN_TRAILER}: {run_id}\n"
+
+
+def report_refusal(finding: Finding, why: str) -> str:
+    """For a finding for which the model writes no change."""
+    return f"No fix of **{finding.id}**: the model declined. {escape(why, _LONGEST)} {_disagree(finding)}"
+
+
+def report_unfit(finding: Finding, mistakes: Sequence[str]) -> str:
+    """For a change that cannot be made, also not after the model was told why."""
+    said = " ".join(mistakes[:_MOST_MISTAKES])
+    return f"No fix of **{finding.id}**: the change that was written cannot be made. {escape(said)} {_BY_HAND}"
+
+
+def report_no_model(finding: Finding, why: str) -> str:
+    """Where no model can be asked, or gives no answer."""
+    return f"No fix of **{finding.id}**: no model wrote one. {escape(why)} {_BY_HAND}"
+
+
+def report_gone(name: str, head_sha: str) -> str:
+    """For a finding that the newest review of this head does not have."""
+    what = f"**{name}**" if name else "The finding of this thread"
+    return (
+        f"{what} is not in a finished review of {inline_code(head_sha[:7])}, so there is nothing to fix. "
+        "`/forge view` lists the findings; while a review runs, ask again when it is done."
+    )
+
+
+def refuse_credential(finding: Finding) -> str:
+    """For a credential, which no change of the code revokes."""
+    return (
+        f"No fix of **{finding.id}**: a credential that was pushed stays in the history. Revoke it where it was "
+        "issued, then remove the line."
+    )
+
+
+def refuse_path(finding: Finding, why: str) -> str:
+    """For a file that may not be changed or shown.
+
+    :param why: as a clause, already neutral.
+    """
+    return f"No fix of **{finding.id}**: {why}. Fix it by hand."
+
+
+def report_unread_head(verb: Verb, head_sha: str) -> str:
+    """For a head that no run is about."""
+    return (
+        f"{inline_code(head_sha[:7])} has not been reviewed yet. Write `/forge review`, then "
+        f"{inline_code(f'/forge {verb}')}."
+    )
+
+
+def refuse_without_ok(verb: Verb) -> str:
+    """For the head of a fork that nobody with write permission allowed Forge to run."""
+    return (
+        f"Nobody with the role write has allowed this head of a fork yet, so {inline_code(f'/forge {verb}')} does "
+        "nothing here. Look at the change; `/forge review` allows this head."
+    )
+
+
+def report_lost_permission(verb: Verb) -> str:
+    """For somebody who lost the role while the model worked."""
+    return f"Nothing was done: who wrote {inline_code(f'/forge {verb}')} may not do that any more."
+
+
+def report_moved_head() -> str:
+    """For a head that was replaced while the model worked."""
+    return "Nothing was done: the pull request changed meanwhile. Ask again when its new head is reviewed."
+
+
+def report_failure(verb: Verb, message: str) -> str:
+    """For an error on the way."""
+    return f"{inline_code(f'/forge {verb}')} failed: {escape(message)} Ask again later."
+
+
+def _introduce(finding: Finding, summary: str, is_known: bool) -> str:
+    if is_known:
+        return f"**{finding.id}** has a fix already."
+    return f"A fix for **{finding.id}**: {escape(summary, _LONGEST)}" if summary else f"A fix for **{finding.id}**."
+
+
+def _advise(is_known: bool) -> str:
+    return "" if is_known else "A model wrote it and it was not run: look at it before you take it."
+
+
+def _disagree(finding: Finding) -> str:
+    return f"If the finding is wrong: `/forge dismiss {finding.id} reason`."
+
+
+def _name_lines(edit: LineEdit) -> str:
+    if edit.start_line == edit.end_line:
+        return f"line {edit.start_line}"
+    return f"lines {edit.start_line} to {edit.end_line}"
+
+
+def _show_edit(edit: LineEdit) -> list[str]:
+    old, new = edit.before.split("\n"), split_lines(edit.after)
+    head = f"@@ -{edit.start_line},{len(old)} +{len(new)} lines @@"
+    return [head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]

@@ -1,0 +1,108 @@
+"""Proposes a change as a pull request into the pull request whose finding it fixes; it is reviewed like any other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from domain.github.branches import PREFIX, add_suffix
+from domain.review.line_edits import LineEdit
+from domain.text.redaction import redact_outgoing
+from memory.runs import runs
+from messages import fixes as texts
+from pipeline.feedback.answers.finding import FixableFinding
+from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.publishing import pull_requests
+from pipeline.publishing.pull_requests import NotOpened
+from pipeline.run_context import RunContext
+from safety.line_edits import apply_edits
+from workspace.mirror import Mirror
+from workspace.push_result import BranchMoved, Pushed, PushRejected
+
+_MAX_NAMES = 5
+
+
+class PushedFix(BaseModel):
+    """Where the commit is; in journals.
+
+    :param branch: empty if it was not pushed; ``why`` says why.
+    """
+
+    branch: str = ""
+    why: str = ""
+
+
+class OpenedFix(BaseModel):
+    """The pull request; in journals.
+
+    :param number: None if GitHub did not take it; ``why`` says why.
+    """
+
+    number: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class FixBranch:
+    """The branch and the pull request of one fix. The same fix has the same commit, so every step may be repeated."""
+
+    context: RunContext
+    request: AnswerRequest
+    known: FixableFinding
+    edits: Sequence[LineEdit]
+    summary: str
+
+    async def propose(self) -> str:
+        """Push the commit and open the pull request; the answer."""
+        finding = self.known.finding
+        pushed = await self.context.journal.step("push the fix", self._push)
+        if not pushed.branch:
+            return texts.show_fix(finding, self.edits, pushed.why, self.summary)
+        opened = await self.context.journal.step("open the pull request", self._open, pushed.branch)
+        if opened.number is None:
+            return texts.report_unopened(finding, pushed.branch, opened.why)
+        return texts.confirm_pull_request(finding, opened.number, self.known.pull_request.head_ref, self.summary)
+
+    async def _push(self) -> PushedFix:
+        services, run = self.context.services, self.context.run
+        if not await self.request.may_still_ask(services):
+            return PushedFix(why="whoever asked may not any more")
+        mirror = await self.context.fetch_mirror()
+        sha = await self._commit(mirror)
+        wanted = f"{PREFIX}fix-{run.number}-{self.known.finding.id.lower()}"
+        for name in (wanted, *(add_suffix(wanted, number) for number in range(2, _MAX_NAMES + 1))):
+            result = await self._push_to(mirror, sha, name)
+            if isinstance(result, Pushed):
+                return PushedFix(branch=name)
+            if isinstance(result, PushRejected):
+                return PushedFix(why=f"GitHub did not take the branch: {result.said}")
+        return PushedFix(why=f"all names for its branch are taken, such as {wanted}")
+
+    async def _commit(self, mirror: Mirror) -> str:
+        services, run, path = self.context.services, self.context.run, self.known.finding.path
+        content = (await mirror.read(run.head_sha, [path]))[path]
+        message = redact_outgoing(texts.render_commit_message(self.known.finding, run.id))
+        signature = await services.host.signature(run.repository)
+        at = await runs.get_started_at(services.database, run.id) or self.context.now()
+        return await mirror.commit(run.head_sha, {path: apply_edits(content, self.edits)}, message, signature, at)
+
+    async def _push_to(self, mirror: Mirror, sha: str, branch: str) -> Pushed | BranchMoved | PushRejected:
+        async def is_pushed() -> bool:
+            return await mirror.head_of(branch) == sha
+
+        step = f"push {branch} {sha}"
+        return await pull_requests.push_once(
+            self.context.services, self.context.run, step, mirror, sha, branch, None, is_pushed=is_pushed
+        )
+
+    async def _open(self, branch: str) -> OpenedFix:
+        services, run = self.context.services, self.context.run
+        base = self.known.pull_request.head_ref
+        title, body = texts.render_pull_request(
+            self.known.finding, run.number, self.summary, self.request.comment.sender.login
+        )
+
+        try:
+            return OpenedFix(number=await pull_requests.open_fix_once(services, run, branch, base, title, body))
+        except NotOpened as error:
+            return OpenedFix(why=error.message)

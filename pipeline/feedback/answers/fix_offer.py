@@ -1,0 +1,146 @@
+"""Offers a valid change where people can take it: as a suggestion, as a pull request into theirs, or as text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+from domain.errors import Unprocessable
+from domain.github.pull_requests import InlineComment
+from domain.review.line_edits import LineEdit, widen
+from domain.text.escaping import suggestion_block
+from messages import fixes as texts
+from pipeline.automation.level import find_opening_obstacle
+from pipeline.feedback.answers.finding import FixableFinding
+from pipeline.feedback.answers.fix_branch import FixBranch
+from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.publishing import comments, reviews
+from pipeline.run_context import RunContext
+from safety.line_edits import read_lines
+
+
+class ValidFix(BaseModel):
+    """A change of the finding's file in which nothing is wrong; in journals.
+
+    :param is_known: it is the finding's own fix and not a model's.
+    """
+
+    edits: tuple[LineEdit, ...]
+    summary: str = ""
+    is_known: bool = False
+
+
+class OfferKind(StrEnum):
+    """How a change is offered; in journals."""
+
+    in_thread = "in_thread"  # a suggestion as a reply in the finding's thread
+    on_lines = "on_lines"  # a suggestion in a comment on its lines
+    branch = "branch"
+    as_text = "as_text"
+    refused = "refused"
+
+
+class Offer(BaseModel):
+    """How a change is offered; in journals.
+
+    :param edit: for a suggestion.
+    :param why: why it is only text.
+    """
+
+    kind: OfferKind
+    edit: LineEdit | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class FixOffer:
+    """One change, offered once. Every step may be repeated."""
+
+    context: RunContext
+    request: AnswerRequest
+    guid: str
+    known: FixableFinding
+    fix: ValidFix
+
+    async def make(self) -> str:
+        """Offer it; the answer."""
+        offer = await self.context.journal.step("how it is offered", self._choose)
+        finding, told = self.known.finding, (self.fix.summary, self.fix.is_known)
+        match offer.kind:
+            case OfferKind.refused:
+                return texts.report_lost_permission(self.request.asked.verb)
+            case OfferKind.in_thread if offer.edit is not None:
+                return await self._suggest_in_thread(offer.edit)
+            case OfferKind.on_lines if offer.edit is not None:
+                is_posted = await self.context.journal.step("suggest it", self._suggest_on_lines, offer.edit)
+                if is_posted:
+                    return texts.confirm_suggestion(finding, offer.edit, *told)
+                return texts.show_fix(finding, self.fix.edits, "GitHub took no comment on these lines", *told)
+            case OfferKind.branch:
+                branch = FixBranch(self.context, self.request, self.known, self.fix.edits, self.fix.summary)
+                return await branch.propose()
+            case _:
+                return texts.show_fix(finding, self.fix.edits, offer.why, *told)
+
+    async def _choose(self) -> Offer:
+        if not await self.request.may_still_ask(self.context.services):
+            return Offer(kind=OfferKind.refused)
+        lines = await self._read_lines()
+        suggested = await self._choose_suggestion(lines)
+        if suggested is not None:
+            return suggested
+        why = await self._find_obstacle()
+        return Offer(kind=OfferKind.as_text, why=why) if why else Offer(kind=OfferKind.branch)
+
+    async def _choose_suggestion(self, lines: Sequence[str]) -> Offer | None:
+        """A suggestion of one edit: in the thread if that stands around its lines, else on its own lines."""
+        if len(self.fix.edits) != 1:
+            return None
+        edit, (first, last) = self.fix.edits[0], self.known.finding.comment_lines
+        if self.known.root is not None and first <= edit.start_line and edit.end_line <= last:
+            whole = widen(edit, lines, first, last)
+            if suggestion_block(whole.after):
+                return Offer(kind=OfferKind.in_thread, edit=whole)
+        mirror, run = await self.context.fetch_mirror(), self.context.run
+        change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        file = change.file(self.known.finding.path)
+        fits = file is not None and file.can_be_commented(edit.start_line, edit.end_line)
+        return Offer(kind=OfferKind.on_lines, edit=edit) if fits and suggestion_block(edit.after) else None
+
+    async def _find_obstacle(self) -> str:
+        """Why Forge may open no pull request for it; empty if it may."""
+        services, run = self.context.services, self.context.run
+        if self.known.pull_request.is_from_fork(run.repository.id):
+            return "it does not fit one suggestion, and Forge does not write to forks"
+        obstacle = await find_opening_obstacle(services, run.repository)
+        return f"it does not fit one suggestion, and {obstacle}" if obstacle else ""
+
+    async def _read_lines(self) -> Sequence[str]:
+        mirror, path = await self.context.fetch_mirror(), self.known.finding.path
+        return read_lines((await mirror.read(self.context.run.head_sha, [path])).get(path, b"")) or []
+
+    async def _suggest_in_thread(self, edit: LineEdit) -> str:
+        text = texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known)
+        if self.request.comment.comment.thread == self.known.root:
+            return text
+        await self.context.journal.step("suggest it in the thread", self._reply, text)
+        return texts.confirm_reply(self.known.finding, self.fix.is_known)
+
+    async def _reply(self, text: str) -> None:
+        run, key = self.context.run, f"{self.request.make_key(self.guid)}.thread"
+        root = self.known.root or 0
+        await comments.reply_in_thread(self.context.services, run.repository, run.number, root, key, text)
+
+    async def _suggest_on_lines(self, edit: LineEdit) -> bool:
+        """Whether GitHub took the comment."""
+        text = texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known)
+        comment = InlineComment(path=self.known.finding.path, start_line=edit.start_line, line=edit.end_line, body=text)
+        services, run = self.context.services, self.context.run
+        marker = services.markers.make("fix", self.request.make_key(self.guid))
+        body = texts.introduce_suggestion(self.known.finding, marker)
+        try:
+            await reviews.comment_once(services, run, f"fix {self.request.make_key(self.guid)}", comment, body, marker)
+        except Unprocessable:
+            return False
+        return True

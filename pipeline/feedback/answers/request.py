@@ -1,0 +1,47 @@
+"""What a person asked a model for by a command, and where the answer goes."""
+
+from pydantic import BaseModel
+
+from domain.commands import ExecuteComment
+from domain.slash.commands import AboutFinding
+from messages.commands import Answer, name_command
+from pipeline.context import Services
+from pipeline.durable.queues import enqueue
+from pipeline.durable.workflows import ANSWER
+from pipeline.gates.actor import CommandActor, load_actor
+from pipeline.publishing import comments
+from safety.authorization import authorise
+
+
+class AnswerRequest(BaseModel):
+    """One command of a comment; in journals.
+
+    :param index: which of the comment's lines it is.
+    """
+
+    comment: ExecuteComment
+    asked: AboutFinding
+    index: int
+
+    def make_key(self, guid: str) -> str:
+        """The key of the answer: one per line of a comment."""
+        return f"{guid}.{self.index}"
+
+    async def enqueue(self, run_id: str, guid: str) -> None:
+        """Queue the answer; a repeated call changes nothing."""
+        where = {"repository": self.comment.repository.id, "number": self.comment.number}
+        occasion = f"{guid} {self.index}"
+        await enqueue(ANSWER, run_id, guid, self.model_dump_json(), run=run_id, occasion=occasion, **where)
+
+    async def load_actor(self, services: Services) -> CommandActor:
+        """Who asks, with their role at this moment."""
+        return await load_actor(services, self.comment.repository, self.comment.number, self.comment.sender)
+
+    async def may_still_ask(self, services: Services) -> bool:
+        """Whether they may at this moment: the model took its time, so permissions may be lost (T-P15)."""
+        return authorise(self.asked, (await self.load_actor(services)).facts) is None
+
+    async def answer(self, services: Services, guid: str, text: str) -> None:
+        """Answer once: in the command's thread, or below the pull request."""
+        answers = [Answer(name_command(self.asked), text)]
+        await comments.answer(services, self.comment, self.make_key(guid), answers)

@@ -1,0 +1,222 @@
+"""Changes that fix a finding because somebody asked with `/forge fix`."""
+
+import pytest
+from pydantic import JsonValue
+
+from agents.llm.scripted import ScriptedModel
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+from tests.world.automation import APP, at_level, open_pull_request, settle_looks
+from tests.world.model_findings import LINE, PAY, find_division, open_reviewed
+
+UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
+WRONG = "    return sum(prices) / len(prices)"
+RIGHT = "    return sum(prices) / len(prices) if prices else 0.0"
+ASKED = "== finding"
+
+
+def write_fix(*edits: dict[str, JsonValue], summary: str = "An empty list gives 0.") -> dict[str, JsonValue]:
+    """What the model hands in."""
+    return {"edits": list(edits), "summary": summary, "refusal": ""}
+
+
+def edit(first: int, before: str, after: str) -> dict[str, JsonValue]:
+    last = first + before.count("\n")
+    return {"start_line": first, "end_line": last, "before": before, "after": after}
+
+
+ONE_LINE = write_fix(edit(LINE, WRONG, RIGHT))
+TWO_PLACES = write_fix(
+    edit(1, "VALUE_0 = 0", "VALUE_0 = 0\nNONE = 0.0"), edit(LINE, WRONG, RIGHT.replace("0.0", "NONE"))
+)
+
+
+def own(story: Story, pull: PullRequest) -> PullRequest:
+    """The one pull request that Forge opened."""
+    [made] = [
+        each
+        for each in pull.repository.issues.values()
+        if isinstance(each, PullRequest) and each.user is story.github.app.bot
+    ]
+    return made
+
+
+async def test_a_fix_that_is_known_is_offered_in_the_thread(story: Story) -> None:
+    """No model is needed; asked from below, the suggestion is in the thread all the same."""
+    repository, alice, _ = await at_level(story, 1)
+    pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
+    [comment] = story.comments(pull)
+    [name] = story.finding_names(pull)
+    await alice.reply(comment, "/forge fix")
+    await settle_looks(story)
+    [reply] = story.thread_answers(pull, comment)
+    assert reply.body.startswith(f"**{name}** has a fix already.\n\n```suggestion\n```")
+    await alice.comment(pull, f"/forge fix {name}")
+    await settle_looks(story)
+    assert "had a fix already; it is a suggestion in its thread now." in story.answers(pull)[0].body
+    assert len(story.thread_answers(pull, comment)) == 2
+    await alice.apply_suggestion(reply)
+    assert repository.git.read(pull.head_sha, "app.py") == APP.encode()
+    await settle_looks(story)
+
+
+async def test_a_model_writes_a_suggestion(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when(ASKED, ONE_LINE)
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    [reply] = story_with_model.thread_answers(pull, comment)
+    assert "An empty list gives 0." in reply.body
+    assert f"```suggestion\n{RIGHT}\n```" in reply.body
+    assert "A model wrote it and it was not run" in reply.body
+    [asked] = [call for call in model.calls if ASKED in call.content]
+    assert f"{LINE} {WRONG}" in asked.content
+    await alice.apply_suggestion(reply)
+    await story_with_model.settle()
+    assert repository.git.read(pull.head_sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT).encode()
+
+
+async def test_a_suggestion_on_other_lines_gets_a_comment_there(story_with_model: Story, model: ScriptedModel) -> None:
+    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
+    head = "def total(prices: list[float]) -> float:"
+    model.when(ASKED, write_fix(edit(LINE - 1, head, f"{head}\n    if not prices:\n        return 0.0")))
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    [reply] = story_with_model.thread_answers(pull, comment)
+    assert f"It is a suggestion on `billing/pay.py`, line {LINE - 1}." in reply.body
+    [_, offered] = story_with_model.comments(pull)
+    assert "```suggestion\ndef total" in offered.body
+    assert offered.line == LINE - 1
+    sha = await alice.apply_suggestion(offered)
+    assert b"if not prices" in (pull.repository.git.read(sha, "billing/pay.py") or b"")
+    await story_with_model.settle()
+
+
+async def test_what_fits_no_suggestion_becomes_a_pull_request_into_theirs(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    repository, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    [name] = story_with_model.finding_names(pull)
+    model.when(ASKED, TWO_PLACES)
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    made = own(story_with_model, pull)
+    [reply] = story_with_model.thread_answers(pull, comment)
+    assert f"so #{made.number} proposes it for `feature`" in reply.body
+    assert (made.base_ref, made.head_ref) == ("feature", f"forge/fix-{pull.number}-{name.lower()}")
+    assert b"NONE = 0.0" in (repository.git.read(made.head_sha, "billing/pay.py") or b"")
+    assert story_with_model.check(repository, made.head_sha, "feature").status == "completed"  # reviewed like any other
+    story_with_model.pass_over(made)
+    await carol.comment(made, "/forge diff")
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    assert "Forge made 1 commit here" in story_with_model.answers(made)[-1].body
+    assert own(story_with_model, pull) is made  # asked again, it is the same one
+    assert len(story_with_model.thread_answers(pull, comment)) == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"edits": [], "summary": "", "refusal": "Ask @team: 0 or an error?"}, "the model declined. Ask `@team`"),
+        (write_fix(edit(LINE, "    return 1", RIGHT)), f"Lines {LINE} to {LINE} are not what"),
+        (write_fix(edit(LINE, WRONG, "    return (")), "cannot be parsed with the change"),
+        (write_fix(edit(LINE, WRONG, "    x = 1\n" * 80 + RIGHT)), "It is too large"),
+        (write_fix(edit(LINE, WRONG, f'    token = "ghp_{"a1B2" * 9}"')), "a credential"),
+        (write_fix(), "There is no edit."),
+    ],
+)
+async def test_a_change_that_is_not_taken(
+    story_with_model: Story, model: ScriptedModel, written: dict[str, JsonValue], said: str
+) -> None:
+    """It is asked for twice at most, and the answer says what happened."""
+    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when(ASKED, written)
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    [reply] = story_with_model.thread_answers(pull, comment)
+    assert reply.body.startswith("No fix of **F-")
+    assert said in reply.body
+    assert "```suggestion" not in reply.body
+    asked = [call for call in model.calls if ASKED in call.content]
+    assert len(asked) == (1 if written["refusal"] else 2)
+
+
+async def test_the_second_answer_may_be_right(story_with_model: Story, model: ScriptedModel) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when(ASKED, write_fix(edit(LINE, "    return 1", RIGHT)), ONE_LINE)
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    assert f"```suggestion\n{RIGHT}" in story_with_model.thread_answers(pull, comment)[0].body
+    assert "== what was wrong with your first answer" in model.calls[-1].content
+
+
+async def test_who_may_not_and_what_is_wrong(story_with_model: Story, model: ScriptedModel) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    reader = story_with_model.github.user("reader")
+    before = len(model.calls)
+    for who, words in ((reader, "/forge fix"), (carol, "/forge fix it please"), (carol, "/forge fix F-AAAAAA")):
+        await who.reply(comment, words)
+        await story_with_model.settle()
+    told = [each.body for each in story_with_model.thread_answers(pull, comment)]
+    assert "needs the role write" in told[0]
+    assert "is not valid. Usage: `/forge fix F-ID`" in told[1]
+    assert "There is no finding `F-AAAAAA`" in told[2]
+    assert len(model.calls) == before
+
+
+async def test_protected_files_are_for_people(story_with_model: Story, model: ScriptedModel) -> None:
+    find_division(model)
+    repository, alice, carol = await at_level(story_with_model, 1, "paths: {protected: [billing/**]}\n")
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story_with_model.settle()
+    story_with_model.pass_over(pull)
+    [comment] = story_with_model.comments(pull)
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    assert "`billing/pay.py` is protected" in story_with_model.thread_answers(pull, comment)[0].body
+    assert not [call for call in model.calls if ASKED in call.content]
+
+
+async def _open_fork(story: Story, model: ScriptedModel) -> tuple[Repository, User, PullRequest]:
+    find_division(model)
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": "", "app.py": APP})
+    mallory = story.github.user("mallory")
+    fork = await mallory.fork(repository)
+    await mallory.push(fork, "feature", {"billing/pay.py": PAY, "app.py": UNUSED}, base="main")
+    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
+    await story.settle()
+    return repository, alice, pull
+
+
+async def test_a_fork_needs_an_ok_and_is_never_written_to(story_with_model: Story, model: ScriptedModel) -> None:
+    _, alice, pull = await _open_fork(story_with_model, model)
+    [first] = story_with_model.comments(pull)
+    await alice.reply(first, "/forge fix")
+    await story_with_model.settle()
+    assert "Nobody with the role write has allowed this head" in story_with_model.thread_answers(pull, first)[0].body
+    assert model.calls == []
+    story_with_model.clock.move(seconds=5)
+    await alice.comment(pull, "/forge review")
+    await story_with_model.settle()
+    story_with_model.pass_over(pull)
+    [found] = [each for each in story_with_model.comments(pull) if "divides by zero" in each.body]
+    model.when(ASKED, TWO_PLACES)
+    await alice.reply(found, "/forge fix")
+    await story_with_model.settle()
+    [reply] = story_with_model.thread_answers(pull, found)
+    assert "Forge does not write to forks" in reply.body
+    assert "+NONE = 0.0" in reply.body
+    assert list(pull.repository.issues.values()) == [pull]
+
+
+async def test_without_a_model_people_fix(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 1)
+    pull, _ = await open_pull_request(story, repository, alice, {"app.py": APP.replace("os.name", "missing")})
+    [comment] = story.comments(pull)[:1]
+    await alice.reply(comment, "/forge fix")
+    await settle_looks(story)
+    [reply] = story.thread_answers(pull, comment)
+    assert "no model wrote one" in reply.body
