@@ -143,7 +143,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
-    "syntax": file_syntax.is_parsed,
+    "parses": file_syntax.is_parsed,
 }
 
 _EXAMPLE = b"""
