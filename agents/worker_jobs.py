@@ -160,7 +160,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
-    "parsed": file_syntax.is_parsed,
+    "parses": file_syntax.is_parsed,
 }
 
 _EXAMPLE = b"""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from domain.errors import CodeAccessError
+from domain.globs import matches
 from domain.paths import is_source, is_test
 from domain.review.changes import Change, FileChange, FileVersions
 from workspace.attributes import Attributes
@@ -52,6 +53,10 @@ class Code(Protocol):
 
     async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
         """Small files of a commit or tree by path, if they exist there."""
+        ...
+
+    async def read_matching(self, tree: str, patterns: Sequence[str], most: int) -> dict[str, bytes]:
+        """Small files of a commit or tree whose path matches a glob, by path; at most so many."""
         ...
 
     async def packages(self, tree: str) -> tuple[str, ...]:
@@ -151,6 +156,13 @@ class Objects:
         contents = await self.contents({blob for blob in named.values() if sizes.get(blob, MEGABYTE) < MEGABYTE})
         return {path: contents[blob] for path, blob in named.items() if blob in contents}
 
+    async def read_matching(self, tree: str, patterns: Sequence[str], most: int) -> dict[str, bytes]:
+        """Small files whose path matches a glob, the first ones by path; none in a tree too large to list."""
+        if not patterns:
+            return {}
+        paths = [path for path in await self._list_paths(tree) or () if matches(path, patterns)]
+        return await self.read(tree, sorted(paths)[:most])
+
     async def packages(self, tree: str) -> tuple[str, ...]:
         """Modules and folders at the top and in ``src``, where ruff also looks for a project's own packages."""
         found: set[str] = set()
@@ -161,12 +173,16 @@ class Objects:
 
     async def has_tests(self, tree: str) -> bool:
         """Whether the project has tests, judged by the names of files."""
+        paths = await self._list_paths(tree)
+        return paths is None or any(is_test(path) and is_source(path) and not is_vendored(path) for path in paths)
+
+    async def _list_paths(self, tree: str) -> list[str] | None:
+        """The paths of all files; None if there are too many to list."""
         try:
             listed = await self.git.run("ls-tree", "-rz", "--name-only", "--full-tree", "--end-of-options", tree)
         except TooLarge:
-            return True
-        paths = (path.decode(errors="replace") for path in listed.stdout.split(b"\0"))
-        return any(is_test(path) and is_source(path) and not is_vendored(path) for path in paths)
+            return None
+        return [path.decode(errors="replace") for path in listed.stdout.split(b"\0") if path]
 
     async def list_files(self, tree: str) -> dict[str, str]:
         """The regular files with ordinary names of a commit or tree: path → blob.

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.review.checks.linters import MOST_FILES
 from agents.review.checks.run import run_checks, search_commits
 from agents.review.syntax import find_impacts
 from agents.toolbox import Toolbox
@@ -118,16 +119,14 @@ async def check(
     :raises CodeAccessError: if the content cannot be read. A tool that fails is named in the result instead.
     :raises CodeHostError: if the dependency comparison fails.
     """
-    versions, compared, origin = (
-        await code.versions(change.files),
-        await dependencies(),
-        find_origin(author.from_fork, trusted),
-    )
+    versions, compared = await code.versions(change.files), await dependencies()
+    origin = find_origin(author.from_fork, trusted)
     checked = await run_checks(
         change,
         versions,
         project=await code.read(change.merge_base, PROJECT_FILES),
         linters=configuration.review.linters,
+        linter_files=await _read_linter_files(code, change.merge_base, configuration),
         dependencies=compared,
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
@@ -154,6 +153,12 @@ async def check(
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
     )
+
+
+async def _read_linter_files(code: Code, merge_base: str, configuration: Configuration) -> dict[str, bytes]:
+    """What the configured linters want of the merge base; one more than is allowed, so that too many are noticed."""
+    patterns = [glob for linter in configuration.review.linters for glob in linter.files]
+    return await code.read_matching(merge_base, patterns, MOST_FILES + 1)
 
 
 def _apply_path_filter(file: TouchedFile, configuration: Configuration) -> TouchedFile:

@@ -40,7 +40,10 @@ WhenRead = Annotated[
 class Linter(Section):
     """A linter that prints SARIF 2.1.0 on standard output.
 
-    It may execute code of a pull request, so it runs only in a sandbox of level 2 or better.
+    It may execute code of a pull request, so it runs only in a sandbox of level 2 or better. Its program and plugins
+    come from `/usr`, `/opt` or a folder in `FORGE_SANDBOX_TOOLS`. For eslint in `/opt/lint`: `{name: eslint, run:
+    /opt/lint/node_modules/.bin/eslint -f /opt/lint/node_modules/@microsoft/eslint-formatter-sarif/sarif.js, paths:
+    ["**/*.js"], files: [eslint.config.js]}`; the configuration loads plugins with `createRequire("/opt/lint/")`.
     """
 
     name: LinterName = Field(description="How findings name it.")
@@ -51,6 +54,12 @@ class Linter(Section):
         default=("**",),
         description="The files it is given. It counts as a reader only of those whose suffix or name a pattern ends "
         "in, as `**/*.js` or `**/Dockerfile`, and only where none of them may be its configuration.",
+    )
+    files: Globs = Field(
+        default=(),
+        description="Files of the merge base that are laid beside them: its configuration and what that reads, as "
+        "`eslint.config.js` and `package.json`. Of these the pull request's own versions are never used, nor is any "
+        "other file that may configure it.",
     )
 
 

@@ -276,12 +276,12 @@ def test_the_hook_reads_what_is_about_to_be_committed(
 def test_the_hook_stops_no_commit_of_what_only_a_model_would_read(
     repository: Path, hooked: Callable[..., subprocess.CompletedProcess[str]], reviewed: Reviewed
 ) -> None:
-    (repository / "app.js").write_text("export const x = 1;\n")
-    subprocess.run(["git", "add", "app.js"], cwd=repository, check=True)
+    (repository / "app.lua").write_text("x = 1\n")
+    subprocess.run(["git", "add", "app.lua"], cwd=repository, check=True)
     assert reviewed(repository, "--staged").code == 4
     done = hooked()
     assert done.returncode == 0, done.stdout
-    assert "app.js" in done.stderr  # it is named all the same
+    assert "app.lua" in done.stderr  # it is named all the same
 
 
 def test_what_is_simple_is_corrected(repository: Path, reviewed: Reviewed) -> None:

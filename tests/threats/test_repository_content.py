@@ -714,6 +714,7 @@ async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox:
         ("a.py", "a.js", "run.sh", "Dockerfile", ".github/workflows/a.yml", ".github/workflows/b.yml"), (None, "a: [\n")
     )
     files |= {"b.py": (None, "b = 1\n"), ".github/workflows/b.yml": (None, "on: push\njobs: {}\n")}
+    files["run.sh"] = (None, "if true; then\n")
     result = await check_files(toolbox, files, linters=(Linter(name="js", run="sh -c 'echo no'", paths=("*.js",)),))
 
     assert result.read_by == {

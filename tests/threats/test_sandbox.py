@@ -365,6 +365,9 @@ class _Code:
     async def packages(self, tree: str) -> tuple[str, ...]:
         return ()
 
+    async def read_matching(self, tree: str, patterns: Sequence[str], most: int) -> dict[str, bytes]:
+        return {}
+
     async def has_tests(self, tree: str) -> bool:
         return True
 

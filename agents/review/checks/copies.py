@@ -61,16 +61,14 @@ def is_text(file: CheckedFile) -> bool:
     return b"\0" not in file.head
 
 
-async def run_linter(
-    argv: Sequence[str], folder: Path, sandbox: Sandbox, level: int, seconds: float, *, reads: tuple[Path, ...] = ()
-) -> bytes:
+async def run_linter(argv: Sequence[str], folder: Path, sandbox: Sandbox, level: int, seconds: float) -> bytes:
     """What a linter of ours prints about the copies.
 
     :param argv: its name among Forge's programs, and its arguments.
     :raises ToolError: it failed, was stopped, or printed too much.
     """
     name = argv[0]
-    wanted = SandboxCommand((tool_path(name), *argv[1:]), folder, seconds=seconds, output=_MOST_PRINTED, reads=reads)
+    wanted = SandboxCommand((tool_path(name), *argv[1:]), folder, seconds=seconds, output=_MOST_PRINTED)
     done = await sandbox.run(wanted, level)
     if not done.stdout.is_complete:
         raise ToolError(f"{name} reported more than can be taken in.")

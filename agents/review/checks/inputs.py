@@ -105,14 +105,17 @@ def can_be_written(path: str) -> bool:
     )
 
 
-def write_versions(folder: Path, files: Iterable[CheckedFile]) -> None:
+def write_versions(folder: Path, files: Iterable[CheckedFile], beside: Mapping[str, bytes] | None = None) -> None:
     """Write both versions of files below ``folder/head`` and ``folder/base``, under their path at head.
 
+    :param beside: files that lie in both, by path; they come first.
     A file whose path cannot be written is left out; if a file and a folder clash, the first one stays.
     """
     for side in (HEAD, BASE):
         (folder / side).mkdir(exist_ok=True)
         (folder / side).chmod(0o755)
+        for path, content in (beside or {}).items():
+            _write(folder / side, path, content)
     for file in files:
         if can_be_written(file.path):
             _write(folder / HEAD, file.path, file.head)

@@ -2,7 +2,7 @@
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from agents.review.checks import sarif
@@ -18,28 +18,54 @@ _NOT_FOUND = 127  # the exit status of a shell, and so of the sandbox, if there 
 _MOST_PRINTED = 8 << 20  # bytes; parsing them takes 50 ms, during which nothing else runs
 
 
+MOST_FILES = 500
+"""How many files of the merge base may lie beside the changed ones."""
+
+
 def match_files(linter: Linter, files: Sequence[CheckedFile]) -> list[CheckedFile]:
-    """The files a linter is for."""
-    return [file for file in files if can_be_written(file.path) and matches(file.path, linter.paths)]
+    """The files a linter is for; where it brings its configuration of the merge base, none that may be one."""
+    return [
+        file
+        for file in files
+        if can_be_written(file.path) and matches(file.path, linter.paths)
+        if not (linter.files and (matches(file.path, linter.files) or _find_steering(linter, [file])))
+    ]
+
+
+def match_base(linter: Linter, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of the merge base that a linter wants, out of those of all linters."""
+    return {path: content for path, content in files.items() if can_be_written(path) and matches(path, linter.files)}
 
 
 async def check(
-    linter: Linter, files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+    linter: Linter,
+    files: Sequence[CheckedFile],
+    sandbox: Sandbox,
+    level: int,
+    *,
+    beside: Mapping[str, bytes],
+    reads: tuple[Path, ...],
+    heeding: bool,
+    seconds: float,
 ) -> ToolReport:
     """Run a linter on both versions of its files.
 
+    :param beside: its files of the merge base by path, the same for both versions.
+    :param reads: folders outside the system's that it may read and execute from.
     :param level: sandbox level; the linter may execute the code it checks.
     :param heeding: whether comments in the code may suppress results.
     :raises ToolError: the linter failed.
     """
     if not files:
         return ToolReport()
+    if len(beside) > MOST_FILES:
+        raise ToolError(f"its `files` match more than {MOST_FILES} files.", "Name only what it reads.")
     old = [file for file in files if file.base is not None]
     with sandbox.folder() as folder:
-        await asyncio.to_thread(write_versions, folder, files)
+        await asyncio.to_thread(write_versions, folder, files, beside)
         head, base = await asyncio.gather(
-            _run(linter, HEAD, folder, files, sandbox, level, heeding, seconds),
-            _run(linter, BASE, folder, old, sandbox, level, heeding, seconds),
+            _run(linter, HEAD, folder, files, sandbox, level, reads, heeding, seconds),
+            _run(linter, BASE, folder, old, sandbox, level, reads, heeding, seconds),
         )
     why = _explain_no_reader(linter, files, head)
     read = frozenset(file.path for file in files if why is None and matches_by_name(file.path, linter.paths))
@@ -72,6 +98,7 @@ async def _run(
     files: Sequence[CheckedFile],
     sandbox: Sandbox,
     level: int,
+    reads: tuple[Path, ...],
     heeding: bool,
     seconds: float,
 ) -> sarif.SarifReport:
@@ -79,7 +106,7 @@ async def _run(
         return sarif.SarifReport()
     root = folder / side
     wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
-    done = await sandbox.run(SandboxCommand(wanted, root, seconds=seconds, output=_MOST_PRINTED), level)
+    done = await sandbox.run(SandboxCommand(wanted, root, seconds=seconds, output=_MOST_PRINTED, reads=reads), level)
     if not done.stdout.is_complete:
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
     if done.status is None:

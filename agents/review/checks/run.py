@@ -29,6 +29,7 @@ async def run_checks(
     dependencies: Sequence[DependencyChange] | None,
     toolbox: Toolbox,
     first_party: Sequence[str] = (),
+    linter_files: Mapping[str, bytes] | None = None,
     origin: CodeOrigin = CodeOrigin.stranger,
 ) -> CheckReport:
     """Check a change.
@@ -38,12 +39,15 @@ async def run_checks(
     :param linters: those the repository configures.
     :param dependencies: the code host's comparison; None where there is none.
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
+    :param linter_files: the merge base's files that the configured linters want, by path.
     :param origin: whose code it is; a tool that may not read it here is named as missing in its layer.
     :returns: the findings that the change introduced. A tool that failed is named in its layer, with the reason.
     """
     files = list_checked_files(change, versions)
     with toolbox.sandbox.folder() as folder:
-        tools = Checks(files, toolbox, origin).list_tools(folder, PythonProject(project, first_party), linters)
+        tools = Checks(files, toolbox, origin).list_tools(
+            folder, PythonProject(project, first_party), linters, linter_files or {}
+        )
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools)))

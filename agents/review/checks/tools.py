@@ -72,11 +72,18 @@ class Checks:
         """Whether comments that silence tools count."""
         return suppressions.is_honoured(self.origin)
 
-    def list_tools(self, folder: Path, python: PythonProject, configured: Sequence[Linter]) -> list[CheckTool]:
+    def list_tools(
+        self,
+        folder: Path,
+        python: PythonProject,
+        configured: Sequence[Linter],
+        linter_files: Mapping[str, bytes],
+    ) -> list[CheckTool]:
         """Every tool that has files to check.
 
         :param folder: where both versions of Python files and workflows are written.
         :param configured: the repository's own linters.
+        :param linter_files: what they want of the merge base, by path.
         """
         found = [
             *self._list_python(folder, python),
@@ -89,7 +96,10 @@ class Checks:
             self._match_patterns(),
             self._match_dangers(),
         ]
-        return [*(tool for tool in found if tool is not None), *(self._build_linter(each) for each in configured)]
+        return [
+            *(tool for tool in found if tool is not None),
+            *(self._build_linter(each, linter_files) for each in configured),
+        ]
 
     def _list_python(self, folder: Path, project: PythonProject) -> list[CheckTool]:
         files = [file for file in self.files if file.is_python]
@@ -136,16 +146,22 @@ class Checks:
         files = [file for file in self.files if ast_grep.is_for(file)]
         return self._worker("ast-grep", Layer.security, partial(ast_grep.check, files, self._shift)) if files else None
 
-    def _build_linter(self, linter: Linter) -> CheckTool:
+    def _build_linter(self, linter: Linter, linter_files: Mapping[str, bytes]) -> CheckTool:
         matching = linters.match_files(linter, self.files)
         where = self.toolbox.for_program(linter.name, origin=self.origin, executes=True)
+        beside = linters.match_base(linter, linter_files)
         sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
-        return CheckTool(
-            linter.name,
-            Layer.static,
-            where if matching else Containment(PARSERS),
-            lambda level: linters.check(linter, matching, sandbox, level, heeding=heeding, seconds=seconds),
+        run = partial(
+            linters.check,
+            linter,
+            matching,
+            sandbox,
+            beside=beside,
+            reads=self.toolbox.reads,
+            heeding=heeding,
+            seconds=seconds,
         )
+        return CheckTool(linter.name, Layer.static, where if matching else Containment(PARSERS), run)
 
     @property
     def _shift(self) -> WorkerBudget:

@@ -119,4 +119,4 @@ class FixAnswer:
 
     async def _is_parsed(self, path: str, content: bytes) -> object:
         request: JsonValue = {"path": path, "content": base64.b64encode(content).decode()}
-        return await self.context.services.toolbox.pool.call("parsed", request, _SYNTAX_SECONDS)
+        return await self.context.services.toolbox.pool.call("parses", request, _SYNTAX_SECONDS)

@@ -43,7 +43,7 @@ def test_a_valid_version_says_what_it_changes() -> None:
 | changes | now | then |
 | --- | --- | --- |
 | `review.drafts` | `false` | `true` |
-| `review.linters` | – | `[{"name": "a", "run": "x", "paths": ["**"]}]` |
+| `review.linters` | – | `[{"name": "a", "run": "x", "paths": ["**"], "files": []}]` |
 | `review.bots` | `["a"]` | `["dependabot"]` |
 | `budgets.day` | `200.0` | `10.0` |
 

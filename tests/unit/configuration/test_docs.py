@@ -27,7 +27,7 @@ def test_every_section_has_a_heading_and_every_key_a_line() -> None:
 
 
 def test_the_schema_knows_places() -> None:
-    assert schema.list_keys(["review", "linters", 0]) == ["name", "run", "paths"]
+    assert schema.list_keys(["review", "linters", 0]) == ["name", "run", "paths", "files"]
     assert schema.list_keys(["gates", "any_name"])[:2] == ["phase", "when"]
     assert schema.find_node(["review", "nothing"]) is None
     assert schema.find_node(["preset", "deeper"]) is None

@@ -214,6 +214,18 @@ async def test_whether_a_project_has_tests(author: Author, path: str, is_one: bo
     assert await Objects(Git(author.tree / ".git")).has_tests(base) is is_one
 
 
+async def test_files_of_a_commit_by_glob(author: Author):
+    base = author.commit({"eslint.config.js": "a\n", "tools/x/b.js": "b\n", "src/c.js": "c\n"})
+    author.commit({"eslint.config.js": "changed\n"})
+    objects = Objects(Git(author.tree / ".git"))
+    assert await objects.read_matching(base, ("eslint.config.js", "tools/**"), 9) == {
+        "eslint.config.js": b"a\n",
+        "tools/x/b.js": b"b\n",
+    }
+    assert list(await objects.read_matching(base, ("**",), 2)) == ["eslint.config.js", "src/c.js"]
+    assert await objects.read_matching(base, (), 9) == {}
+
+
 async def test_a_project_too_large_to_list_is_taken_for_one_with_tests(author: Author):
     class Small(Git):
         async def run(self, *arguments: str | bytes, **given: Any) -> GitOutput:

@@ -1,6 +1,6 @@
 """Dangers in Go, Java, C#, Rust, C and C++."""
 
-from agents.review.checks.dangers.rule import SQL, DangerRule, Shape, both, call, concatenation, either, inside, pattern
+from agents.review.checks.dangers.rule import SQL, DangerRule, Shape, both, call, concatenate, either, inside, pattern
 from domain.review.findings import Severity
 
 _SHELL = "The command goes through a shell, so any part that comes from outside can run other commands. "
@@ -9,7 +9,7 @@ _TLS = "Certificates are not checked, so anybody on the network can read and cha
 _HASH = "A fast hash of a password can be reversed by trying. "
 
 _GO_TEXT = either(
-    concatenation("binary_expression", "identifier", "selector_expression"),
+    concatenate("binary_expression", "identifier", "selector_expression"),
     both({"kind": "call_expression"}, {"regex": r"^fmt\.Sprintf\("}),
 )
 _GO = ("go",)
@@ -62,7 +62,7 @@ GO = (
 )
 
 _JAVA = ("java",)
-_JAVA_TEXT = concatenation("binary_expression", "identifier", "method_invocation", "field_access")
+_JAVA_TEXT = concatenate("binary_expression", "identifier", "method_invocation", "field_access")
 JAVA = (
     DangerRule(
         "java/command-from-text",
@@ -147,7 +147,7 @@ JAVA = (
 _CSHARP = ("csharp",)
 _CSHARP_JOINED = either(
     both({"kind": "interpolated_string_expression"}, inside({"kind": "interpolation"})),
-    concatenation("binary_expression", "identifier", "member_access_expression", "invocation_expression"),
+    concatenate("binary_expression", "identifier", "member_access_expression", "invocation_expression"),
 )
 _CSHARP_TEXT: Shape = {"kind": "argument", "has": dict(_CSHARP_JOINED)}
 CSHARP = (

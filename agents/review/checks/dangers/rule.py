@@ -66,7 +66,7 @@ def call(kind: str, field: str, name: str, argument: Shape) -> Shape:
     )
 
 
-def concatenation(operation: str, *parts: str) -> Shape:
+def concatenate(operation: str, *parts: str) -> Shape:
     """Text that is put together from a value that is no literal.
 
     :param operation: how the grammar names an operation with two sides.

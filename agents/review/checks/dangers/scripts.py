@@ -1,21 +1,21 @@
 """Dangers in JavaScript, TypeScript, Ruby and PHP."""
 
-from agents.review.checks.dangers.rule import SQL, DangerRule, Shape, both, call, concatenation, either, inside, pattern
+from agents.review.checks.dangers.rule import SQL, DangerRule, Shape, both, call, concatenate, either, inside, pattern
 from domain.review.findings import Severity
 
 _JS = ("javascript", "typescript", "tsx")
 _JS_VALUES = ("identifier", "member_expression", "call_expression")
 _JS_TEXT = either(
-    concatenation("binary_expression", *_JS_VALUES),
+    concatenate("binary_expression", *_JS_VALUES),
     both({"kind": "template_string"}, inside({"kind": "template_substitution"})),
 )
 _RUBY_TEXT = either(
     both({"kind": "string"}, inside({"kind": "interpolation"})),
-    concatenation("binary", "identifier", "call", "element_reference"),
+    concatenate("binary", "identifier", "call", "element_reference"),
 )
 _PHP_TEXT = either(
     both({"kind": "encapsed_string"}, inside({"kind": "variable_name"})),
-    concatenation("binary_expression", "variable_name"),
+    concatenate("binary_expression", "variable_name"),
 )
 _PHP_INPUT = {"regex": r"\$_(GET|POST|REQUEST|COOKIE)\b"}
 

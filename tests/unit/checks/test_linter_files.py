@@ -1,0 +1,64 @@
+"""A configured linter finds its configuration of the merge base, whatever the pull request makes of it."""
+
+import pytest
+
+from agents.review.checks.linters import MOST_FILES
+from agents.toolbox import Toolbox
+from domain.config.review import Linter
+from tests.unit.checks.building import Versions
+from tests.unit.checks.checking import check_files
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+# A real linter of a repository's own: it forbids the word that its configuration names.
+LINT = r"""
+word=$(cat rules.txt) || exit 2
+results=
+for file; do
+    for line in $(grep -n "$word" "$file" | cut -d: -f1); do
+        place="{\"artifactLocation\":{\"uri\":\"$file\"},\"region\":{\"startLine\":$line}}"
+        found="{\"ruleId\":\"word\",\"message\":{\"text\":\"$word\"},\"locations\":[{\"physicalLocation\":$place}]}"
+        results="$results${results:+,}$found"
+    done
+done
+echo "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"words\"}},\"results\":[$results]}]}"
+"""
+BASE = {"tools/lint.sh": LINT.encode(), "rules.txt": b"forbidden\n", "other.txt": b"not asked for\n"}
+LINTER = Linter(name="words", run="sh tools/lint.sh", paths=("**/*.js",), files=("tools/**", "rules.txt"))
+
+
+async def test_it_runs_with_what_it_needs_of_the_merge_base(toolbox: Toolbox) -> None:
+    files: Versions = {
+        "web/a.js": ("forbidden()\nx()\n", "forbidden()\nx()\nmore(forbidden)\n"),
+        "b.js": (None, "fine()\n"),
+    }
+    result = await check_files(toolbox, files, linters=(LINTER,), linter_files=BASE)
+    assert [tool.problem for tool in result.layers[0].tools if tool.problem] == []
+    assert [(f.rule, f.path, f.line) for f in result.findings] == [("words/word", "web/a.js", 3)]
+    assert {path for path, by in result.read_by.items() if "words" in by} == {"web/a.js", "b.js"}
+
+
+async def test_without_these_files_it_cannot_run_and_says_so(toolbox: Toolbox) -> None:
+    alone = LINTER.model_copy(update={"files": ()})
+    result = await check_files(toolbox, {"a.js": (None, "forbidden()\n")}, linters=(alone,), linter_files=BASE)
+    assert any("tools/lint.sh" in (tool.problem or "") for tool in result.layers[0].tools)
+
+
+async def test_t_r6_what_the_change_makes_of_its_configuration_decides_nothing(toolbox: Toolbox) -> None:
+    everything = LINTER.model_copy(update={"paths": ("**", "**/*.js")})
+    files: Versions = {
+        "a.js": (None, "forbidden()\n"),
+        "rules.txt": ("forbidden\n", "nothing\n"),
+        "tools/lint.sh": (LINT, "echo\n"),
+        "tools/new.js": (None, "forbidden()\n"),
+        ".eslintrc.json": (None, "forbidden\n"),
+    }
+    result = await check_files(toolbox, files, linters=(everything,), linter_files=BASE)
+    assert [(f.rule, f.path) for f in result.findings if f.rule.startswith("words/")] == [("words/word", "a.js")]
+    assert {path for path, by in result.read_by.items() if "words" in by} == {"a.js"}
+
+
+async def test_too_many_files_are_a_problem_of_that_linter(toolbox: Toolbox) -> None:
+    many = {f"tools/{number}": b"" for number in range(MOST_FILES + 1)}
+    result = await check_files(toolbox, {"a.js": (None, "a();\n")}, linters=(LINTER,), linter_files=many)
+    assert any("more than 500 files" in (tool.problem or "") for tool in result.layers[0].tools)
