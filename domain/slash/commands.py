@@ -101,7 +101,7 @@ class Delegate(_SlashCommand):
 
 
 class TextCommand(_SlashCommand):
-    verb: Literal[Verb.remember, Verb.missed]
+    verb: Literal[Verb.remember, Verb.missed, Verb.ask]
     text: Text
 
 

@@ -108,6 +108,24 @@ class BudgetedCalls:
 
         return await self._ask_or_wait(f"{assignment.key} {len(past) + 1}", name, Turn, call)
 
+    async def take_turn_outside_run(
+        self,
+        name: str,
+        assignment: Assignment,
+        past: Sequence[CompletedTurn],
+        schema: type[BaseModel],
+        tools: Sequence[Tool],
+        model: LanguageModel,
+    ) -> Turn:
+        """An agent's next turn beside the run; as :meth:`ask_outside_run`."""
+        budget = build_side_budget(self.context.services, self.context.run, self.configuration, self.phase)
+
+        async def call(_told: PromptContext, keep: _Keep[Turn]) -> Turn:
+            return await take_turn(assignment, past, schema, tools, model, budget, keep=keep)
+
+        key = f"ask: {assignment.key} {len(past) + 1}"
+        return await self.context.journal.step_as(Turn, key, self._load_or_call, name, Turn, call, self.phase)
+
     async def _ask_or_wait(self, key: str, name: str, kind: type[P], call: _Call[P]) -> P:
         journal, gate_of_phase = self.context.journal, BudgetGate(self.context, self._guards)
         while True:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agents import fixer, reflection, reply_reader
+from agents import answerer, fixer, reflection, reply_reader
 from domain.config.configuration import Configuration
 from domain.gates import BUDGET_GATES, Gate, GateDecision, GateState
 from domain.money import Refusal
@@ -19,7 +19,7 @@ from safety import breakers, guards
 from safety.guards import GuardLimits, TaskKind
 from safety.loop_detection import Step
 
-_SIDE_KEYS = (reflection.KEY, reply_reader.KEY, fixer.KEY)
+_SIDE_KEYS = (reflection.KEY, reply_reader.KEY, fixer.KEY, answerer.KEY)
 """Prefixes of the keys of calls beside a run."""
 
 

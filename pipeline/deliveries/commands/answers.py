@@ -1,8 +1,8 @@
-"""Executes ``fix``: checks what can be checked at once, and queues what takes a model."""
+"""Executes ``fix`` and ``ask``: checks what can be checked at once, and queues what takes a model."""
 
 from pydantic import BaseModel
 
-from domain.slash.commands import AboutFinding
+from domain.slash.commands import AboutFinding, TextCommand
 from memory.repositories import permits
 from memory.runs import runs
 from messages import commands as texts
@@ -33,7 +33,15 @@ async def fix(context: CommandContext, asked: AboutFinding) -> str:
     return await _enqueue(context, asked, queued)
 
 
-async def _enqueue(context: CommandContext, asked: AboutFinding, queued: QueuedAnswer) -> str:
+async def ask(context: CommandContext, asked: TextCommand) -> str:
+    """``/forge ask``: answer a question from the code."""
+    if not context.comment.is_pull_request:
+        return texts.only_on_pull_requests(asked.verb)
+    queued = await context.step_with_permission(asked.verb, asked, _find_run, context, asked)
+    return await _enqueue(context, asked, queued)
+
+
+async def _enqueue(context: CommandContext, asked: AboutFinding | TextCommand, queued: QueuedAnswer) -> str:
     if queued.run_id is None:
         return queued.refused
     request = AnswerRequest(comment=context.comment, asked=asked, index=context.comment.asked.index(asked))
@@ -47,7 +55,7 @@ async def _prepare_fix(context: CommandContext, asked: AboutFinding) -> QueuedAn
     return await _find_run(context, asked)
 
 
-async def _find_run(context: CommandContext, asked: AboutFinding) -> QueuedAnswer:
+async def _find_run(context: CommandContext, asked: AboutFinding | TextCommand) -> QueuedAnswer:
     """The newest run, if it is about the live head and Forge may work on that."""
     pull, repository = context.actor.pull_request, context.repository
     if pull is None or not pull.is_open:

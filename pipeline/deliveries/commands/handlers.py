@@ -25,6 +25,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.undismiss: findings.answer_about_finding,
     Verb.dismiss: findings.dismiss,
     Verb.fix: answers.fix,
+    Verb.ask: answers.ask,
     Verb.remember: memories.remember_text,
     Verb.forget: memories.forget,
     Verb.review: runs.review,

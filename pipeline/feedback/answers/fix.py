@@ -13,6 +13,7 @@ from domain.gates import digest
 from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
 from domain.runs.run import Phase
+from domain.slash.commands import AboutFinding
 from domain.text.redaction import redact_outgoing
 from messages import fixes as texts
 from pipeline.durable.steps import run_outside_journal
@@ -41,13 +42,12 @@ class FixAnswer:
     context: RunContext
     request: AnswerRequest
     guid: str
+    asked: AboutFinding
 
     async def find_answer(self) -> str:
         """The answer; a suggestion or a pull request may have been posted with it."""
         services, run = self.context.services, self.context.run
-        known = await self.context.journal.step(
-            "what is known", load_finding, services, run, self.request, self.request.asked
-        )
+        known = await self.context.journal.step("what is known", load_finding, services, run, self.request, self.asked)
         if isinstance(known, NotFixed):
             return known.text
         written = await self._take_own_fix(known.finding) if known.finding.fix else await self._write(known)

@@ -1,9 +1,11 @@
 """What a person asked a model for by a command, and where the answer goes."""
 
-from pydantic import BaseModel
+from typing import Annotated
+
+from pydantic import BaseModel, Field
 
 from domain.commands import ExecuteComment
-from domain.slash.commands import AboutFinding
+from domain.slash.commands import AboutFinding, TextCommand
 from messages.commands import Answer, name_command
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue
@@ -20,7 +22,7 @@ class AnswerRequest(BaseModel):
     """
 
     comment: ExecuteComment
-    asked: AboutFinding
+    asked: Annotated[AboutFinding | TextCommand, Field(discriminator="verb")]
     index: int
 
     def make_key(self, guid: str) -> str:

@@ -70,6 +70,7 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("dismiss F-AEGTUI not a bug: `x` is set", Dismiss(finding="F-AEGTUI", reason="not a bug: `x` is set")),
     ("remember tests need *two* databases", TextCommand(verb=Verb.remember, text="tests need *two* databases")),
     ("missed a race in app.py", TextCommand(verb=Verb.missed, text="a race in app.py")),
+    ("ask Who calls `total`?", TextCommand(verb=Verb.ask, text="Who calls `total`?")),
     ("forget M-4ZK9QX", Forget(memory="M-4ZK9QX")),
     ("continue 5usd", Continue(usd=Decimal(5))),
     ("continue 2.50 USD", Continue(usd=Decimal("2.50"))),
