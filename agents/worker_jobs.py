@@ -24,10 +24,9 @@ from bandit.core.docs_utils import get_url
 from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
-from agents import file_syntax
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
-from agents.syntax import data, errors
+from agents.syntax import data, errors, validity
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
@@ -160,7 +159,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "junit": testing.read_junit,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
-    "parses": file_syntax.is_parsed,
+    "parses": validity.is_parsed,
 }
 
 _EXAMPLE = b"""
@@ -197,7 +196,7 @@ def prepare() -> None:
         outline({**both, "added": [1], "removed": [1]})
     _prepare_parsers()
     testing.prepare()
-    file_syntax.prepare()
+    validity.prepare()
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may declare one of these
         codecs.lookup(codec)
 
@@ -207,7 +206,7 @@ def _prepare_parsers() -> None:
     for form in data.FORMATS.values():
         for text in ("{", "a = 1", "a: [1", "{}"):
             check_syntax({"format": form, "grammar": None, "head": text, "base": text})
-    for grammar in errors.GRAMMARS.values():
+    for grammar in sorted(errors.BELIEVED):
         check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None})
-    for grammar in dangers.GRAMMARS.values():
+    for grammar in sorted(dangers.LANGUAGES):
         scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})

@@ -4,23 +4,14 @@ The grammars come with ast-grep. They are asked only where they were measured on
 over macros in every third file, and JavaScript and TypeScript have a linter that parses better.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from ast_grep_py import SgNode, SgRoot
 
-GRAMMARS: Mapping[str, str] = {
-    ".go": "go",
-    ".java": "java",
-    ".rb": "ruby",
-    ".rake": "ruby",
-    ".gemspec": "ruby",
-    ".php": "php",
-    ".cs": "csharp",
-    ".rs": "rust",
-}
-"""Suffix → the name of its grammar in ast-grep, for languages whose errors can be believed."""
+from agents.syntax.languages import find_language
+
+BELIEVED = frozenset({"go", "java", "ruby", "php", "csharp", "rust"})
+"""Languages whose errors can be believed."""
 
 _PHP_ONLY = "<?php"
 
@@ -39,7 +30,8 @@ class SyntaxFault:
 
 def find_grammar(path: str) -> str | None:
     """The grammar for a file, by its name; None if there is none to believe."""
-    return GRAMMARS.get(PurePosixPath(path).suffix)
+    language = find_language(path)
+    return language if language in BELIEVED else None
 
 
 def find_fault(grammar: str, text: str) -> SyntaxFault | None:

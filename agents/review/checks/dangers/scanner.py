@@ -1,13 +1,12 @@
 """Matches the tables on the syntax tree of a file."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any, cast
 
 from ast_grep_py import SgRoot
 
 from agents.review.checks.dangers import compiled, scripts
+from agents.syntax.languages import find_language
 
 TABLE = (
     *(*scripts.JAVASCRIPT, *scripts.RUBY, *scripts.PHP),
@@ -15,20 +14,8 @@ TABLE = (
 )
 BY_RULE = {each.rule: each for each in TABLE}
 
-_SUFFIXES = {
-    "javascript": ".js .jsx .mjs .cjs",
-    "typescript": ".ts .mts .cts",
-    "tsx": ".tsx",
-    "ruby": ".rb .rake",
-    "php": ".php",
-    "go": ".go",
-    "java": ".java",
-    "csharp": ".cs",
-    "rust": ".rs",
-    "c": ".c",
-    "cpp": ".cc .cpp .cxx .h .hh .hpp",
-}
-GRAMMARS: Mapping[str, str] = {suffix: grammar for grammar, all_ in _SUFFIXES.items() for suffix in all_.split()}
+LANGUAGES = frozenset(language for each in TABLE for language in each.grammars)
+"""The languages that the tables know something dangerous of."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +29,8 @@ class DangerHit:
 
 def find_grammar(path: str) -> str | None:
     """The grammar for a file, by its name; None if there are no rules for it."""
-    return GRAMMARS.get(PurePosixPath(path).suffix)
+    language = find_language(path)
+    return language if language in LANGUAGES else None
 
 
 def scan(grammar: str, text: str) -> list[DangerHit]:

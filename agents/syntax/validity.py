@@ -10,27 +10,7 @@ from typing import Any
 from ast_grep_py import SgRoot
 from pydantic import JsonValue
 
-_GRAMMARS = {
-    "js jsx mjs cjs": "javascript",
-    "ts mts cts": "typescript",
-    "tsx": "tsx",
-    "go": "go",
-    "rs": "rust",
-    "java": "java",
-    "kt kts": "kotlin",
-    "rb": "ruby",
-    "php": "php",
-    "cs": "csharp",
-    "c h": "c",
-    "cc cpp cxx hpp hh": "cpp",
-    "sh bash": "bash",
-    "yml yaml": "yaml",
-    "css": "css",
-    "scala": "scala",
-    "swift": "swift",
-    "lua": "lua",
-}
-_BY_SUFFIX = {suffix: name for suffixes, name in _GRAMMARS.items() for suffix in suffixes.split()}
+from agents.syntax.languages import find_language
 
 
 def is_parsed(request: Any) -> JsonValue:
@@ -48,10 +28,11 @@ def is_parsed(request: Any) -> JsonValue:
                 json.loads(content)
             case "toml":
                 tomllib.loads(content.decode())
-            case _ if suffix in _BY_SUFFIX:
-                return SgRoot(content.decode(), _BY_SUFFIX[suffix]).root().find(kind="ERROR") is None
             case _:
-                return None
+                language = find_language(request["path"])
+                if language is None:
+                    return None
+                return SgRoot(content.decode(), language).root().find(kind="ERROR") is None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
