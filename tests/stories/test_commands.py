@@ -12,7 +12,7 @@ from safety.review_quota import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
-from tests.world.replies import first_lines
+from tests.world.replies import bodies, first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
@@ -35,7 +35,42 @@ async def test_help_is_answered_once(story: Story) -> None:
     asked = await alice.comment(pull, "Hello!\n\n/forge help\n")
     await story.settle()
     [answer] = story.answers(pull)
-    assert "| command | minimum role | meaning |" in answer.body
+    assert bodies([answer]) == snapshot(["""\
+Write a command at the start of a line, one per line. In a reply to a finding you can leave out its F-ID. Edited comments, quotes and code are ignored.
+
+| command | minimum role | meaning |
+| --- | --- | --- |
+| `/forge help` | read | this table |
+| `/forge status` | read | what Forge is doing here and what it waits for |
+| `/forge cost` | read | what was spent here, and what is left |
+| `/forge view [GATE]` | read | the last verdict with its reasons and open findings |
+| `/forge history` | read | every run here and how it ended, and what the newest one tried, turn by turn |
+| `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
+| `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
+| `/forge review [full]` | triage; on a fork: write | review this head; `full`: from scratch |
+| `/forge test` | triage; on a fork: write | run the tests of this head |
+| `/forge explain F-ID` | triage | a finding in more words |
+| `/forge dismiss F-ID reason` | write, not the author | the finding is wrong or not wanted: do not raise it again |
+| `/forge undismiss F-ID` | write | take a dismissal back |
+| `/forge remember text` | write, not the author | teach Forge something about this repository |
+| `/forge forget M-ID` | write, not the author | make Forge forget it |
+| `/forge run` | write | plan this issue, carry it out and open a pull request |
+| `/forge plan` | write | plan this issue, nothing more |
+| `/forge retry` | write | run the failed phase again |
+| `/forge resume` | write | go on from the last checkpoint |
+| `/forge cancel` | write | stop the run, keep what it has so far |
+| `/forge continue 5usd or 10it` | write | grant another slice of money or iterations |
+| `/forge approve [GATE] [SHA7] [with: conditions]` | the gate's role | let the gate pass |
+| `/forge reject [GATE] reason` | the gate's role | stop at the gate |
+| `/forge delegate [GATE] @account` | the gate's role | let somebody else decide |
+| `/forge accept` | write | at a guard or budget: end with what there is so far |
+| `/forge abort` | write | end the run and clean up |
+| `/forge missed description` | write | report a critical bug Forge did not see |
+| `/forge pause` | admin | stop everything in this repository now |
+| `/forge unpause` | admin | let Forge work again |
+
+<sub>Not available yet: `diff`, `fix`, `suggest`, `legitimate`, `violation`, `needs-review`, `whitelist`, `rollback`, `deploy`</sub>\
+"""])
     assert [reaction.content for reaction in asked.reactions] == ["eyes"]
 
 
@@ -46,7 +81,7 @@ async def test_dismissed_finding_stays_away(story: Story) -> None:
     await story.settle()
 
     [answer] = story.thread_answers(pull, comment)
-    assert "is dismissed" in answer.body
+    assert bodies([answer]) == snapshot(['**F-AEGTUI** is dismissed: the name is injected at run time. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this.'])
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "### Dismissed" in (check.summary or "")
@@ -80,7 +115,7 @@ async def test_author_does_not_dismiss(story: Story) -> None:
     await alice.reply(comment, "/forge dismiss I know better")
     await story.settle()
     [answer] = story.thread_answers(pull, comment)
-    assert "is not for the author of the change" in answer.body
+    assert bodies([answer]) == snapshot(['Refused: `/forge dismiss` is not for the author of the change. Someone else with the role write can.'])
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -90,7 +125,7 @@ async def test_stranger_is_refused(story: Story) -> None:
     await story.github.user("mallory").comment(pull, "/forge pause")
     await story.settle()
     [answer] = story.answers(pull)
-    assert "needs the role admin" in answer.body
+    assert bodies([answer]) == snapshot(['Refused: `/forge pause` needs the role admin; `mallory` has read.'])
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -109,7 +144,7 @@ async def test_resolving_without_a_change_dismisses(story: Story) -> None:
     await carol.resolve(comment.thread)
     await story.settle()
     [answer] = story.thread_answers(pull, comment)
-    assert "resolved this thread without a change" in answer.body
+    assert bodies([answer]) == snapshot(['`carol` resolved this thread without a change, so **F-AEGTUI** is dismissed. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this; `/forge dismiss F-AEGTUI reason` adds why.'])
     assert story.check(repository, head).conclusion == "success"
 
 
@@ -432,8 +467,15 @@ async def test_unknown_and_unavailable_verbs(story: Story) -> None:
     await carol.comment(pull, "/forge reveiw\n/forge diff")
     await story.settle()
     [answer] = story.answers(pull)
-    assert "Did you mean `/forge review [full]`?" in answer.body
-    assert "is not available yet" in answer.body
+    assert bodies([answer]) == snapshot(["""\
+**`/forge reveiw`**
+
+`/forge reveiw` is not a command. Did you mean `/forge review [full]`?
+
+**`/forge diff`**
+
+`/forge diff` is not available yet.\
+"""])
 
 
 async def test_merge_queue_gets_the_verdict_of_the_reviewed_head(story: Story) -> None:

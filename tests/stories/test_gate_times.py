@@ -6,6 +6,7 @@ from inline_snapshot import snapshot
 from domain.events import EventType
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene
+from tests.world.replies import bodies
 
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
@@ -71,7 +72,7 @@ async def test_an_approval_that_was_written_in_time_and_heard_too_late(story: St
     story.github.release_deliveries()
     await story.settle()
     [answer] = story.answers(scene.pull)
-    assert "is already decided: Nobody answered in time" in answer.body
+    assert bodies([answer]) == snapshot()
     assert (await scene.run()).reason == "gate_timeout"
     assert story.gate_outcomes(scene.pull) == [OVER]
 

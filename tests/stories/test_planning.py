@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+from inline_snapshot import snapshot
+
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
 from memory.gates import gates
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
 from tests.world.issues import LOOKS, SHOP, IssueScene, open_issue, plan
+from tests.world.replies import bodies
 
 
 async def test_a_plan_is_made(story_with_model: Story, model: ScriptedModel) -> None:
@@ -167,7 +170,7 @@ async def test_an_edit_before_the_run_begins_is_not_what_was_asked_for(story: St
     story.github.hooks.release()
     await story.settle()
     [answer] = story.answers(issue)
-    assert "somebody edited it since this was asked for" in answer.body
+    assert bodies([answer]) == snapshot()
     assert await story.runs() == []
     assert "Not planned: no model is available." in await asked.comment(alice, "/forge run")  # she has read it now
 

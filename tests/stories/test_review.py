@@ -8,7 +8,7 @@ from simulator.branches import commit_files
 from simulator.events import Actor
 from simulator.gitstore import Commit
 from tests.stories.driver import Story
-from tests.world.replies import first_lines
+from tests.world.replies import bodies, first_lines
 
 APP = """\
 import os
@@ -189,7 +189,7 @@ async def test_stranger_presses_the_button(story: Story) -> None:
     assert len(await story.runs()) == 1
     assert len(story.github.check_runs(repository, head)) == 1
     [answer] = story.answers(pull)
-    assert "needs the role triage" in answer.body
+    assert bodies([answer]) == snapshot()
 
 
 async def test_draft_is_reviewed_when_it_is_ready(story: Story) -> None:

@@ -12,7 +12,7 @@ from simulator import User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story
 from tests.world.model_findings import LINE, PAY, claim, find_division
-from tests.world.replies import first_lines
+from tests.world.replies import bodies, first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 NAMES = ("one", "two", "three", "four")
@@ -125,9 +125,7 @@ async def test_undismissing_what_is_held_back(story: Story) -> None:
     await carol.comment(pull, f"/forge undismiss {name}\n/forge undismiss {name}")
     await story.settle()
     [answer] = story.answers(pull)
-    assert f"**{name}** counts again: 1 dismissal of similar findings undone" in answer.body
-    assert "by `carol`" in answer.body
-    assert "is not dismissed" in answer.body
+    assert bodies([answer]) == snapshot()
     assert story.check(repository, head).conclusion == "failure"
     assert "was dismissed" not in summary(story, repository, head)
     assert first.number != pull.number
@@ -155,8 +153,7 @@ async def test_what_one_comment_says_is_dismissed_at_once(story: Story, way: str
     [answer] = story.thread_answers(pull, comment)
     assert answer.body.count("**F-") == 13
     assert answer.body.count("Learned (M-") == len(await list_memories(story, repository)) == 2
-    assert "`ruff/F821` counts a little less in `tools/`" in answer.body
-    assert "`ruff/F821` counts a little less at the root" in answer.body
+    assert bodies([answer]) == snapshot()
 
     pull, head = await open_pull_request(story, repository, alice, "second", NEXT)
     assert story.check(repository, head).conclusion == "failure"
@@ -185,7 +182,7 @@ async def test_switched_off_nothing_is_learned_or_held_back(story: Story) -> Non
     await carol.comment(first, "\n".join(said))
     await story.settle()
     [answer] = story.answers(first)
-    assert "Forge learned nothing" in answer.body
+    assert bodies([answer]) == snapshot()
     assert "M-" not in answer.body
     assert story.check(repository, head).conclusion == "success"  # the plain dismissals hold
 
@@ -233,7 +230,7 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
     await carol.reply(comment, "/forge dismiss there is always a price")
     await story_with_model.settle()
     [answer] = story_with_model.thread_answers(first, comment)
-    assert "Learned (M-" in answer.body
+    assert bodies([answer]) == snapshot()
 
     reworded = claim() | {"rule": "model/missing-edge-case", "message": "Nothing guards against no prices."}
     signature = "def total(prices: list[float]) -> float:"
@@ -314,8 +311,7 @@ async def test_what_is_pinned_gives_way_to_nothing(story: Story) -> None:
     await alice.comment(issue, "/forge remember Ask first.\n/forge remember Ask twice.")
     await story.settle()
     [answer] = story.answers(issue)
-    assert "Forge learned nothing: the limit of pinned memories is reached (`memory.max`: 1)" in answer.body
-    assert "Make room with `/forge forget M-ID`" in answer.body
+    assert bodies([answer]) == snapshot()
     assert await list_memories(story, repository) == ["Ask first."]
 
 
@@ -369,7 +365,7 @@ async def test_a_credential_is_not_remembered(story: Story) -> None:
     await alice.comment(issue, "/forge remember the key is AKIA" + "Z7" * 8)
     await story.settle()
     [answer] = story.answers(issue)
-    assert "seems to contain a credential" in answer.body
+    assert bodies([answer]) == snapshot()
     assert "Z7Z7" not in answer.body
     assert await list_memories(story, repository) == []
 
