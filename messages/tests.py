@@ -28,6 +28,7 @@ _FLAKY = 20
 _FILES = 20  # whose uncovered lines are named
 _RANGES = 12  # of them, per file
 _ANALYSES = 10
+_SAME = 3  # tests of one cause that are named
 _OUTPUT = 3_000  # characters of what a command printed at its end
 
 
@@ -244,13 +245,23 @@ _MEANS: Mapping[FailureClass, str] = {
 
 
 def _analyses(analyses: Sequence[Analysis]) -> str:
-    shown = sorted(analyses, key=lambda each: -each.confidence)[:_ANALYSES]
+    """One row per cause: failures with the same one stand together."""
+    causes: dict[tuple[FailureClass, str], list[Analysis]] = {}
+    for each in sorted(analyses, key=lambda each: -each.confidence):
+        causes.setdefault((each.failure_class, each.root_cause), []).append(each)
     rows = [
-        f"- {inline_code(each.test_id, 120)}: {_MEANS[each.failure_class]}, confidence {each.confidence:.0%}. "
-        f"{escape(each.root_cause, 300)}{_fix(each)}"
-        for each in shown
+        f"- {_name_tests(same)}: {_MEANS[same[0].failure_class]}, confidence {same[0].confidence:.0%}. "
+        f"{escape(same[0].root_cause, 300)}{_fix(same[0])}"
+        for same in list(causes.values())[:_ANALYSES]
     ]
-    return _section("### What it means", rows, len(analyses) - len(rows))
+    return _section("### What it means", rows, len(causes) - len(rows))
+
+
+def _name_tests(same: Sequence[Analysis]) -> str:
+    """The tests that fail for one cause; the first few by name."""
+    named = ", ".join(inline_code(each.test_id, 120) for each in same[:_SAME])
+    more = len(same) - _SAME
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _fix(analysis: Analysis) -> str:

@@ -28,12 +28,14 @@ async def load_change(mirror: Mirror, run: Run, head: str) -> Change:
 class FailureAnalysis:
     """The analysis of the failures of one test run.
 
+    :param is_beside_run: a person asked for the tests: no gate is asked then, and the run's guards do not count it.
     :param attempt: counts the tests of the run's change: guards limit each analysis by itself.
     """
 
     context: RunContext
     configuration: Configuration
     attempt: int
+    is_beside_run: bool = False
 
     async def analyse(self, tested: HeadTestResult, *, asks: bool) -> tuple[Analysis, ...]:
         """:param asks: whether a model may be asked."""
@@ -46,7 +48,8 @@ class FailureAnalysis:
         topic = RecallTopic("\n".join(question.tests), question.paths)
         calls = BudgetedCalls(self.context, Phase.testing, self.configuration, topic, GuardedTask(question.key))
         name = digest("analyse", question.model_dump_json(), model.name)
-        answer = await calls.ask(name, question, analysis.FailureJudgements, model)
+        ask = calls.ask_outside_run if self.is_beside_run else calls.ask
+        answer = await ask(name, question, analysis.FailureJudgements, model)
         judged = None if answer.value is None else analysis.FailureJudgements.model_validate(answer.value)
         return analysis.merge_analyses(tested.run, tested.analyses, judged, question)
 

@@ -26,6 +26,8 @@ from pipeline.verdicts.settings import load_configuration
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
 
+_EXPLAINS = "a model explains failures"  # patch; stored
+
 log = structlog.get_logger(__name__)
 
 
@@ -72,18 +74,19 @@ class HeadTest:
             if known.paused_by is not None:
                 return await self._give_up(test_texts.render_paused(known.paused_by))
             head, occasion = self._context.run.head_sha, self._occasion
-            tester = HeadTester(self._context, known.configuration, head, occasion)
-            return await self._test_until_done(tester, known.level)
+            tester = HeadTester(self._context, known.configuration, head, occasion, is_beside_run=True)
+            asks = known.configuration.review.may_ask_model and await self._context.journal.has_patch(_EXPLAINS)
+            return await self._test_until_done(tester, known.level, asks=asks)
         except Superseded:
             return await self._close()
         except ForgeError as error:
             log.warning("test.failed", run=self._context.run.id, error=str(error))
             return await self._give_up(test_texts.render_failure(error))
 
-    async def _test_until_done(self, tester: HeadTester, level: RiskLevel) -> str:
+    async def _test_until_done(self, tester: HeadTester, level: RiskLevel, *, asks: bool) -> str:
         """Test it; where the repository's own workflows test, wait until they end."""
         for pause in (*_PAUSES, None):
-            tested = await tester.test(level, asks=False)
+            tested = await tester.test(level, asks=asks)
             if tested is not None:
                 return tested.verdict.value
             if pause is not None:

@@ -30,16 +30,24 @@ class HeadTester:
     :param head: commit to test; in the mirror.
     :param occasion: distinguishes this testing of the head from others.
     :param attempt: counts the tests of the run's change.
+    :param is_beside_run: a person asked for it, see :class:`FailureAnalysis`.
     """
 
     def __init__(
-        self, context: RunContext, configuration: Configuration, head: str, occasion: str, attempt: int = 1
+        self,
+        context: RunContext,
+        configuration: Configuration,
+        head: str,
+        occasion: str,
+        attempt: int = 1,
+        *,
+        is_beside_run: bool = False,
     ) -> None:
         self._context = context
         self._configuration = configuration
         self._head = head
         self._check = HeadTestCheck(context.services, context.run, head, occasion)
-        self._analysis = FailureAnalysis(context, configuration, attempt)
+        self._analysis = FailureAnalysis(context, configuration, attempt, is_beside_run)
 
     @cached_property
     def _progress(self) -> ProgressUpdates:

@@ -1,0 +1,45 @@
+"""A model says why tests failed that somebody asked for on a pull request."""
+
+import pytest
+
+from agents.llm.scripted import Fails, ScriptedModel
+from simulator.state import CheckRun, PullRequest
+from tests.stories.driver import Story
+from tests.world.issues import SHOP
+from tests.world.verification import FAILED, build_judgement
+
+BROKEN = "def total(prices):\n    return 0\n"
+
+
+async def ask_for_tests(story: Story, configured: str = "") -> tuple[PullRequest, CheckRun]:
+    repository, alice = story.repository({**SHOP, ".github/forge.yml": configured} if configured else SHOP)
+    await alice.push(repository, "work", {"shop/cart.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
+    await story.settle()
+    await alice.comment(pull, "/forge test")
+    await story.settle()
+    story.pass_over(pull)
+    [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
+    return pull, check
+
+
+async def test_a_failure_is_explained(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when(FAILED, build_judgement(0.9))
+    _, check = await ask_for_tests(story_with_model)
+    assert (check.conclusion, check.title) == ("failure", "1 test failed")
+    summary = check.summary or ""
+    assert "### What it means" in summary
+    assert "The discount is added. **Suggested:** In shop/cart.py:2: Take it off: 1 - discount." in summary
+    assert len([call for call in model.calls if FAILED in call.content]) == 1
+
+
+@pytest.mark.parametrize("configured", ["review: {model: never}\n", ""])
+async def test_where_no_model_explains_the_result_is_the_same(
+    story_with_model: Story, model: ScriptedModel, configured: str
+) -> None:
+    model.when(FAILED, build_judgement(0.9) if configured.startswith("review") else Fails(400))
+    _, check = await ask_for_tests(story_with_model, configured)
+    assert (check.conclusion, check.title) == ("failure", "1 test failed")
+    assert "The discount is added." not in (check.summary or "")
+    if configured.startswith("review"):
+        assert not [call for call in model.calls if FAILED in call.content]
