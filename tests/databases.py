@@ -1,6 +1,7 @@
 """Real databases for tests: an SQLite file, or a database of its own in one real PostgreSQL server."""
 
 import functools
+import os
 import shutil
 import tempfile
 import uuid
@@ -43,6 +44,7 @@ def drop_database(url: str) -> None:
 @functools.cache
 def _server() -> str:
     """The address of this test process's PostgreSQL server, which ends with the process."""
+    os.environ["PATH"] += ":/usr/sbin"  # it calls useradd where it runs as root
     folder = Path(tempfile.mkdtemp(prefix="forge-pg-"))
     return get_server(folder, cleanup_mode="delete").get_uri()
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from agents.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
+from agents.coding.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
 from agents.testing.tester import Tester

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from agents.implementer import DoneTask, ImplementationTask
+from agents.coding.implementer import DoneTask, ImplementationTask
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done, Stuck
 from domain.runs.next_step import SendBack

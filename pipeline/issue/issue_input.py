@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from agents.planner import AuthoredText, PlanningTask
+from agents.coding.planner import AuthoredText, PlanningTask
 from domain.config.configuration import Configuration
 from domain.github.issues import Issue, IssueComment
 from domain.globs import matches

@@ -1,8 +1,8 @@
 """Runs the planner on the code as it was when the run was admitted."""
 
+from agents.coding.planner import build_agent, build_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
-from agents.planner import build_agent, build_assignment
 from domain.runs.plan import Planned
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing

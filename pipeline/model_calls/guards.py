@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agents import answerer, fixer, reflection, reply_reader
+from agents import reflection
+from agents.answers import answerer, fixer, reply_reader
 from domain.config.configuration import Configuration
 from domain.gates import BUDGET_GATES, Gate, GateDecision, GateState
 from domain.money import Refusal

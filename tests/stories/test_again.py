@@ -120,7 +120,9 @@ async def test_a_verdict_is_not_repeated_unasked(story: Story) -> None:
     await alice.comment(_pull(repository), "/forge review")
     await story.settle()
     [answer] = story.answers(_pull(repository))
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        ["`SHA`: this head was reviewed before; see its check. `/forge review full` starts again."]
+    )
     assert len(await story.runs()) == 1
     assert story.check(repository, head).conclusion == "failure"
 

@@ -35,7 +35,9 @@ async def test_help_is_answered_once(story: Story) -> None:
     asked = await alice.comment(pull, "Hello!\n\n/forge help\n")
     await story.settle()
     [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot(["""\
+    assert bodies([answer]) == snapshot(
+        [
+            """\
 Write a command at the start of a line, one per line. In a reply to a finding you can leave out its F-ID. Edited comments, quotes and code are ignored.
 
 | command | minimum role | meaning |
@@ -45,15 +47,18 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge cost` | read | what was spent here, and what is left |
 | `/forge view [GATE]` | read | the last verdict with its reasons and open findings |
 | `/forge history` | read | every run here and how it ended, and what the newest one tried, turn by turn |
+| `/forge diff` | read | what Forge changed here: its commits and their diff |
 | `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
 | `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
 | `/forge review [full]` | triage; on a fork: write | review this head; `full`: from scratch |
 | `/forge test` | triage; on a fork: write | run the tests of this head |
 | `/forge explain F-ID` | triage | a finding in more words |
+| `/forge ask QUESTION` | write | answer a question from the code of this head |
 | `/forge dismiss F-ID reason` | write, not the author | the finding is wrong or not wanted: do not raise it again |
 | `/forge undismiss F-ID` | write | take a dismissal back |
 | `/forge remember text` | write, not the author | teach Forge something about this repository |
 | `/forge forget M-ID` | write, not the author | make Forge forget it |
+| `/forge fix F-ID` | write | propose a change that fixes a finding |
 | `/forge run` | write | plan this issue, carry it out and open a pull request |
 | `/forge plan` | write | plan this issue, nothing more |
 | `/forge retry` | write | run the failed phase again |
@@ -69,8 +74,10 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge pause` | admin | stop everything in this repository now |
 | `/forge unpause` | admin | let Forge work again |
 
-<sub>Not available yet: `diff`, `fix`, `suggest`, `legitimate`, `violation`, `needs-review`, `whitelist`, `rollback`, `deploy`</sub>\
-"""])
+<sub>Not available yet: `suggest`, `legitimate`, `violation`, `needs-review`, `whitelist`, `rollback`, `deploy`</sub>\
+"""
+        ]
+    )
     assert [reaction.content for reaction in asked.reactions] == ["eyes"]
 
 
@@ -81,7 +88,11 @@ async def test_dismissed_finding_stays_away(story: Story) -> None:
     await story.settle()
 
     [answer] = story.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot(['**F-AEGTUI** is dismissed: the name is injected at run time. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this.'])
+    assert bodies([answer]) == snapshot(
+        [
+            "**F-AEGTUI** is dismissed: the name is injected at run time. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this."
+        ]
+    )
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "### Dismissed" in (check.summary or "")
@@ -115,7 +126,9 @@ async def test_author_does_not_dismiss(story: Story) -> None:
     await alice.reply(comment, "/forge dismiss I know better")
     await story.settle()
     [answer] = story.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot(['Refused: `/forge dismiss` is not for the author of the change. Someone else with the role write can.'])
+    assert bodies([answer]) == snapshot(
+        ["Refused: `/forge dismiss` is not for the author of the change. Someone else with the role write can."]
+    )
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -125,7 +138,7 @@ async def test_stranger_is_refused(story: Story) -> None:
     await story.github.user("mallory").comment(pull, "/forge pause")
     await story.settle()
     [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot(['Refused: `/forge pause` needs the role admin; `mallory` has read.'])
+    assert bodies([answer]) == snapshot(["Refused: `/forge pause` needs the role admin; `mallory` has read."])
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -144,7 +157,11 @@ async def test_resolving_without_a_change_dismisses(story: Story) -> None:
     await carol.resolve(comment.thread)
     await story.settle()
     [answer] = story.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot(['`carol` resolved this thread without a change, so **F-AEGTUI** is dismissed. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this; `/forge dismiss F-AEGTUI reason` adds why.'])
+    assert bodies([answer]) == snapshot(
+        [
+            "`carol` resolved this thread without a change, so **F-AEGTUI** is dismissed. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this; `/forge dismiss F-AEGTUI reason` adds why."
+        ]
+    )
     assert story.check(repository, head).conclusion == "success"
 
 
@@ -464,18 +481,22 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
 async def test_unknown_and_unavailable_verbs(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
-    await carol.comment(pull, "/forge reveiw\n/forge diff")
+    await carol.comment(pull, "/forge reveiw\n/forge suggest")
     await story.settle()
     [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot(["""\
+    assert bodies([answer]) == snapshot(
+        [
+            """\
 **`/forge reveiw`**
 
 `/forge reveiw` is not a command. Did you mean `/forge review [full]`?
 
-**`/forge diff`**
+**`/forge suggest`**
 
-`/forge diff` is not available yet.\
-"""])
+`/forge suggest` is not available yet.\
+"""
+        ]
+    )
 
 
 async def test_merge_queue_gets_the_verdict_of_the_reviewed_head(story: Story) -> None:

@@ -93,7 +93,11 @@ async def test_a_command_that_fails_is_answered(story: Story) -> None:
     await alice.comment(issue, "/forge run")
     await story.settle()
     [answer] = story.answers(issue)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            "This failed, at least in part: Could not read issue `octo-org/shop#1`: GitHub answered 403 (Blocked). Somebody with write access can unlock the conversation. `/forge status` shows the current state."
+        ]
+    )
 
 
 async def test_a_refused_slice_is_audited(story: Story) -> None:
@@ -102,7 +106,7 @@ async def test_a_refused_slice_is_audited(story: Story) -> None:
     await story.github.user("mallory").comment(pull, "/forge continue 5usd")
     await story.settle()
     [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(["Refused: `/forge continue` needs the role write; `mallory` has read."])
     guid = next(each.guid for each in story.github.deliveries if each.event == "issue_comment")
     events = await ledger.load_events(story.forge.services.database, guid)
     assert [each.type for each in events] == [EventType.permission_refused]

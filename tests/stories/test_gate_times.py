@@ -72,7 +72,11 @@ async def test_an_approval_that_was_written_in_time_and_heard_too_late(story: St
     story.github.release_deliveries()
     await story.settle()
     [answer] = story.answers(scene.pull)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            "`protected_paths` (G-ID) is already decided: Nobody answered in time, which counts as a rejection on TIME. Nothing was changed."
+        ]
+    )
     assert (await scene.run()).reason == "gate_timeout"
     assert story.gate_outcomes(scene.pull) == [OVER]
 

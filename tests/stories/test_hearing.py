@@ -19,7 +19,11 @@ async def test_a_dismissal_in_words(story_with_model: Story, model: ScriptedMode
     await story_with_model.settle()
     [answer] = story_with_model.thread_answers(pull, comment)
     assert answer.body.startswith("Read as a dismissal. **F-")
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            "Read as a dismissal. **F-OZQFDT** is dismissed: No, nobody ever calls this with an empty list. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `model/logic-error` counts a little less in `billing/`. `/forge undismiss F-OZQFDT` undoes this."
+        ]
+    )
     assert story_with_model.check(repository, pull.head_sha).conclusion == "success"
     assert comment.thread.resolved
     [learned] = await memories.list_live(story_with_model.forge.services.database, repository.id)
@@ -41,7 +45,9 @@ async def test_what_blocks_is_not_lifted_by_a_models_reading_of_words(
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
     await story_with_model.settle()
     [answer] = story_with_model.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        ["Noted. **F-OZQFDT** blocks, so only a command dismisses it: `/forge dismiss F-OZQFDT reason`."]
+    )
     assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
     assert not comment.thread.resolved
 
@@ -74,7 +80,9 @@ async def test_what_is_unclear_is_asked(story_with_model: Story, model: Scripted
     await carol.reply(comment, "Hm, well.")
     await story_with_model.settle()
     [answer] = story_with_model.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        ["Noted. **F-OZQFDT** blocks, so only a command dismisses it: `/forge dismiss F-OZQFDT reason`."]
+    )
     assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
 
 

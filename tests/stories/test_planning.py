@@ -170,7 +170,11 @@ async def test_an_edit_before_the_run_begins_is_not_what_was_asked_for(story: St
     story.github.hooks.release()
     await story.settle()
     [answer] = story.answers(issue)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            "Not started: somebody edited it since this was asked for; read it again, and ask again if that is what you want. `/forge status` shows what Forge is doing here."
+        ]
+    )
     assert await story.runs() == []
     assert "Not planned: no model is available." in await asked.comment(alice, "/forge run")  # she has read it now
 

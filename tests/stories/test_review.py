@@ -189,7 +189,7 @@ async def test_stranger_presses_the_button(story: Story) -> None:
     assert len(await story.runs()) == 1
     assert len(story.github.check_runs(repository, head)) == 1
     [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(["Refused: `/forge review` needs the role triage; `mallory` has read."])
 
 
 async def test_draft_is_reviewed_when_it_is_ready(story: Story) -> None:

@@ -125,7 +125,19 @@ async def test_undismissing_what_is_held_back(story: Story) -> None:
     await carol.comment(pull, f"/forge undismiss {name}\n/forge undismiss {name}")
     await story.settle()
     [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            """\
+**`/forge undismiss F-HIHQTG`**
+
+**F-HIHQTG** counts again: 1 dismissal of similar findings undone: F-VUJUDX (`ruff/F821` in `tools/four.py`, by `carol`).
+
+**`/forge undismiss F-HIHQTG`**
+
+**F-HIHQTG** is not dismissed, so there is nothing to undo.\
+"""
+        ]
+    )
     assert story.check(repository, head).conclusion == "failure"
     assert "was dismissed" not in summary(story, repository, head)
     assert first.number != pull.number
@@ -153,7 +165,8 @@ async def test_what_one_comment_says_is_dismissed_at_once(story: Story, way: str
     [answer] = story.thread_answers(pull, comment)
     assert answer.body.count("**F-") == 13
     assert answer.body.count("Learned (M-") == len(await list_memories(story, repository)) == 2
-    assert bodies([answer]) == snapshot()
+    assert "`ruff/F821` counts a little less in `tools/`" in answer.body
+    assert "`ruff/F821` counts a little less at the root" in answer.body
 
     pull, head = await open_pull_request(story, repository, alice, "second", NEXT)
     assert story.check(repository, head).conclusion == "failure"
@@ -182,7 +195,31 @@ async def test_switched_off_nothing_is_learned_or_held_back(story: Story) -> Non
     await carol.comment(first, "\n".join(said))
     await story.settle()
     [answer] = story.answers(first)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            """\
+**`/forge dismiss F-OUSO4B`**
+
+**F-OUSO4B** is dismissed: defined at run time. Forge does not raise it again here, nor where the same rule meets the same code. `/forge undismiss F-OUSO4B` undoes this.
+
+**`/forge dismiss F-N63PWL`**
+
+**F-N63PWL** is dismissed: defined at run time. Forge does not raise it again here, nor where the same rule meets the same code. `/forge undismiss F-N63PWL` undoes this.
+
+**`/forge dismiss F-U7GWTL`**
+
+**F-U7GWTL** is dismissed: defined at run time. Forge does not raise it again here, nor where the same rule meets the same code. `/forge undismiss F-U7GWTL` undoes this.
+
+**`/forge dismiss F-VUJUDX`**
+
+**F-VUJUDX** is dismissed: defined at run time. Forge does not raise it again here, nor where the same rule meets the same code. `/forge undismiss F-VUJUDX` undoes this.
+
+**`/forge remember`**
+
+Forge learned nothing: `memory: {enabled: false}` in `.github/forge.yml` switches learning off here.\
+"""
+        ]
+    )
     assert "M-" not in answer.body
     assert story.check(repository, head).conclusion == "success"  # the plain dismissals hold
 
@@ -230,7 +267,11 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
     await carol.reply(comment, "/forge dismiss there is always a price")
     await story_with_model.settle()
     [answer] = story_with_model.thread_answers(first, comment)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            "**F-OZQFDT** is dismissed: there is always a price. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `model/logic-error` counts a little less in `billing/`. `/forge undismiss F-OZQFDT` undoes this."
+        ]
+    )
 
     reworded = claim() | {"rule": "model/missing-edge-case", "message": "Nothing guards against no prices."}
     signature = "def total(prices: list[float]) -> float:"
@@ -311,7 +352,19 @@ async def test_what_is_pinned_gives_way_to_nothing(story: Story) -> None:
     await alice.comment(issue, "/forge remember Ask first.\n/forge remember Ask twice.")
     await story.settle()
     [answer] = story.answers(issue)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            """\
+**`/forge remember`**
+
+Learned: Ask first. (M-ID). `/forge forget M-ID` undoes this.
+
+**`/forge remember`**
+
+Forge learned nothing: the limit of pinned memories is reached (`memory.max`: 1). Make room with `/forge forget M-ID`, or the operator runs `forge memory archive M-ID`.\
+"""
+        ]
+    )
     assert await list_memories(story, repository) == ["Ask first."]
 
 
@@ -365,7 +418,11 @@ async def test_a_credential_is_not_remembered(story: Story) -> None:
     await alice.comment(issue, "/forge remember the key is AKIA" + "Z7" * 8)
     await story.settle()
     [answer] = story.answers(issue)
-    assert bodies([answer]) == snapshot()
+    assert bodies([answer]) == snapshot(
+        [
+            "Forge learned nothing: the text seems to contain a credential. Delete the comment, revoke the credential, and write the text again without it."
+        ]
+    )
     assert "Z7Z7" not in answer.body
     assert await list_memories(story, repository) == []
 

@@ -77,11 +77,11 @@ async def test_t1_the_model_has_one_tool_and_it_only_returns_findings():
     async with serve_provider(there) as address:
         answer = await ask(question(), Report, anthropic(address), OpenPurse())
 
-    assert answer.value == {"findings": [], "earlier": []}
+    assert answer.value == {"summary": "", "findings": [], "earlier": []}
     for sent in there.asked:
         (tool,) = sent["tools"]
         assert tool["name"] == "report"
-        assert set(tool["input_schema"]["properties"]) == {"findings", "earlier"}
+        assert set(tool["input_schema"]["properties"]) == {"summary", "findings", "earlier"}
 
 
 async def test_t1_what_a_model_adds_to_its_report_is_dropped():
@@ -91,7 +91,7 @@ async def test_t1_what_a_model_adds_to_its_report_is_dropped():
 
     answer = await ask(question(), Report, model.language_model, OpenPurse())
 
-    assert answer.value == {"findings": [], "earlier": []}
+    assert answer.value == {"summary": "", "findings": [], "earlier": []}
     assert set(ReportedFinding.model_fields).isdisjoint({"decision", "approve", "command", "tool", "url"})
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, JsonValue
 
-from agents import fixer
-from agents.fixer import WrittenFix
+from agents.answers import fixer
+from agents.answers.fixer import WrittenFix
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from domain.gates import digest
 from domain.review.findings import Finding

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.answerer import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
+from agents.answers.answerer import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done, run_agent
 from agents.loop.turns import CompletedTurn, Turn

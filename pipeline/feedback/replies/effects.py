@@ -5,7 +5,7 @@ Only a person who may dismiss a finding by command dismisses it by words; the wo
 
 from pydantic import BaseModel
 
-from agents.reply_reader import Meaning, QuestionAnswer, ReplyReading
+from agents.answers.reply_reader import Meaning, QuestionAnswer, ReplyReading
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadReply
 from domain.memories.memory import Use

@@ -4,9 +4,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from agents.answers.reply_reader import KEY, QuestionAnswer, ReplyReading, build_answer_question, build_meaning_question
 from agents.llm.ask import Question
 from agents.llm.models import LanguageModel
-from agents.reply_reader import KEY, QuestionAnswer, ReplyReading, build_answer_question, build_meaning_question
 from domain.commands import ReadReply
 from domain.config.configuration import Configuration
 from domain.errors import CodeAccessError

@@ -2,8 +2,8 @@
 
 import structlog
 
+from agents.answers.reply_reader import Meaning, QuestionAnswer, ReplyReading
 from agents.llm.models import LanguageModel, ModelTier, Unusable
-from agents.reply_reader import Meaning, QuestionAnswer, ReplyReading
 from domain.commands import ReadReply
 from domain.errors import ForgeError
 from domain.events import EventType

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agents.implementer import ImplementationTask, OnDraft, build_content, load_instructions
+from agents.coding.implementer import ImplementationTask, OnDraft, build_content, load_instructions
 from agents.llm.scripted import Reply, ScriptedModel, Uses
 from agents.loop.loop import Agent, Done, Use, run_agent
 from agents.loop.tools.apply_patch import make_apply_patch

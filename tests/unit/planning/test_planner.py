@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.planner import AuthoredText, PlanningTask, build_content, load_instructions, strip_hidden_markup
+from agents.coding.planner import AuthoredText, PlanningTask, build_content, load_instructions, strip_hidden_markup
 from tests.unit.planning.plans import plan
 
 

@@ -1,0 +1,1 @@
+"""The agents that plan a change and carry it out."""
