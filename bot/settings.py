@@ -67,6 +67,7 @@ class Installation(BaseSettings):
     metrics: bool | None = None
     strong_model: str = Field(default="anthropic:claude-sonnet-5-5", pattern=_MODEL)
     fast_model: str = Field(default="anthropic:claude-haiku-5-5", pattern=_MODEL)
+    fallback_model: str | None = Field(default=None, pattern=_MODEL)
     embedding_model: str | None = Field(default=None, pattern=_MODEL)
     model_prices: Annotated[dict[str, FixedPrice], NoDecode] = {}
     ceiling_phase: Decimal | None = Field(default=None, ge=0)
@@ -120,7 +121,7 @@ class Installation(BaseSettings):
     def models(self) -> Models:
         """The models by task. Their keys are read from the environment by the providers' SDKs."""
         names = {ModelTier.strong: self.strong_model, ModelTier.fast: self.fast_model}
-        return Models(names, self.model_prices, embeds=self.embedding_model)
+        return Models(names, self.model_prices, embeds=self.embedding_model, fallback=self.fallback_model)
 
     @property
     def ceilings(self) -> Ceilings:

@@ -206,6 +206,11 @@ class Refusal(BaseModel):
     gate: str | None = None
 
     @property
+    def is_about_money(self) -> bool:
+        """Whether a budget stopped the call, or a ceiling of the operator for it."""
+        return self.check.name == "cost"
+
+    @property
     def message(self) -> str:
         return f"The model was not asked: {self.check.reason.text}"
 

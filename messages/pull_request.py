@@ -47,6 +47,7 @@ class PullRequestDescription:
     :param issue: number of the issue it closes.
     :param work: of every task of the plan, in order.
     :param tests: paths of tests that were added.
+    :param models: names of those that planned and implemented it.
     :param conditions: those under which people approved, in their words.
     """
 
@@ -54,7 +55,7 @@ class PullRequestDescription:
     weighed: RatedPlan
     work: Sequence[TaskReport]
     tests: Sequence[str]
-    model: str
+    models: Sequence[str]
     conditions: Sequence[str] = ()
 
 
@@ -140,10 +141,15 @@ def _body(proposed: PullRequestDescription, marker: str, size: _Size) -> str:
         _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
         _list("### Tests added", [_quote_foreign(path, 100) for path in proposed.tests] or ["none"], size.rows),
         _result(["Forge is reviewing and testing this change: see the checks below."]),
-        f"<sub>Model: {_quote_foreign(proposed.model, 80)}. {_ASK}</sub>",
+        f"<sub>{_name_models(proposed.models)}{_ASK}</sub>",
         marker,
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _name_models(models: Sequence[str]) -> str:
+    named = ", ".join(_quote_foreign(each, 80) for each in models)
+    return f"{'Model' if len(models) == 1 else 'Models'}: {named}. " if models else ""
 
 
 _BEGIN, _END = "<!-- result -->", "<!-- /result -->"

@@ -177,14 +177,7 @@ def _score_size(change: Change) -> list[RiskPart]:
 def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> list[RiskPart]:
     parts: list[RiskPart] = []
     left = _MOST_FOR_AREAS
-    theirs = Area(
-        "sensitive",
-        _SENSITIVE,
-        "Touches paths this repository marks as sensitive",
-        lambda path: matches(path, sensitive),
-        guards=True,
-    )
-    for area in (theirs, *_AREAS):
+    for area in _list_areas(sensitive):
         hits = [each for each in touched if _is_hit(area, each)]
         if hits:  # named even if the areas have reached their maximum
             points = min(_weigh_area(area, hits), left)
@@ -192,6 +185,25 @@ def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> li
             parts.append(RiskPart(code=f"area.{area.code}", points=points, text=text))
             left -= points
     return parts
+
+
+def _list_areas(sensitive: Sequence[str]) -> Sequence[Area]:
+    theirs = Area(
+        "sensitive",
+        _SENSITIVE,
+        "Touches paths this repository marks as sensitive",
+        lambda path: matches(path, sensitive),
+        guards=True,
+    )
+    return (theirs, *_AREAS)
+
+
+def is_sensitive(path: str, sensitive: Sequence[str]) -> bool:
+    """Whether a mistake in this file costs more than in others.
+
+    :param sensitive: as for :func:`assess`.
+    """
+    return any(area.covers(path) for area in _list_areas(sensitive))
 
 
 def _is_hit(area: Area, file: TouchedFile) -> bool:

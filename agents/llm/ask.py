@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelResponse
 from agents.llm import messages
 from agents.llm.client import CallRequest, ModelCall, ModelClient, RetryPolicy
 from agents.llm.models import LanguageModel
-from domain.money import Refusal, Usage
+from domain.money import CallOutcome, Refusal, Usage
 from domain.ports import ModelBudget
 
 
@@ -35,6 +35,7 @@ class ModelResult(BaseModel):
 
     :param problem: why there is nothing usable.
     :param refusal: the limit that kept the model from being asked.
+    :param notice: why another model was asked.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,7 +43,13 @@ class ModelResult(BaseModel):
     key: str
     problem: str | None = None
     refusal: Refusal | None = None
+    notice: str | None = None
     calls: tuple[ModelCall, ...] = ()
+
+    @property
+    def answered_by(self) -> str | None:
+        """The model that answered last."""
+        return next((call.model for call in reversed(self.calls) if call.outcome is CallOutcome.answered), None)
 
     @property
     def cost(self) -> int:
@@ -86,11 +93,10 @@ async def ask(
     :returns: always an answer; ``problem`` holds any failure of the model, its provider or the budget.
     """
     asking = _OpenQuestion(question, schema, model, budget, retry, keep)
-    async with model.model:  # closes its connections
-        answer = await asking.ask_once(None)
-        if answer.value is None and asking.repairable:
-            answer = await asking.ask_once(answer.problem)
-        return answer
+    answer = await asking.ask_once(None)
+    if answer.value is None and asking.repairable:
+        answer = await asking.ask_once(answer.problem)
+    return answer
 
 
 class _OpenQuestion:
@@ -107,7 +113,6 @@ class _OpenQuestion:
     ) -> None:
         self._question = question
         self._schema: type[BaseModel] = schema
-        self._model = model
         self._keep = keep
         self._caller = ModelClient(question.key, model, budget, retry, self._keep_first)
         self.repairable = False
@@ -133,10 +138,10 @@ class _OpenQuestion:
         try:
             value = self._schema.model_validate(messages.read_arguments(response, self._question.max_output_tokens))
         except messages.NotAnAnswer as error:
-            return self._end(problem=f"The answer of {self._model.name} cannot be used: {error}")
+            return self._end(problem=f"The answer of {self._caller.model.name} cannot be used: {error}")
         except ValidationError as error:
             return self._end(
-                problem=f"The answer of {self._model.name} cannot be used: {messages.describe_mistakes(error)}"
+                problem=f"The answer of {self._caller.model.name} cannot be used: {messages.describe_mistakes(error)}"
             )
         return self._end(value=value.model_dump(mode="json"))
 
@@ -145,4 +150,5 @@ class _OpenQuestion:
         return CallRequest([message], messages.build_parameters(self._schema), self._question.max_output_tokens)
 
     def _end(self, **parts: Any) -> ModelAnswer:
-        return ModelAnswer(key=self._question.key, calls=tuple(self._caller.calls), **parts)
+        client = self._caller
+        return ModelAnswer(key=self._question.key, notice=client.notice, calls=tuple(client.calls), **parts)

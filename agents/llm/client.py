@@ -1,4 +1,7 @@
-"""Calls a model. Each call is reserved before and settled after, and repeated while its provider fails."""
+"""Calls a model, and another one where it is refused, away or too dear.
+
+Each call is reserved before and settled after, and repeated while its provider fails.
+"""
 
 import asyncio
 import time
@@ -82,7 +85,9 @@ class CallRequest:
 
 
 class ModelClient:
-    """Calls one model for one step of a run; ``calls`` lists the calls so far.
+    """Calls a model for one step of a run. Once another one stood in for it, that one is called for the rest of it.
+
+    ``calls`` lists the calls so far, ``model`` is the one that is called, ``notice`` says why it is another one.
 
     :param step: the step the calls belong to.
     :param keep: receives each response before it is settled, so that no paid response is lost.
@@ -92,35 +97,50 @@ class ModelClient:
         self, step: str, model: LanguageModel, budget: ModelBudget, retry: RetryPolicy, keep: Keep | None = None
     ) -> None:
         self._step = step
-        self._model = model
+        self.model = model
+        self.notice: str | None = None
         self._budget = budget
         self._retry = retry
         self._keep = keep
         self.calls: list[ModelCall] = []
 
     async def fetch_response(self, sent: CallRequest) -> ModelResponse | Refusal | str:
-        """The provider's response, or why there is none after all attempts."""
-        for attempt in range(self._retry.attempts):
-            reservation = await self._budget.reserve(self._step, self._model.name, self._compute_max_cost(sent))
-            if isinstance(reservation, Refusal):
-                return reservation
-            response = await self._call(reservation, sent)
-            if isinstance(response, ModelResponse):
-                return response
-            pause = self._pause(response, attempt)
-            if pause is None:
-                return explain_refusal(self._model, response) or _explain_failure(
-                    self._model.name, response, attempt + 1
-                )
-            await self._retry.sleep(pause)
+        """The response of the model or of its stand-in, or why there is none after all attempts."""
+        own = self.model
+        response = await self._ask(own, sent)
+        stand_in = None if isinstance(response, ModelResponse) else find_stand_in(own, response)
+        if stand_in is None or isinstance(response, ModelResponse):
+            return response
+        instead = await self._ask(stand_in, sent)
+        if isinstance(instead, ModelResponse):
+            self.model, self.notice = stand_in, _explain_stand_in(own, stand_in, response)
+            return instead
+        return response if isinstance(response, Refusal) else f"{response} {_say(instead)}"
+
+    async def _ask(self, model: LanguageModel, sent: CallRequest) -> ModelResponse | Refusal | str:
+        """The response of this model, or why there is none after all attempts."""
+        async with model.model:  # closes its connections
+            for attempt in range(self._retry.attempts):
+                reservation = await self._budget.reserve(self._step, model.name, _compute_max_cost(model, sent))
+                if isinstance(reservation, Refusal):
+                    return reservation
+                response = await self._call(model, reservation, sent)
+                if isinstance(response, ModelResponse):
+                    return response
+                pause = self._pause(response, attempt)
+                if pause is None:
+                    return explain_refusal(model, response) or _explain_failure(model.name, response, attempt + 1)
+                await self._retry.sleep(pause)
         raise AssertionError("the last attempt has no pause")
 
-    async def _call(self, reservation: Reservation, sent: CallRequest) -> ModelResponse | Exception:
+    async def _call(
+        self, model: LanguageModel, reservation: Reservation, sent: CallRequest
+    ) -> ModelResponse | Exception:
         """One call. Returns an error of the provider; any other error passes through and leaves the call unsettled."""
         started = time.monotonic()
         try:
             response = await model_request(
-                self._model.model,
+                model.model,
                 sent.messages,
                 model_settings=messages.build_settings(sent.max_output_tokens, self._retry.seconds, cached=sent.cached),
                 model_request_parameters=sent.parameters,
@@ -128,45 +148,27 @@ class ModelClient:
         except FAILURES as error:
             outcome = CallOutcome.failed if is_free(error) else CallOutcome.lost
             amount = 0 if outcome is CallOutcome.failed else None
+            seconds, problem = time.monotonic() - started, summarize_error(error)
             await self._settle(
-                reservation, outcome, amount, Usage(), time.monotonic() - started, summarize_error(error)
+                model, reservation, Receipt(outcome=outcome, amount=amount, seconds=seconds, problem=problem)
             )
             return error
         if self._keep is not None:
             await self._keep(response)
-        usage, cost = self._measure_usage(response)
-        await self._settle(reservation, CallOutcome.answered, cost, usage, time.monotonic() - started)
+        usage, cost = _measure_usage(model, response)
+        seconds = time.monotonic() - started
+        await self._settle(
+            model, reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds)
+        )
         return response
 
-    async def _settle(
-        self,
-        reservation: Reservation,
-        outcome: CallOutcome,
-        amount: int | None,
-        usage: Usage,
-        seconds: float,
-        problem: str = "",
-    ) -> None:
-        receipt = Receipt(outcome=outcome, amount=amount, usage=usage, seconds=seconds, problem=problem)
+    async def _settle(self, model: LanguageModel, reservation: Reservation, receipt: Receipt) -> None:
         cost = await self._budget.settle(reservation, receipt)
-        self.calls.append(ModelCall(model=self._model.name, outcome=outcome, usage=usage, cost=cost, seconds=seconds))
-
-    def _measure_usage(self, response: ModelResponse) -> tuple[Usage, int | None]:
-        """The tokens that the provider counted, and their price; None (the whole reservation) if it counted none."""
-        used = response.usage
-        if used.unmeasured_requests or used.input_tokens <= 0:
-            return Usage(), None
-        usage = Usage(
-            input_tokens=used.input_tokens,
-            output_tokens=used.output_tokens,
-            cache_read_tokens=used.cache_read_tokens,
-            cache_write_tokens=used.cache_write_tokens,
+        self.calls.append(
+            ModelCall(
+                model=model.name, outcome=receipt.outcome, usage=receipt.usage, cost=cost, seconds=receipt.seconds
+            )
         )
-        return usage, self._model.price.cost(usage)
-
-    def _compute_max_cost(self, sent: CallRequest) -> int:
-        text = messages.join_texts(sent.messages, sent.parameters)
-        return compute_max_cost(self._model.price, count_upper_bound(text) + _OVERHEAD, sent.max_output_tokens)
 
     def _pause(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the next attempt; None if there should be none."""
@@ -175,6 +177,47 @@ class ModelClient:
         asked = error.retry_after or 0.0
         pause = max(asked, self._retry.pauses[min(attempt, len(self._retry.pauses) - 1)])
         return pause if pause <= self._retry.longest_pause else None
+
+
+def _measure_usage(model: LanguageModel, response: ModelResponse) -> tuple[Usage, int | None]:
+    """The tokens that the provider counted, and their price; None (the whole reservation) if it counted none."""
+    used = response.usage
+    if used.unmeasured_requests or used.input_tokens <= 0:
+        return Usage(), None
+    usage = Usage(
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cache_read_tokens=used.cache_read_tokens,
+        cache_write_tokens=used.cache_write_tokens,
+    )
+    return usage, model.price.cost(usage)
+
+
+def _compute_max_cost(model: LanguageModel, sent: CallRequest) -> int:
+    text = messages.join_texts(sent.messages, sent.parameters)
+    return compute_max_cost(model.price, count_upper_bound(text) + _OVERHEAD, sent.max_output_tokens)
+
+
+def find_stand_in(model: LanguageModel, failure: Refusal | str) -> LanguageModel | None:
+    """The model to ask instead; None if another one would be stopped, too (pure).
+
+    :param failure: why this one gave no response: what stopped the call, or what became of all attempts.
+    """
+    if isinstance(failure, str):
+        return model.fallback
+    if failure.is_about_money:
+        return model.cheaper
+    return model.fallback if failure.check.name == "error_rate" else None
+
+
+def _explain_stand_in(model: LanguageModel, instead: LanguageModel, failure: Refusal | str) -> str:
+    if isinstance(failure, Refusal) and instead is model.cheaper:
+        return f"What is left of the budget does not allow {model.name}, so {instead.name} was asked."
+    return f"{_say(failure)} So {instead.name} was asked."
+
+
+def _say(failure: Refusal | str) -> str:
+    return failure if isinstance(failure, str) else failure.message
 
 
 def is_free(error: Exception) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from domain.money import FREE, FixedPrice, Price
 
@@ -30,6 +30,8 @@ class LanguageModel:
 
     :param notice: what people should know about its price.
     :param setting: the operator's setting that names it.
+    :param cheaper: is asked where the budget does not allow this one.
+    :param fallback: is asked where this one is refused or away.
     """
 
     name: str
@@ -37,10 +39,13 @@ class LanguageModel:
     price: Price = FREE
     notice: str | None = None
     setting: str = "FORGE_FAST_MODEL"
+    cheaper: LanguageModel | None = None
+    fallback: LanguageModel | None = None
 
 
 SETTINGS = {ModelTier.strong: "FORGE_STRONG_MODEL", ModelTier.fast: "FORGE_FAST_MODEL"}
 """The operator's setting that names the model of a tier."""
+FALLBACK_SETTING = "FORGE_FALLBACK_MODEL"
 
 
 @dataclass(frozen=True)
@@ -72,12 +77,15 @@ class Models:
     :param prices: the operator's own, by name.
     :param environment: holds the providers' keys, under the names that their SDKs read.
     :param embeds: the embedding model or its name; None if there is none.
+    :param fallback: the name of the model that is asked where one of ``names`` is refused or away; without it, the
+        model of the other tier is.
     """
 
     names: Mapping[ModelTier, str]
     prices: Mapping[str, FixedPrice] = field(default_factory=dict[str, FixedPrice])
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     embeds: str | Embedding | None = None
+    fallback: str | None = None
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
     _chosen: dict[ModelTier, LanguageModel | Unusable] = field(
         default_factory=dict[ModelTier, LanguageModel | Unusable]
@@ -86,16 +94,47 @@ class Models:
     @classmethod
     def only(cls, model: LanguageModel) -> Models:
         """One model for every tier."""
-        return cls(dict.fromkeys(ModelTier, model.name), _known={model.name: model})
+        return cls.pair(model, model)
+
+    @classmethod
+    def pair(cls, strong: LanguageModel, fast: LanguageModel, fallback: LanguageModel | None = None) -> Models:
+        """Models that are there already."""
+        known = {model.name: model for model in (strong, fast, fallback) if model is not None}
+        names = {ModelTier.strong: strong.name, ModelTier.fast: fast.name}
+        return cls(names, fallback=None if fallback is None else fallback.name, _known={**known})
 
     def choose(self, tier: ModelTier) -> LanguageModel | Unusable:
-        """The model of a tier."""
+        """The model of a tier, with those that stand in for it.
+
+        Where it has no key but the named fallback has one, that is the model of the tier.
+        """
         if tier not in self._chosen:
-            name = self.names[tier]
-            found = self._known.get(name) or build_language_model(name, self.prices, self.environment)
-            known = isinstance(found, LanguageModel)
-            self._chosen[tier] = replace(found, setting=SETTINGS[tier]) if known else found
+            self._chosen[tier] = self._add_stand_ins(tier, self.find(tier))
         return self._chosen[tier]
+
+    def find(self, tier: ModelTier) -> LanguageModel | Unusable:
+        """The model that is named for a tier, by itself."""
+        return self._find(self.names[tier], SETTINGS[tier])
+
+    @property
+    def named_fallback(self) -> LanguageModel | Unusable | None:
+        """The model that the operator named as the fallback."""
+        return None if self.fallback is None else self._find(self.fallback, FALLBACK_SETTING)
+
+    def _find(self, name: str, setting: str) -> LanguageModel | Unusable:
+        if name not in self._known:
+            self._known[name] = build_language_model(name, self.prices, self.environment)
+        found = self._known[name]
+        return replace(found, setting=setting) if isinstance(found, LanguageModel) else found
+
+    def _add_stand_ins(self, tier: ModelTier, own: LanguageModel | Unusable) -> LanguageModel | Unusable:
+        others = {each: self.find(each) for each in ModelTier if each is not tier}
+        named = self.named_fallback
+        if isinstance(own, Unusable):
+            return named if isinstance(named, LanguageModel) else own
+        usable = {each: model for each, model in others.items() if _differs(model, own)}
+        fallback = named if _differs(named, own) else next(iter(usable.values()), None)
+        return replace(own, cheaper=usable.get(ModelTier.fast), fallback=fallback)
 
     @cached_property
     def embedding(self) -> Embedding | Unusable | None:
@@ -106,11 +145,13 @@ class Models:
 
     def list_unusable(self) -> Sequence[Unusable]:
         """The models that cannot be asked, each once."""
-        found = (*map(self.choose, ModelTier), self.embedding)
+        found = (*map(self.find, ModelTier), self.named_fallback, self.embedding)
         return list(dict.fromkeys(each for each in found if isinstance(each, Unusable)))
 
 
-_WRONG = "Correct its name and what its provider needs."
+def _differs(model: LanguageModel | Unusable | None, own: LanguageModel) -> TypeGuard[LanguageModel]:
+    """Whether it can be asked in place of another one."""
+    return isinstance(model, LanguageModel) and model.name != own.name
 
 
 def build_embedding_model(

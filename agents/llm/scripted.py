@@ -114,7 +114,8 @@ class ScriptedModel:
     :param price: what its tokens cost.
     """
 
-    def __init__(self, price: Price = FREE) -> None:
+    def __init__(self, price: Price = FREE, name: str = NAME) -> None:
+        self.name = name
         self.calls: list[RecordedCall] = []
         self._rules: list[tuple[str, list[Reply]]] = []
         self._price = price
@@ -130,7 +131,7 @@ class ScriptedModel:
     @property
     def language_model(self) -> LanguageModel:
         """The model for `agents.llm.ask.ask` and `agents.loop.turns.take_turn`."""
-        return LanguageModel(NAME, FunctionModel(self._answer, model_name=NAME), self._price)
+        return LanguageModel(self.name, FunctionModel(self._answer, model_name=self.name), self._price)
 
     async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         content = "\n".join(_list_prompts(messages))

@@ -119,9 +119,8 @@ async def take_turn(
         assignment.max_output_tokens,
         cached=True,
     )
-    async with model.model:  # closes its connections
-        response = await caller.fetch_response(sent)
-    return _turn(key, response, tuple(caller.calls))
+    response = await caller.fetch_response(sent)
+    return _turn(key, response, tuple(caller.calls)).model_copy(update={"notice": caller.notice})
 
 
 def digest_turn(

@@ -7,11 +7,11 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from agents.llm.models import ModelTier
 from domain.errors import CommitGone
 from domain.github.branches import make_branch_name
 from domain.runs.plan import RatedPlan, sort_tasks
-from domain.runs.run import ReasonCode, RunState
+from domain.runs.run import Phase, ReasonCode, RunState
+from memory.reservations import reservations
 from messages import pull_request as pull_request_texts
 from messages.pull_request import PullRequestDescription, TaskReport
 from pipeline.gates.ask import list_conditions
@@ -124,12 +124,18 @@ class PullRequestPublisher:
             weighed=self.planned.plan,
             work=work,
             tests=tests,
-            model=self.context.services.models.names[ModelTier.strong],
+            models=await self._list_models(),
             conditions=await list_conditions(self.context.services, run, proposed=False),
         )
         title = pull_request_texts.render_title(run.number, self.planned.title, self.planned.plan.plan)
         body = pull_request_texts.render_body(description, self._branch.marker)
         return (await self._branch.open(branch, title, body)).number
+
+    async def _list_models(self) -> Sequence[str]:
+        """The models that planned and implemented it, the one that cost most first."""
+        shares = await reservations.list_shares(self.context.database, run_id=self.context.run.id)
+        theirs = [each for each in shares if each.phase in {Phase.planning.value, Phase.implementation.value}]
+        return list(dict.fromkeys(each.model for each in theirs if each.spent.usage.output_tokens))
 
     async def _end_unchanged(self, built: BuiltChange) -> RunEnd:
         work, spent = _list_task_reports(self.planned.plan, built), await self.context.load_cost()

@@ -65,17 +65,20 @@ class BudgetedCalls:
     def _side_budget(self) -> ModelBudget:
         return build_side_budget(self.context.services, self.context.run, self.configuration)
 
-    async def ask(self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel) -> ModelAnswer:
+    async def ask(
+        self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel, *, can_spare: bool = False
+    ) -> ModelAnswer:
         """What a model answers; where a limit stops it, people are asked if they can help.
 
         :param name: digest of everything the model is shown: an answer this run has under it is not asked for again.
+        :param can_spare: where the budget stops it, nobody is asked, and there is no answer.
         :raises WaitingForGate: if a person has to decide first.
         """
 
         async def call(told: PromptContext, keep: _Keep[ModelAnswer]) -> ModelAnswer:
             return await ask(told.prepend_to(question, redact_outgoing), schema, model, self.budget, keep=keep)
 
-        return await self._ask_or_wait(question.key, name, ModelAnswer, call)
+        return await self._ask_or_wait(question.key, name, ModelAnswer, call, can_spare=can_spare)
 
     async def ask_outside_run(
         self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel
@@ -126,11 +129,11 @@ class BudgetedCalls:
         key = f"ask: {assignment.key} {len(past) + 1}"
         return await self.context.journal.step_as(Turn, key, self._load_or_call, name, Turn, call, self.phase)
 
-    async def _ask_or_wait(self, key: str, name: str, kind: type[P], call: _Call[P]) -> P:
+    async def _ask_or_wait(self, key: str, name: str, kind: type[P], call: _Call[P], *, can_spare: bool = False) -> P:
         journal, gate_of_phase = self.context.journal, BudgetGate(self.context, self._guards)
         while True:
             answer = await journal.step_as(kind, f"ask: {key}", self._load_or_call, name, kind, call, self.phase)
-            if answer.refusal is None or answer.refusal.gate is None:
+            if answer.refusal is None or answer.refusal.gate is None or (can_spare and answer.refusal.is_about_money):
                 return answer
             gate = await journal.step("ask a person", gate_of_phase.ask_person, answer.refusal)
             if gate is not None and gate.is_waiting:

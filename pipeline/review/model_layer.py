@@ -1,11 +1,14 @@
 """Layer 3 of a run: a model reads the new code; each call is journaled and paid once."""
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.model import Report, Verdicts, keep_confirmed
 from agents.review.reviewer import CheckedChange, ModelPart, skip_model
+from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.runs.run import Phase
 from memory.repositories import permits
@@ -55,13 +58,24 @@ class ModelLayer:
     async def _ask_model(self, checked: CheckedChange, model: LanguageModel) -> ModelPart:
         prepared = await self._journal.step("prepare questions", self._questions.prepare, checked)
         calls = self._build_calls(checked)
-        answers = [await self._ask(calls, question, Report, model) for question in prepared.plan.questions]
+        answers: list[ModelAnswer] = []
+        for question in prepared.plan.questions:
+            answers.append(await self._ask(calls, question, Report, model, can_spare=self._can_spare(answers)))
         assessed = await self._journal.step("weigh answers", self._questions.assess, checked, prepared, answers)
         kept = assessed.candidates
         if assessed.second is not None:
-            answers.append(await self._ask(calls, assessed.second, Verdicts, model))
+            second = await self._ask(calls, assessed.second, Verdicts, model, can_spare=self._can_spare(answers))
+            answers.append(second)
             kept = keep_confirmed(assessed.candidates, answers[-1], assessed.second.content)
         return build_model_part(prepared, answers, kept, assessed.gone, model)
+
+    def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
+        """Whether the review goes on without further answers if the money runs out: it has the most important ones.
+
+        What was asked for by hand, or is always to be read, waits for a person who may grant more.
+        """
+        is_automatic = self._configuration.review.model is ReadMode.auto and self._context.run.attempt == 1
+        return is_automatic and any(answer.value is not None for answer in answers)
 
     def _build_calls(self, checked: CheckedChange) -> BudgetedCalls:
         rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
@@ -69,9 +83,16 @@ class ModelLayer:
         return BudgetedCalls(self._context, Phase.review, self._configuration, about)
 
     async def _ask(
-        self, calls: BudgetedCalls, question: Question, schema: type[BaseModel], model: LanguageModel
+        self,
+        calls: BudgetedCalls,
+        question: Question,
+        schema: type[BaseModel],
+        model: LanguageModel,
+        *,
+        can_spare: bool,
     ) -> ModelAnswer:
-        return await calls.ask(_compute_digest(question, schema, model), question, schema, model)
+        name = _compute_digest(question, schema, model)
+        return await calls.ask(name, question, schema, model, can_spare=can_spare)
 
 
 _NEEDS_OK = (

@@ -1,6 +1,6 @@
 """Builds what layer 3 contributes to a review: findings, what the model read, and what it did not read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
@@ -13,6 +13,7 @@ from domain.text.redaction import redact_outgoing
 from pipeline.review.model_answers import PreparedQuestions
 
 _LOST = "the model was asked about it and gave no answer that can be used"
+_SPARED = "no budget was left for it after riskier files; `/forge review full` reads it"
 _CUT = (
     "the model was not shown all that changed in it: a line is longer than 1,000 characters, holds what looks like a "
     "credential, or was removed together with more lines than there was room for"
@@ -31,17 +32,11 @@ def build_model_part(
     :param kept: findings that the second look confirmed.
     :param gone: names of earlier findings that the model calls gone.
     """
-    problems = [answer.problem for answer in answers if answer.problem is not None]
     not_read = [*prepared.plan.not_read, *_list_unread(prepared, answers)]
-    asked = ToolRun(
-        tool=model.name,
-        seconds=sum(answer.seconds for answer in answers),
-        files=len({path for question in prepared.plan.questions for path in question.lines}),
-        problem=" ".join(dict.fromkeys(problems)) or None,
-        tokens=sum(answer.usage.tokens for answer in answers),
-        cost=sum(answer.cost for answer in answers),
+    notices = dict.fromkeys(filter(None, (model.notice, *(answer.notice for answer in answers))))
+    report = LayerReport(
+        layer=Layer.model, tools=_describe_models(prepared, answers, model), note=" ".join(notices) or None
     )
-    report = LayerReport(layer=Layer.model, tools=(asked,), note=model.notice)
     if not answers:
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
     there = [remove_place(finding) for finding in prepared.changed if finding.id not in gone]
@@ -53,6 +48,41 @@ def build_model_part(
         gone=tuple(gone),
         summary=prepared.summary or summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing),
     )
+
+
+def _describe_models(
+    prepared: PreparedQuestions, answers: Sequence[ModelAnswer], model: LanguageModel
+) -> tuple[ToolRun, ...]:
+    """What each model did that was asked, with what it cost; what the money was spared for is no failure of it."""
+    spared = {answer.key for _, answer in _pair_answers(prepared, answers) if _was_spared(answer, answers)}
+    shown = {question.key: tuple(question.lines) for question in prepared.plan.questions}
+    by_model: dict[str, list[ModelAnswer]] = {}
+    for answer in answers:
+        if answer.key not in spared:
+            by_model.setdefault(answer.answered_by or model.name, []).append(answer)
+    return tuple(_describe_model(name, theirs, shown) for name, theirs in by_model.items())
+
+
+def _describe_model(name: str, answers: Sequence[ModelAnswer], shown: Mapping[str, Sequence[str]]) -> ToolRun:
+    """What one model did.
+
+    :param shown: key of a question → the paths it was about.
+    """
+    problems = dict.fromkeys(answer.problem for answer in answers if answer.problem is not None)
+    return ToolRun(
+        tool=name,
+        seconds=sum(answer.seconds for answer in answers),
+        files=len({path for answer in answers for path in shown.get(answer.key, ())}),
+        problem=" ".join(problems) or None,
+        tokens=sum(answer.usage.tokens for answer in answers),
+        cost=sum(answer.cost for answer in answers),
+    )
+
+
+def _was_spared(answer: ModelAnswer, answers: Sequence[ModelAnswer]) -> bool:
+    """Whether the money went to other questions."""
+    is_any_answered = any(each.value is not None for each in answers)
+    return is_any_answered and answer.refusal is not None and answer.refusal.is_about_money
 
 
 def remove_place(finding: Finding) -> Finding:
@@ -70,9 +100,14 @@ def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
 def _list_unread(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) -> list[SkippedFile]:
     """What it was asked about and did not read, or not all of it."""
     pairs = _pair_answers(prepared, answers)
-    lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines}
-    cut = {path for question, _ in pairs for path in question.cut} - lost
-    return [SkippedFile(path=path, reason=why) for paths, why in ((lost, _LOST), (cut, _CUT)) for path in sorted(paths)]
+    spared = {path for question, answer in pairs if _was_spared(answer, answers) for path in question.lines}
+    lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines} - spared
+    cut = {path for question, _ in pairs for path in question.cut} - lost - spared
+    return [
+        SkippedFile(path=path, reason=why, matters=why is _SPARED)
+        for paths, why in ((spared, _SPARED), (lost, _LOST), (cut, _CUT))
+        for path in sorted(paths)
+    ]
 
 
 def _pair_answers(

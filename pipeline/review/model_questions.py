@@ -27,6 +27,7 @@ from pipeline.context import Services
 from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
+from safety.reading_order import list_riskiest
 from safety.unread_files import list_read_before
 
 
@@ -67,6 +68,7 @@ class ModelQuestions:
         shown = await self._load_earlier_code(changed, previous, since)
         asked_about = change if since is None else narrow_change(change, since, read)
         around = await load_surroundings(self._services, self._run, self._settings, asked_about, versions)
+        riskiest = list_riskiest(asked_about.files, checked.findings, self._configuration.paths.sensitive)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 asked_about,
@@ -78,6 +80,7 @@ class ModelQuestions:
                 redact=redact_outgoing,
                 outlines=around.outlines,
                 related=around.related,
+                riskiest=riskiest,
             )
         )
         asked = {path for question in plan.questions for path in question.lines}

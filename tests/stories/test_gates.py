@@ -59,7 +59,7 @@ async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -
     async with open_story(
         create_database("sqlite", tmp_path), tmp_path, models=Models.only(dear.language_model)
     ) as story:
-        repository, alice = story.repository(SHOP)
+        repository, alice = story.repository({**SHOP, ".github/forge.yml": "review: {model: always}\n"})
         files = {"billing/pay.py": PAY, **{f"billing/more_{n}.py": FILLER * 8 for n in range(8)}}
         head = await alice.push(repository, "feature", files, base="main")
         pull = await alice.open_pull_request(repository, "feature")

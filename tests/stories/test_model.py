@@ -135,6 +135,48 @@ async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> 
         assert dear.calls == []
 
 
+async def test_a_budget_that_runs_short_is_used_for_the_riskiest_files(tmp_path: Path) -> None:
+    dear = ScriptedModel(FixedPrice(Decimal(50), Decimal(50)))
+    models = Models.only(dear.language_model)
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
+        repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+        files = {f"shop/part_{n}.py": FILLER * 8 for n in range(6)} | {"zone/auth/login.py": FILLER * 8}
+        head = await alice.push(repository, "feature", files, base="main")
+        pull = await alice.open_pull_request(repository, "feature")
+        await story.settle()
+        check = story.check(repository, head)
+        assert check.conclusion == "action_required"
+        assert story.gates(pull) == ["human_review"]
+        read = len(dear.calls)
+        assert 0 < read < 5
+        assert "== zone/auth/login.py" in dear.calls[0].content
+        assert "shop/part_5.py: no budget was left for it after riskier files" in (check.summary or "").replace("`", "")
+        assert "zone/auth/login.py: no budget" not in (check.summary or "").replace("`", "")
+
+        story.clock.move(seconds=5)
+        await alice.comment(pull, "/forge review full")
+        await story.settle()
+        assert story.gates(pull) == ["cost_overrun"]
+        assert "from scratch" in story.answers(pull)[0].body
+
+
+async def test_the_fallback_reads_where_the_model_is_refused(tmp_path: Path) -> None:
+    refused, other = ScriptedModel(name="fast"), ScriptedModel(name="strong")
+    refused.when("", Fails(404))
+    find_division(other)
+    models = Models.pair(other.language_model, refused.language_model)
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
+        repository, _, pull, head = await _open_pull_request(story)
+        check = story.check(repository, head)
+        assert check.conclusion == "failure"
+        assert "An empty list divides by zero." in story.comments(pull)[0].body
+        told = (check.summary or "").replace("`", "").replace("\\", "")
+        assert "fast was refused: its provider does not know this model (HTTP 404)." in told
+        assert "So strong was asked." in told
+        assert "| model | strong" in told
+    assert len(refused.calls) == len(other.calls) == 2
+
+
 async def test_ten_pushes_bring_no_new_remarks_on_old_lines(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
     repository, alice, pull, _ = await _open_pull_request(story_with_model)

@@ -7,10 +7,11 @@ from functools import partial
 from agents.llm.tokens import estimate
 from agents.review.model.rendering import LONGEST_LINE, Redact, RenderedFile, render
 from domain.globs import matches
-from domain.paths import is_data, is_document, is_lock, is_test
+from domain.paths import is_data, is_document, is_lock
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, SkippedFile
 from domain.review.outline import NO_OUTLINE, Outline
 from domain.text.credential_shapes import find_key_lines
+from safety.reading_order import rank
 
 _MOST_CONTEXT = 8  # the part of a question that context may take is one of so many
 
@@ -48,12 +49,14 @@ def select_files(
     redact: Redact,
     size: ReadingLimits,
     outlines: Mapping[str, Outline] | None = None,
+    riskiest: Collection[str] = (),
 ) -> FileSelection:
-    """Choose what is read. Important files come first, and neighbours share a question.
+    """Choose what is read. The riskiest files come first, and neighbours share a question.
 
     :param withheld: path → head lines that hold credentials.
     :param never_send: glob patterns of files whose content must not be sent to a model.
     :param outlines: path → what surrounds the changed lines of this file.
+    :param riskiest: paths to read before all others.
     """
     left_out = [
         SkippedFile(path=file.path, reason=reason)
@@ -61,7 +64,8 @@ def select_files(
         if (reason := _explain_skip(file, never_send, runs=file.path in change.runnable_paths))
     ]
     skipped = {entry.path for entry in left_out}
-    files = sorted((file for file in change.files if file.path not in skipped), key=_priority)
+    kept = (file for file in change.files if file.path not in skipped)
+    files = sorted(kept, key=lambda file: rank(file, riskiest))
 
     def parts_of(file: FileChange, brief: bool) -> list[RenderedFile]:
         wished = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
@@ -165,10 +169,6 @@ def _explain_skip(file: FileChange, never_send: Sequence[str], *, runs: bool) ->
     if not runs and (is_data(file.path) or is_lock(file.path)):
         return "data, which the model does not review"
     return None
-
-
-def _priority(file: FileChange) -> tuple[bool, str]:
-    return is_test(file.path), file.path
 
 
 def _pack(

@@ -93,6 +93,7 @@ def build_questions(
     size: ReadingLimits = USUAL,
     outlines: Mapping[str, Outline] | None = None,
     related: Sequence[RelatedCode] = (),
+    riskiest: Collection[str] = (),
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
@@ -105,10 +106,18 @@ def build_questions(
     :param redact: removes credentials from a text.
     :param outlines: path → what surrounds the changed lines of this file.
     :param related: code of other files that the change touches by name, the most telling first.
+    :param riskiest: paths to ask about before all others.
     """
     withheld = find_withheld_lines(found)
     reading = select_files(
-        change, versions, withheld=withheld, never_send=never_send, redact=redact, size=size, outlines=outlines
+        change,
+        versions,
+        withheld=withheld,
+        never_send=never_send,
+        redact=redact,
+        size=size,
+        outlines=outlines,
+        riskiest=riskiest,
     )
     again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]

@@ -7,9 +7,11 @@ from agents.llm.prices import FallbackPrice
 from agents.llm.probe import try_model
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.settings import Settings
-from domain.money import FREE, MICRO, Usage
+from domain.money import FREE, MICRO, Usage, format_usd
 
 _SAMPLE_TOKENS = 100_000  # tokens; providers charge more for much longer prompts
+_REVIEW = Usage(input_tokens=3_000, output_tokens=300)
+"""About what a small change takes: the median of those in `tests/bench/reading`."""
 
 
 async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagnosis]:
@@ -23,7 +25,9 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
         if named.pop(chosen.names[task], None) is None:
             continue  # one model for both tasks
         is_wanted = bool(settings.model_fields_set & {"strong_model", "fast_model"})
-        yield await _check_model(chosen.choose(task), is_wanted=is_wanted, ask=ask)
+        yield await _check_model(chosen.find(task), is_wanted=is_wanted, ask=ask)
+    if chosen.named_fallback is not None:
+        yield await _check_model(chosen.named_fallback, is_wanted=True, ask=ask)
     embedding = chosen.embedding
     if isinstance(embedding, Unusable):
         yield fail("model", embedding.reason, f"{embedding.advice} Or unset FORGE_EMBEDDING_MODEL.")
@@ -51,4 +55,7 @@ def _describe_price(model: LanguageModel) -> str:
         return "counted as free"
     sides = (Usage(input_tokens=_SAMPLE_TOKENS), Usage(output_tokens=_SAMPLE_TOKENS))
     given, made = (model.price.cost(usage) * 1_000_000 / _SAMPLE_TOKENS / MICRO for usage in sides)
-    return f"{given:g} USD per million input tokens, {made:g} per million output tokens"
+    review = format_usd(model.price.cost(_REVIEW))
+    return (
+        f"{given:g} USD per million input tokens, {made:g} per million output tokens, about {review} for a small review"
+    )

@@ -70,7 +70,7 @@ def full_of(text: str, count: int = 3) -> PullRequestDescription:
     )
     work = [TaskReport(each, done=text, not_done=text) for each in tasks]
     many = (text,) * count
-    return PullRequestDescription(12, of, work, tests=many, model=text, conditions=many)
+    return PullRequestDescription(12, of, work, tests=many, models=many, conditions=many)
 
 
 def usual(**changes: object) -> PullRequestDescription:
@@ -91,7 +91,7 @@ def usual(**changes: object) -> PullRequestDescription:
         "weighed": given,
         "work": work,
         "tests": ("tests/test_cart.py",),
-        "model": "anthropic:claude-sonnet-4-5",
+        "models": ("anthropic:claude-sonnet-4-5",),
         "conditions": ("Keep `len(cart)` working.",),
         **changes,
     }
