@@ -68,9 +68,10 @@ def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
 
 
 def _list_unread(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) -> list[SkippedFile]:
-    """What it was asked about and did not read, or not all of it."""
+    """What it was asked about and did not read, or not all of it: removed code may be shown where it moved to."""
     pairs = _pair_answers(prepared, answers)
     lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines}
+    lost |= {path for path, others in prepared.plan.moved.items() if lost.intersection(others)}
     cut = {path for question, _ in pairs for path in question.cut} - lost
     return [SkippedFile(path=path, reason=why) for paths, why in ((lost, _LOST), (cut, _CUT)) for path in sorted(paths)]
 
