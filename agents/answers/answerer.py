@@ -48,16 +48,21 @@ def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -
     return Agent(CodeAnswer, make_file_tools(snapshot, never_send=never_send, redact=redact), _find_mistake)
 
 
-def build_assignment(key: str, words: str, change: Change, never_send: Sequence[str], redact: Redact) -> Assignment:
+def build_assignment(
+    key: str, words: str, about: Sequence[str], change: Change | None, never_send: Sequence[str], redact: Redact
+) -> Assignment:
     """The question, framed as data.
 
     :param key: names the question in its phase.
     :param words: the question, as untrusted Markdown.
-    :param change: of the pull request.
+    :param about: lines that say what it is about: see :mod:`agents.answers.subjects`.
+    :param change: of the pull request; None in an issue.
     """
-    reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
-    parts = ["== question", f"> {flatten_markdown(words, _WORDS)}", "== what the pull request changes"]
-    parts += [shown.text for group in reading.groups for shown in group]
+    parts = ["== question", f"> {flatten_markdown(words, _WORDS)}", *about]
+    if change is not None:
+        reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
+        parts += ["== what the pull request changes"]
+        parts += [shown.text for group in reading.groups for shown in group]
     content = frame_data(redact("\n".join(parts)))
     return Assignment(
         key=f"{KEY}{key}",
