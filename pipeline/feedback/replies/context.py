@@ -5,6 +5,7 @@ from pydantic import BaseModel
 from domain.commands import ReadReply
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding
+from domain.review.inline_comments import Remark
 from domain.runs.run import Run
 from domain.slash.commands import Dismiss, TextCommand
 from domain.slash.verbs import Verb
@@ -47,12 +48,17 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
     replied = await ledger.count_replies(services.database, run.id, thread)
     return ReplyContext(
         configuration=configuration,
-        finding=next(iter(carried.get(thread, ())), None),
+        finding=_choose_finding(carried.get(thread, ()), command.words),
         teaches=_may_dismiss(actor),
         is_due=configuration.review.may_ask_model and not actor.facts.needs_ok and replied < MAX_REPLIES,
         asks=_may_ask(actor),
         name=await load_name(services, command.repository),
     )
+
+
+def _choose_finding(remark: Remark, words: str) -> Finding | None:
+    """The finding of a comment that a reply is about: the one it names, else the gravest."""
+    return next((each for each in remark if each.id in words.upper()), next(iter(remark), None))
 
 
 async def may_still_dismiss(services: Services, command: ReadReply) -> bool:
