@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from domain.text.escaping import escape, inline_code, inline_path
 
 _PARAGRAPHS, _LONGEST = 6, 1_200  # of an answer; characters of each
+_QUOTED = 200  # characters of a question
 
 
 def render_answer(words: str, places: Sequence[tuple[str, int]], head_sha: str, branch: str = "") -> str:
@@ -18,9 +19,15 @@ def render_answer(words: str, places: Sequence[tuple[str, int]], head_sha: str, 
     paragraphs = [part for part in re.split(r"\n\s*\n", words.strip()) if part.strip()][:_PARAGRAPHS]
     said = "\n\n".join(escape(part, _LONGEST) for part in paragraphs)
     looked = ", ".join(inline_path(f"{path}:{line}") for path, line in places)
-    where = f"Looked at {looked}" if looked else "Looked at the diff only"
+    nothing = "Looked into no file" if branch else "Looked at the diff only"
+    where = f"Looked at {looked}" if looked else nothing
     at = f"{inline_code(head_sha[:7])} of {inline_code(branch)}" if branch else inline_code(head_sha[:7])
     return f"{said}\n\n<sub>{where}, at {at}. A model answered from the code.</sub>"
+
+
+def quote_question(words: str, answer: str) -> str:
+    """An answer below an issue or pull request, where nothing else shows what it answers."""
+    return f"> {escape(words, _QUOTED)}\n\n{answer}"
 
 
 def report_unanswered(why: str, *, is_limit: bool = False) -> str:

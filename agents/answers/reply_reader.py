@@ -33,6 +33,7 @@ class Meaning(StrEnum):
     agreement = "agreement"
     disagreement = "disagreement"
     question = "question"
+    request = "request"
     other = "other"
 
 

@@ -19,7 +19,8 @@ generated from the code; `/forge help` shows the same table.
 - In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
 - A **question needs no command** where it is clear that Forge is asked: in a review thread right below its comment, or
   in a comment that quotes what Forge wrote or mentions it. Forge answers those with the role write as `/forge ask`
-  does; words that ask nothing get no answer, and nothing else follows from them outside of a finding's thread.
+  does. Where words ask for something to be done it names the commands for that, and nothing else follows from them
+  outside of a finding's thread.
 - Resolving a finding's thread without changing the line also dismisses it, if the person may dismiss it. A critical
   security finding is dismissed by command only, and never by the author of the change.
 - **Review again** on the check `Forge / review` is the same as `/forge review full`, and so is the label `forge`

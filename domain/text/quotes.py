@@ -9,6 +9,7 @@ _ANY_QUOTE = re.compile(r"[ ]{0,3}>")
 _CODE = re.compile(r"(?ms)^[ ]{0,3}(`{3,}|~{3,}).*?(?:^[ ]{0,3}\1|\Z)|`[^`\n]*`")
 _MENTION = re.compile(r"(?<![\w@/.-])@([A-Za-z0-9](?:[A-Za-z0-9-]{0,98}[A-Za-z0-9])?)(?:\[bot\])?(?![\w/-])")
 _HIDDEN = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+REVIEWER = "@reviewer"
 _LEAST = 12  # letters and digits of a quote; a shorter one could come from anywhere
 
 
@@ -37,7 +38,7 @@ def call_reviewer(text: str, name: str) -> str:
 
     :param name: in small letters, without ``[bot]``.
     """
-    return _MENTION.sub(lambda found: "@reviewer" if found[1].lower() == name else found[0], text)
+    return _MENTION.sub(lambda found: REVIEWER if found[1].lower() == name else found[0], text)
 
 
 def find_source(passages: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:

@@ -26,7 +26,8 @@ async def test_a_question_is_answered_from_the_code(story_with_model: Story, mod
     await carol.comment(pull, "/forge ask Who calls `total`?")
     await story_with_model.settle()
     [answer] = story_with_model.answers(pull)
-    assert answer.body.startswith("`total` divides by the number of prices.\n\nNothing calls it yet.")
+    said = "`total` divides by the number of prices.\n\nNothing calls it yet."
+    assert answer.body.startswith(f"> Who calls `total`?\n\n{said}")
     assert f"<sub>Looked at `billing/pay.py:{LINE}`, at `{pull.head_sha[:7]}`." in answer.body
     first, second = [call.content for call in model.calls if ASKED in call.content]
     assert "> Who calls `total`?" in first
@@ -88,8 +89,8 @@ async def test_a_question_in_an_issue_is_answered_from_the_default_branch(
     await story_with_model.settle()
     one, two = story_with_model.answers(issue)
     main = repository.git.run("rev-parse", "main").stdout.decode()[:7]
-    assert one.body.startswith("There is no `billing` here yet.")
-    assert f"Looked at `README.md:1`, at `{main}` of `main`." in one.body
+    assert one.body.startswith("> Where are totals made?\n\nThere is no `billing` here yet.")
+    assert f"Looked into no file, at `{main}` of `main`." in one.body  # what it names is not what it was shown
     asked = [call.content for call in model.calls if ASKED in call.content]
     assert "> Is `total` there at all?" in asked[0]
     assert "== what the pull request changes" not in asked[0]
@@ -99,7 +100,7 @@ async def test_a_question_in_an_issue_is_answered_from_the_default_branch(
     shown = story_with_model.answers(issue)[-1].body
     assert "Nothing has run here yet." in shown
     assert "| planning |" in shown
-    assert two.body != one.body
+    assert two.body.startswith("> And who calls them?")
 
 
 async def test_a_fork_needs_an_ok(story_with_model: Story, model: ScriptedModel) -> None:
@@ -141,7 +142,7 @@ async def test_a_model_that_never_answers(story_with_model: Story, model: Script
     model.when(ASKED, Says("Hm."))
     await carol.comment(pull, "/forge ask Why?")
     await story_with_model.settle()
-    assert story_with_model.answers(pull)[0].body.startswith("No answer: ")
+    assert story_with_model.answers(pull)[0].body.startswith("> Why?\n\nNo answer: ")
     model.when(ASKED, Uses([("glob", {"pattern": "**"})]))
     await carol.comment(pull, "/forge ask Why, then?")
     await story_with_model.settle()

@@ -1,6 +1,7 @@
 """What people write to Forge without a command and outside of a finding's thread: it answers what it is asked."""
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import Fails, Says, ScriptedModel
@@ -8,6 +9,7 @@ from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.issues import open_issue, plan
 from tests.world.model_findings import LINE, open_reviewed
+from tests.world.replies import bodies
 
 MEANT, ASKED = "== reply", "== question"
 QUESTION: dict[str, JsonValue] = {"meaning": "question", "has_reason": False, "confidence": 0.9}
@@ -36,18 +38,21 @@ async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story,
     name = story_with_model.github.app.slug
     answer(model)
     [review] = story_with_model.reviews(pull)
-    for words in (f"{quote(review.body)}\nWho calls it?", f"Who calls it, @{name.upper()}?", f"@{name}[bot] and now?"):
+    quoted = f"{quote(review.body)}\nWho calls it?"
+    for words in (quoted, f"Who of all calls it, @{name.upper()}?", f"@{name}[bot] and now?"):
         await carol.comment(pull, words)
         await story_with_model.settle()
     told = [each.body for each in story_with_model.answers(pull)]
     assert len(told) == 3
-    assert all(each.startswith("Nothing calls `total` yet.") and LOOKED in each for each in told)
+    assert all(each.startswith("> ") and "\n\nNothing calls `total` yet." in each and LOOKED in each for each in told)
     meant = [call.content for call in model.calls if MEANT in call.content]
     assert "== comment\n> **Changes requested" in meant[0]
     assert "== quoted from it" in meant[0]
-    assert "> Who calls it, @reviewer?" in meant[1]
+    assert "> Who of all calls it, @reviewer?" in meant[1]
     assert not any("sum(prices)" in each for each in meant)  # who wrote the code has no say in what is a question
-    await carol.comment(pull, f"{quote(told[0])}\nAnd who will?")
+    assert told[1].startswith("> Who of all calls it, Forge?")
+    await carol.comment(pull, "> Who of all calls it, Forge?\n\nGood question, but is it one?")  # her own
+    await carol.comment(pull, f"{quote(told[0].partition('calls it?')[2])}\nAnd who will?")
     await carol.reply(comment, "Who calls it?")
     await story_with_model.settle()
     assert len(story_with_model.answers(pull)) == 4
@@ -57,7 +62,7 @@ async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story,
 
 async def test_what_people_say_to_each_other_is_not_answered(story_with_model: Story, model: ScriptedModel) -> None:
     """No model reads it, but for words to Forge that ask nothing."""
-    _, alice, carol, pull, _ = await open_reviewed(story_with_model, model)
+    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
     name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
     before = len(model.calls)
     said = await alice.comment(pull, "Is the total of an empty cart a number at all?")
@@ -65,6 +70,7 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
         (carol, f"{quote(said.body)}\nIs it, @alice?"),
         (carol, f"`@{name}` is the name of what wrote that, isn't it?"),
         (carol, f"> > @{name} does that work?\n\n> ok\n\nWhat do you think?"),
+        (carol, "> Is the total of an empty cart a number at all?\n\nIs it? I hope so."),
         (carol, "Should we ask somebody?"),
         (reader, f"@{name} what does this do?"),
         (carol, f"Mail me at me@{name}.example, will you?"),
@@ -79,6 +85,21 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     await story_with_model.settle()
     assert len(model.calls) == before + 1
     assert story_with_model.answers(pull) == []
+    model.when(MEANT, {"meaning": "request", "has_reason": False, "confidence": 0.9})
+    await carol.comment(pull, f"@{name} please fix that")
+    await carol.reply(comment, "Please fix it.")
+    await story_with_model.settle()
+    assert bodies(story_with_model.answers(pull)) == snapshot(
+        [
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` proposes a change, `/forge review` looks again; `/forge help` lists all commands."
+        ]
+    )
+    assert bodies(story_with_model.thread_answers(pull, comment)) == snapshot(
+        [
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-OZQFDT` proposes a change, `/forge review` looks again; `/forge help` lists all commands."
+        ]
+    )
+    assert len([each for each in model.calls if ASKED in each.content]) == 0
 
 
 async def test_a_thread_that_forge_answered_in_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
@@ -110,7 +131,7 @@ async def test_a_plan_is_asked_about(story_with_model: Story, model: ScriptedMod
     answer(model)
     [line] = [each for each in said.splitlines() if "Take a discount off" in each][:1]
     told = await asked.comment(asked.alice, f"{quote(line)}\nWho calls `total` today?")
-    assert told.startswith("Nothing calls `total` yet.")
+    assert told.startswith("> Who calls `total` today?\n\nNothing calls `total` yet.")
     assert "of `main`" in told
     [question] = [call.content for call in model.calls if ASKED in call.content]
     assert "== issue" in question

@@ -79,13 +79,16 @@ class QuestionAnswerer:
         if not isinstance(done, Done):
             is_limit = isinstance(done, Stopped) and done.refusal is not None
             return texts.report_unanswered(done.why, is_limit=is_limit)
-        return await self._render(done, snapshot, never)
+        return await self._render(done, change, snapshot, never)
 
-    async def _render(self, done: Done[CodeAnswer], snapshot: Snapshot, never: Sequence[str]) -> str:
+    async def _render(
+        self, done: Done[CodeAnswer], change: Change | None, snapshot: Snapshot, never: Sequence[str]
+    ) -> str:
         if not await self.context.journal.step("is it still allowed", self.asked.may_still_ask):
             return fix_texts.report_lost_permission(Verb.ask)
         run = self.context.run
-        places = [(place.path, place.line) for place in list_places(done.value, done.past, snapshot, never)]
+        found = list_places(done.value, done.past, change, snapshot, never)
+        places = [(place.path, place.line) for place in found]
         branch = run.base_ref if run.is_of_issue else ""
         return texts.render_answer(done.value.answer, places, run.head_sha, branch)
 

@@ -12,6 +12,7 @@ from domain.runs.run import Phase
 from domain.text.quotes import asks_something
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
+from messages import thread_replies as reply_texts
 from pipeline.feedback.answers.request import RepliedTo
 from pipeline.feedback.answers.subject import render_replied_to
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -21,11 +22,12 @@ from pipeline.run_context import RunContext
 class Understood(BaseModel):
     """Whether words are a question.
 
-    :param unread: why nobody could tell, as an answer, where they look like one.
+    :param told: of other words, what is answered all the same: where they ask for something to be done, or look like
+        a question that nobody could read.
     """
 
     is_question: bool = False
-    unread: str = ""
+    told: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,10 @@ class RemarkReader:
         found = await calls.ask_outside_run(name, question, ReplyReading, model)
         if found.value is None:
             return self._give_up(texts.report_unanswered(found.problem or "", is_limit=found.refusal is not None))
-        return Understood(is_question=ReplyReading.model_validate(found.value).meaning is Meaning.question)
+        meaning = ReplyReading.model_validate(found.value).meaning
+        on_issue = self.context.run.is_of_issue
+        told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
+        return Understood(is_question=meaning is Meaning.question, told=told)
 
     def _give_up(self, why: str) -> Understood:
-        return Understood(unread=why if asks_something(self.words) else "")
+        return Understood(told=why if asks_something(self.words) else "")

@@ -4,8 +4,11 @@ import structlog
 
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
+from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash.commands import AboutFinding, TextCommand
+from domain.text.quotes import REVIEWER
+from messages import code_answers
 from messages import fixes as texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -48,13 +51,16 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     if request.replied_to is not None:
         understood = await RemarkReader(context, key, words, request.replied_to, configuration).understand()
         if not understood.is_question:
-            return understood.unread
+            return understood.told
     about = await context.journal.step("what it is about", load_subject, services, context.run, request)
 
     async def may_still_ask() -> bool:
         return await request.may_still_ask(services)
 
-    return await QuestionAnswerer(context, AskedQuestion(key, words, about, may_still_ask), configuration).find_answer()
+    asked = AskedQuestion(key, words, about, may_still_ask)
+    answer = await QuestionAnswerer(context, asked, configuration).find_answer()
+    is_below = request.comment.comment.kind is not CommentKind.review_comment
+    return code_answers.quote_question(words.replace(REVIEWER, "Forge"), answer) if is_below else answer
 
 
 async def _load_configuration(context: RunContext) -> Configuration:

@@ -56,6 +56,8 @@ async def apply_reply(
             return ReplyOutcome()
         case Meaning.question:
             return ReplyOutcome(text=answer)
+        case Meaning.request:
+            return ReplyOutcome(text=reply_texts.point_to_commands(finding.id))
         case Meaning.disagreement:
             return await _handle_disagreement(services, command, guid, finding, reading, may_dismiss=may_dismiss)
         case Meaning.other:

@@ -79,7 +79,7 @@ async def _find_replied_to(services: Services, command: ReadRemark | ReadReply) 
         return await _find_in_thread(services, command)
     if command.quoted:
         mine = await services.host.own_remarks(command.repository, command.number, with_reviews=command.is_pull_request)
-        source = find_source(command.quoted, [each.body for each in mine])
+        source = find_source(command.quoted, [split_quotes(each.body)[1] for each in mine])
         if source is not None:
             return RepliedTo(passage=source[0], text=source[1])
     return RepliedTo() if await load_name(services, command.repository) in command.mentioned else None
