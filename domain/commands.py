@@ -159,11 +159,23 @@ class ReportMergeGroup(Command):
     sender: Sender
 
 
-class ExecuteComment(Command):
-    """Execute the ``/forge`` lines of a comment in order, and answer it.
+class WrittenComment(Command):
+    """A comment that a person wrote.
 
     :param number: of the issue or the pull request.
     :param comment: the comment, whose author is ``sender``.
+    """
+
+    repository: RepositoryRef
+    number: int
+    is_pull_request: bool = True
+    comment: CommentRef
+    sender: Sender
+
+
+class ExecuteComment(WrittenComment):
+    """Execute the ``/forge`` lines of a comment in order, and answer it.
+
     :param written_at: when it was written, so that it does not apply to a later push.
     :param head_sha: the pull request's head as the event saw it; None for an issue comment, where GitHub leaves it out.
     :param opened_by: id of the account that opened the issue or pull request; None if it was deleted.
@@ -171,14 +183,9 @@ class ExecuteComment(Command):
     """
 
     kind: Literal["obey_comment"] = "obey_comment"
-    repository: RepositoryRef
-    number: int
-    is_pull_request: bool
-    comment: CommentRef
     written_at: datetime
     head_sha: str | None
     opened_by: int | None
-    sender: Sender
     asked: tuple[SlashCommand | SlashMistake, ...]
     seen: EventSnapshot | None = None
 
@@ -224,7 +231,7 @@ class ChangesRequested(Command):
     seen: EventSnapshot | None = None
 
 
-class ReadReply(Command):
+class ReadReply(WrittenComment):
     """A person commented on the diff of a pull request, in words and not by commands.
 
     :param words: untrusted Markdown, cut off if it is long.
@@ -232,15 +239,26 @@ class ReadReply(Command):
     """
 
     kind: Literal["hear_comment"] = "hear_comment"
-    repository: RepositoryRef
-    number: int
-    comment: CommentRef
     words: str
     path: str
     line: int | None
     head_sha: str
     opened_by: int | None
-    sender: Sender
+
+
+class ReadRemark(WrittenComment):
+    """A person commented below an issue or pull request, in words and not by commands, with a quote or a mention.
+
+    :param words: of the person alone: untrusted Markdown, cut off if it is long.
+    :param quoted: the passages that they quote.
+    :param mentioned: the accounts that they mention, in small letters; an App without its ``[bot]``.
+    """
+
+    kind: Literal["read_remark"] = "read_remark"
+    words: str
+    quoted: tuple[str, ...]
+    mentioned: tuple[str, ...]
+    seen: EventSnapshot | None = None
 
 
 class ReadMemoryFile(Command):
@@ -278,6 +296,7 @@ AnyCommand = Annotated[
     | RecordThread
     | ChangesRequested
     | ReadReply
+    | ReadRemark
     | ReadMemoryFile
     | ChecksEnded,
     Field(discriminator="kind"),
@@ -293,7 +312,7 @@ def make_dedup_key(command: AnyCommand, digest: str) -> str | None:
     :param digest: of the signed body.
     """
     match command:
-        case ExecuteComment() | ReadReply():
+        case ExecuteComment() | ReadReply() | ReadRemark():
             return f"{command.comment.kind} {command.comment.id}"
         case LabelledIssue() | ChangesRequested() | ReviewCheckedHead():
             return digest

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from domain.github.checks import CheckRun, CheckRunRef
 from domain.github.commits import Signature
-from domain.github.conversation import CommentEdit, CommentRef, Reaction, ReviewThread, ThumbGiven
+from domain.github.conversation import CommentEdit, CommentRef, Reaction, Remark, ReviewThread, ThumbGiven
 from domain.github.deliveries import AttemptsPage
 from domain.github.dependencies import DependencyChange
 from domain.github.issues import Issue, IssueComment
@@ -64,6 +64,17 @@ class Conversation(Protocol):
 
     async def comments_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> Mapping[int, str]:
         """The inline comments of a review: id → body."""
+        ...
+
+    async def own_remarks(self, repository: RepositoryRef, number: int, *, with_reviews: bool) -> Sequence[Remark]:
+        """What the App itself wrote below an issue or pull request, oldest first.
+
+        :param with_reviews: then the bodies of its reviews of the pull request.
+        """
+        ...
+
+    async def thread_remarks(self, repository: RepositoryRef, number: int, root: int) -> Sequence[Remark]:
+        """The comments of the review thread that began with comment ``root``, oldest first."""
         ...
 
     async def thumbs(self, repository: RepositoryRef, number: int, comments: Collection[int]) -> Sequence[ThumbGiven]:

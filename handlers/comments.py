@@ -22,6 +22,7 @@ class Author(AccountView):
 
 
 NO_COMMAND = "no_command"
+LONGEST_WORDS = 4_000  # characters of a comment without a command that are kept
 
 
 class CommentView(View):

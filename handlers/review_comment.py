@@ -7,10 +7,8 @@ from typing import Any
 from domain.commands import AnyCommand, Ignored, ReadReply
 from domain.github.conversation import CommentKind, CommentRef
 from domain.text.escaping import strip_invisible
-from handlers.comments import NO_COMMAND, CommentView, PullRequest, build_command, ignore_comment
+from handlers.comments import LONGEST_WORDS, NO_COMMAND, CommentView, PullRequest, build_command, ignore_comment
 from handlers.payloads import Id, RepositoryEvent
-
-_LONGEST = 4_000  # characters of a comment that are kept
 
 
 class _Comment(CommentView):
@@ -50,7 +48,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         repository=event.to_ref(),
         number=pull_request.number,
         comment=reference,
-        words=(comment.body or "")[:_LONGEST],
+        words=(comment.body or "")[:LONGEST_WORDS],
         path=comment.path,
         line=comment.line,
         head_sha=pull_request.head.sha,

@@ -6,26 +6,43 @@ from collections.abc import Sequence
 from domain.text.escaping import escape, inline_code, inline_path
 
 _PARAGRAPHS, _LONGEST = 6, 1_200  # of an answer; characters of each
+_QUOTED = 200  # characters of a question
 
 
-def render_answer(words: str, places: Sequence[tuple[str, int]], head_sha: str) -> str:
+def render_answer(words: str, places: Sequence[tuple[str, int]], head_sha: str, branch: str = "") -> str:
     """The answer to a question.
 
     :param words: of a model; nothing in them acts.
     :param places: paths and lines it looked at.
+    :param branch: the branch whose head that is; empty for that of a pull request.
     """
     paragraphs = [part for part in re.split(r"\n\s*\n", words.strip()) if part.strip()][:_PARAGRAPHS]
     said = "\n\n".join(escape(part, _LONGEST) for part in paragraphs)
     looked = ", ".join(inline_path(f"{path}:{line}") for path, line in places)
-    where = f"Looked at {looked}" if looked else "Looked at the diff only"
-    return f"{said}\n\n<sub>{where}, at {inline_code(head_sha[:7])}. A model answered from the code.</sub>"
+    nothing = "Looked into no file" if branch else "Looked at the diff only"
+    where = f"Looked at {looked}" if looked else nothing
+    at = f"{inline_code(head_sha[:7])} of {inline_code(branch)}" if branch else inline_code(head_sha[:7])
+    return f"{said}\n\n<sub>{where}, at {at}. A model answered from the code.</sub>"
 
 
-def report_unanswered(why: str) -> str:
-    """Where no model gave an answer."""
-    return f"No answer: {escape(why)} Ask again later, or more exactly."
+def quote_question(words: str, answer: str) -> str:
+    """An answer below an issue or pull request, where nothing else shows what it answers."""
+    return f"> {escape(words, _QUOTED)}\n\n{answer}"
+
+
+def report_unanswered(why: str, *, is_limit: bool = False) -> str:
+    """Where no model gave an answer.
+
+    :param is_limit: a limit kept it from being asked; ``why`` says what to do about that.
+    """
+    return f"No answer: {escape(why)}" + ("" if is_limit else " Ask again later, or more exactly.")
 
 
 def refuse_sending() -> str:
     """Where the configuration keeps code from models."""
     return "No answer: `review.model: never` in `.github/forge.yml` keeps code from models."
+
+
+def report_no_code() -> str:
+    """For a repository without a commit."""
+    return "No answer: this repository has no commit yet, so there is no code to look at."

@@ -46,6 +46,7 @@ _REASONS = {
     ReasonCode.guard: "a guard stopped it",
     ReasonCode.stuck: "it got stuck",
     ReasonCode.planned: "only a plan was requested",
+    ReasonCode.answered: "only a question was asked",
     ReasonCode.questions: "the issue leaves questions open",
     ReasonCode.in_review: "its pull request is being reviewed and tested",
     ReasonCode.contract: "another run is changing the same contract",

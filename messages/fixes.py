@@ -57,6 +57,30 @@ def confirm_pull_request(finding: Finding, number: int, branch: str, summary: st
     )
 
 
+def confirm_renewal(finding: Finding, number: int, summary: str) -> str:
+    """The answer where an open pull request got this change instead of an earlier one."""
+    return (
+        f"{_introduce(finding, summary, False)} #{number} proposed one for the file as it was before; it has this one "
+        "now and is reviewed again. Merge it or close it."
+    )
+
+
+def point_to_proposal(finding: Finding, number: int, *, is_touched: bool) -> str:
+    """The answer where an open pull request of Forge proposes a fix already.
+
+    :param is_touched: somebody else pushed to it.
+    """
+    if is_touched:
+        return (
+            f"#{number} proposes a fix of **{finding.id}**, and somebody else has changed it since, so Forge leaves it "
+            "alone. Bring it up to date by hand, or close it and ask again."
+        )
+    return (
+        f"#{number} proposes a fix of **{finding.id}** already, and {inline_path(finding.path)} is as it was then. "
+        "Merge it; or close it and ask again for another one."
+    )
+
+
 def report_unopened(finding: Finding, branch: str, why: str) -> str:
     """For a branch from which GitHub takes no pull request."""
     return (

@@ -1,26 +1,23 @@
 """Every text Forge writes on GitHub about a review, in one place: short, what, why, what to do next."""
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.errors import ForgeError
 from domain.money import format_usd
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer, Severity
-from domain.review.inline_comments import Remark
 from domain.review.review import Decision, LayerReport, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
-from domain.text.escaping import escape, inline_code, inline_path, link, suggestion_block
+from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
+from messages.inline_comments import ICONS, link_rule
 from messages.memory import render_suppressed, render_unseconded
 
 CHECK_NAME = REVIEW_CHECK
 LAYERS = {Layer.static: "static analysis", Layer.security: "security", Layer.model: "model"}
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
 SHOWN_IN_DETAILS = 400
-
-_ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 
 
 @dataclass(frozen=True)
@@ -187,80 +184,6 @@ def render_unplaced_body(review: Review, posted: Sequence[Finding], marker: str)
     return f"{head}\n\n{listed}\n\n{marker}"
 
 
-def render_comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
-    """An inline comment: of one finding, with a one-click suggestion where a fix is known, or of several of one rule.
-
-    :param remark: the first is where the comment stands.
-    :param gone: names of those that are not there any more.
-    """
-    first, others = remark[0], remark[1:]
-    kind = f"{_ICONS[first.severity]} **{first.severity.value.capitalize()}** · {first.category.value}"
-    if not others:
-        offered = suggestion_block(first.fix.replacement) if first.fix is not None else ""
-        parts = [kind, escape(first.message, 1500), offered, _about(first), _disagree("`/forge dismiss why`")]
-    else:
-        said = escape(first.message, 1500) + (_GONE_HERE if first.id in gone else "")
-        ways = "`/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one"
-        parts = [f"{kind} · {len(remark)} places", said, _elsewhere(remark, gone), _about(first), _disagree(ways)]
-    return "\n\n".join(part for part in parts if part)
-
-
-def render_outdated(remark: Sequence[Finding], head_sha: str) -> str:
-    """What becomes of an inline comment when nothing of it is there any more: nothing in it can be applied."""
-    names = ", ".join(finding.id for finding in remark[:SHOWN_IN_COMMENT])
-    more = f" and {len(remark) - SHOWN_IN_COMMENT} more" if len(remark) > SHOWN_IN_COMMENT else ""
-    what = f"{escape(remark[0].message, 300)}\n\n<sub>{names}{more} · {_rule(remark[0])}</sub>"
-    return f"{OUTDATED} ({inline_code(head_sha[:7])}).\n\n{what}"
-
-
-def sort_as_listed(remark: Remark, body: str) -> Remark:
-    """The findings of a comment in the order in which it says them: it stands at the first, wherever that moved.
-
-    :param body: what the comment says now.
-    """
-
-    def order(finding: Finding) -> tuple[bool, int]:
-        at = body.find(finding.id)
-        return f"<sub>{finding.id}" not in body, at if at >= 0 else len(body)
-
-    return tuple(sorted(remark, key=order))
-
-
-def strip_line_numbers(body: str) -> list[str]:
-    """The words of a comment without the lines of its places, which every push may move."""
-    return _LINES.sub("", body).split()
-
-
-_LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
-OUTDATED = "**No longer applies**"
-SHOWN_IN_COMMENT = 30  # places that one comment lists
-_GONE_HERE = " *(no longer here)*"
-
-
-def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
-    """The places of a comment beside its own, each with what differs there."""
-    rows = [
-        f"- {inline_path(each.where)} {each.id}{_difference(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
-        for each in remark[1:SHOWN_IN_COMMENT]
-    ]
-    left = len(remark) - 1 - len(rows)
-    more = [f"- and {left} more, listed in the check `{CHECK_NAME}`"] if left > 0 else []
-    return "\n".join(["Also here:", "", *rows, *more])
-
-
-def _difference(finding: Finding, first: Finding) -> str:
-    """The first sentence, where it is another: the rest of it says the same of each."""
-    return "" if finding.message == first.message else f": {escape(finding.message.partition('. ')[0], 160)}"
-
-
-def _about(finding: Finding) -> str:
-    return f"<sub>{finding.id} · {_rule(finding)} · confidence {finding.confidence:.0%}</sub>"
-
-
-def _disagree(ways: str) -> str:
-    return f"<sub>Not a problem? Reply {ways}.</sub>"
-
-
 def render_annotation(finding: Finding) -> tuple[str, str]:
     """Title and message of an annotation; GitHub shows them as plain text."""
     message = " ".join(finding.message.split())
@@ -380,7 +303,7 @@ def _in_history(review: Review) -> str:
     if not review.in_history:
         return ""
     rows = [
-        f"- {inline_path(f.where)} contained it ({_rule(f)}). Once it is revoked: `/forge dismiss {f.id} revoked`"
+        f"- {inline_path(f.where)} contained it ({link_rule(f)}). Once it is revoked: `/forge dismiss {f.id} revoked`"
         for f in review.in_history[:20]
     ]
     left = len(review.in_history) - len(rows)
@@ -395,7 +318,7 @@ def _list_dismissed(review: Review) -> str:
     dismissed = (*review.dismissed, *review.in_history_dismissed)
     if not dismissed:
         return ""
-    rows = [f"- {inline_path(f.where)} {escape(f.message, 160)} ({_rule(f)}, {f.id})" for f in dismissed[:20]]
+    rows = [f"- {inline_path(f.where)} {escape(f.message, 160)} ({link_rule(f)}, {f.id})" for f in dismissed[:20]]
     left = len(dismissed) - len(rows)
     intro = "People dismissed these, so they do not count. Undo with `/forge undismiss F-ID`."
     return "\n".join(["### Dismissed", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
@@ -404,7 +327,7 @@ def _list_dismissed(review: Review) -> str:
 def _row(finding: Finding, inline: bool) -> str:
     where = inline_path(finding.where) + (" 💬" if inline else "")
     what = f"{escape(finding.message, 160)} <sub>{finding.id}</sub>"
-    return f"| {_ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {_rule(finding)} |"
+    return f"| {ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {link_rule(finding)} |"
 
 
 def _risk(review: Review) -> str:
@@ -480,11 +403,7 @@ def _details(review: Review) -> str:
 
 def _bullet(finding: Finding) -> str:
     message = escape(finding.message, 200)
-    return f"- {_ICONS[finding.severity]} {inline_path(finding.where)} {message} ({_rule(finding)}, {finding.id})"
-
-
-def _rule(finding: Finding) -> str:
-    return link(finding.rule, finding.help_url) if finding.help_url else inline_code(finding.rule)
+    return f"- {ICONS[finding.severity]} {inline_path(finding.where)} {message} ({link_rule(finding)}, {finding.id})"
 
 
 def _count(number: int, noun: str) -> str:

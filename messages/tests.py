@@ -45,13 +45,19 @@ def render_progress(doing: str) -> CheckText:
 
 
 def render_outcome(
-    run: TestRun, analyses: Sequence[Analysis] = (), *, proposes: bool = False, weakened: Sequence[RequiredFix] = ()
+    run: TestRun,
+    analyses: Sequence[Analysis] = (),
+    *,
+    proposes: bool = False,
+    weakened: Sequence[RequiredFix] = (),
+    unexplained: str = "",
 ) -> CheckText:
     """The finished check run.
 
     :param analyses: what the failures mean, as far as anybody looked.
     :param proposes: whether Forge goes on to write tests where there are none.
     :param weakened: the tests that the change takes away.
+    :param unexplained: why a model that was to explain the failures did not, and what to do.
     """
     came_to = decide_verdict(run)
     parts = [
@@ -59,7 +65,7 @@ def render_outcome(
         f"**Next:** {_next(run, came_to, analyses, proposes)}",
         _failures(run),
         _list_weakened(weakened),
-        _analyses(analyses),
+        _analyses(analyses, unexplained),
         _list_known(run),
         _flaky(run),
         _coverage(run),
@@ -244,8 +250,9 @@ _MEANS: Mapping[FailureClass, str] = {
 }
 
 
-def _analyses(analyses: Sequence[Analysis]) -> str:
+def _analyses(analyses: Sequence[Analysis], unexplained: str) -> str:
     """One row per cause: failures with the same one stand together."""
+    guessed = f"Only a first look, without a model. {escape(unexplained)}" if unexplained else ""
     causes: dict[tuple[FailureClass, str], list[Analysis]] = {}
     for each in sorted(analyses, key=lambda each: -each.confidence):
         causes.setdefault((each.failure_class, each.root_cause), []).append(each)
@@ -254,7 +261,8 @@ def _analyses(analyses: Sequence[Analysis]) -> str:
         f"{escape(same[0].root_cause, 300)}{_fix(same[0])}"
         for same in list(causes.values())[:_ANALYSES]
     ]
-    return _section("### What it means", rows, len(causes) - len(rows))
+    shown = [*([guessed, ""] if guessed else []), *rows]
+    return _section("### What it means", shown, len(causes) - len(rows))
 
 
 def _name_tests(same: Sequence[Analysis]) -> str:

@@ -29,6 +29,19 @@ def ask_about_dismissal(finding: Finding) -> str:
     )
 
 
+def point_to_commands(name: str = "F-ID", *, on_issue: bool = False) -> str:
+    """Somebody asks in words for something to be done.
+
+    :param name: of the finding they speak of.
+    """
+    some = f"`/forge fix {name}` proposes a change, `/forge review` looks again"
+    if on_issue:
+        some = "`/forge plan` plans this issue, `/forge run` carries it out"
+    return (
+        f"Words alone start nothing here, so that nothing starts by mistake. {some}; `/forge help` lists all commands."
+    )
+
+
 def confirm_hint(finding: Finding) -> str:
     """Somebody who may not dismiss it disagrees."""
     return (

@@ -8,6 +8,7 @@ from domain.verdicts import BreakerState, Check, Reason
 WARN_AT = 0.8
 """The share of a limit from which Forge warns, and asks a person."""
 
+_ASKS_A_PERSON = f"; from {WARN_AT:.0%} of it on, Forge asks a person"
 _BY_PEOPLE = frozenset({LimitScope.phase, LimitScope.run})
 """The limits that a budget extension raises; those of a day and an installation wait for midnight."""
 
@@ -45,6 +46,17 @@ def find_refusal(
         if current + wanted > (WARN_AT * limit if asks else limit):
             return _refuse(scope, phase, wanted, current, limit, asks=asks, ceilings=ceilings)
     return None
+
+
+def explain_beside_run(refusal: Refusal, phase: Phase) -> str:
+    """Why a call beside a run was refused, and what to do: no gate asks anybody there, and no slice pays for it."""
+    if refusal.gate is None:
+        return f"{refusal.message} {refusal.advice}"
+    setting = "budgets.run" if refusal.check.reason.code == f"cost.{LimitScope.run}" else f"budgets.phase.{phase.value}"
+    why = refusal.message.replace(_ASKS_A_PERSON, f"; from {WARN_AT:.0%} of it on, Forge makes no such call")
+    if phase is Phase.reflection:  # no setting of a repository has it
+        return f"{why} That is for replies and side tasks of a run; `/forge ask` has a budget of its own."
+    return f"{why} Raise `{setting}` in `.github/forge.yml`, then ask again."
 
 
 def list_warnings(wanted: int, totals: Totals, limits: Limits, phase: Phase) -> tuple[str, ...]:
@@ -85,7 +97,7 @@ def _refuse(
     scope: LimitScope, phase: Phase, wanted: int, current: int, limit: int, *, asks: bool, ceilings: Ceilings
 ) -> Refusal:
     name = SCOPES[scope].format(phase=phase.value)
-    bound = f"; from {WARN_AT:.0%} of it on, Forge asks a person" if asks else ""
+    bound = _ASKS_A_PERSON if asks else ""
     reason = Reason(
         code=f"cost.{scope}",
         text=(

@@ -26,7 +26,13 @@ class CannotCommit(CodeAccessError):
 
 
 async def commit(
-    git: Git, parent: str, files: Mapping[str, bytes], message: str, author: Signature, at: datetime
+    git: Git,
+    parent: str,
+    files: Mapping[str, bytes],
+    message: str,
+    author: Signature,
+    at: datetime,
+    replaces: str | None = None,
 ) -> str:
     """The SHA of a new commit on top of ``parent``; no reference points to it yet.
 
@@ -34,6 +40,8 @@ async def commit(
 
     :param files: path → whole new content, of regular files that exist in ``parent``.
     :param at: the time of author and committer.
+    :param replaces: a commit that becomes its first parent, so that a branch moves forward from there; nothing of what
+        it changed stays.
     :raises CannotCommit: a path is not a regular file of ``parent``, or nothing would change.
     """
     modes = await _modes(git, parent, files)
@@ -42,7 +50,8 @@ async def commit(
     tree = await _tree(git, parent, entries)
     if tree == await _line(git, "rev-parse", "--verify", "--end-of-options", f"{parent}^{{tree}}"):
         raise CannotCommit("The files already have the content they should get.")
-    return await _commit_tree(git, parent, tree, message, author, at)
+    parents = [parent] if replaces is None else [replaces, parent]
+    return await _commit_tree(git, parents, tree, message, author, at)
 
 
 async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
@@ -63,7 +72,7 @@ async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, 
     tree = await _tree(git, parent, b"".join(entries))
     if await _list_differing(git, parent, tree) != {file.path.encode() for file in change.files}:
         raise CannotCommit("The files that would differ are not those of the change.")
-    return await _commit_tree(git, parent, tree, message, author, at)
+    return await _commit_tree(git, [parent], tree, message, author, at)
 
 
 @dataclass(frozen=True)
@@ -218,10 +227,12 @@ async def _tree(git: Git, parent: str, entries: bytes) -> str:
         return await _line(git, "write-tree", "--missing-ok", environment=environment)
 
 
-async def _commit_tree(git: Git, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
+async def _commit_tree(
+    git: Git, parents: Sequence[str], tree: str, message: str, author: Signature, at: datetime
+) -> str:
     return await _line(
         git,
-        *("commit-tree", "--no-gpg-sign", "-p", parent, tree),
+        *("commit-tree", "--no-gpg-sign", *(part for parent in parents for part in ("-p", parent)), tree),
         stdin=message.encode(),
         environment=_people(author, at),
     )

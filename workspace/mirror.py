@@ -275,10 +275,16 @@ class Mirror(Objects):
                 waiting += [some for some in (part[:half], part[half:]) if some and len(part) > 1]
 
     async def commit(
-        self, parent: str, files: Mapping[str, bytes], message: str, author: Signature, at: datetime
+        self,
+        parent: str,
+        files: Mapping[str, bytes],
+        message: str,
+        author: Signature,
+        at: datetime,
+        replaces: str | None = None,
     ) -> str:
         """A new commit on top of ``parent`` with some of its files replaced; see :func:`workspace.commits.commit`."""
-        return await commits.commit(self.git, parent, files, message, author, at)
+        return await commits.commit(self.git, parent, files, message, author, at, replaces)
 
     async def commit_change(self, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
         """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""

@@ -1,12 +1,13 @@
 """Answers a person's question about the code of a pull request: an agent that can only read."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
 
 from agents.loop.loop import Agent
 from agents.loop.tools.files import ReadFile, make_file_tools
-from agents.loop.turns import Assignment, CompletedTurn
+from agents.loop.turns import Assignment, CompletedTurn, ToolUse
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import ReadingLimits, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
@@ -23,6 +24,7 @@ _WORDS = 1_000  # characters of the question
 _SIZE = ReadingLimits(question=6_000, questions=1, context=0, least_context=0)  # of the diff
 _MOST_PLACES = 10
 _LAST_LINE = 10_000_000
+_FOUND = re.compile(r"^(.+?):\d+:", re.MULTILINE)  # a line that `grep` shows
 
 
 class Place(BaseModel):
@@ -48,16 +50,21 @@ def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -
     return Agent(CodeAnswer, make_file_tools(snapshot, never_send=never_send, redact=redact), _find_mistake)
 
 
-def build_assignment(key: str, words: str, change: Change, never_send: Sequence[str], redact: Redact) -> Assignment:
+def build_assignment(
+    key: str, words: str, about: Sequence[str], change: Change | None, never_send: Sequence[str], redact: Redact
+) -> Assignment:
     """The question, framed as data.
 
     :param key: names the question in its phase.
     :param words: the question, as untrusted Markdown.
-    :param change: of the pull request.
+    :param about: lines that say what it is about: see :mod:`agents.answers.subjects`.
+    :param change: of the pull request; None in an issue.
     """
-    reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
-    parts = ["== question", f"> {flatten_markdown(words, _WORDS)}", "== what the pull request changes"]
-    parts += [shown.text for group in reading.groups for shown in group]
+    parts = ["== question", f"> {flatten_markdown(words, _WORDS)}", *about]
+    if change is not None:
+        reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
+        parts += ["== what the pull request changes"]
+        parts += [shown.text for group in reading.groups for shown in group]
     content = frame_data(redact("\n".join(parts)))
     return Assignment(
         key=f"{KEY}{key}",
@@ -69,24 +76,41 @@ def build_assignment(key: str, words: str, change: Change, never_send: Sequence[
 
 
 def list_places(
-    answer: CodeAnswer, past: Sequence[CompletedTurn], snapshot: Snapshot, never_send: Sequence[str]
+    answer: CodeAnswer,
+    past: Sequence[CompletedTurn],
+    change: Change | None,
+    snapshot: Snapshot,
+    never_send: Sequence[str],
 ) -> list[Place]:
-    """Where the answer says it shows, then the files that were read; only what is there and may be shown."""
+    """Where the answer says it shows, then the files that were read; only what it was shown and may be shown."""
     named = {place.path: place for place in reversed(list(_list_read(past)))}
-    said = [place for place in answer.places if place.path in snapshot.files and 1 <= place.line <= _LAST_LINE]
+    shown = {*named, *_list_found(past), *(() if change is None else change.paths)} & set(snapshot.files)
+    said = [place for place in answer.places if place.path in shown and 1 <= place.line <= _LAST_LINE]
     known = {place.path for place in said}
-    read = [place for path, place in reversed(named.items()) if path in snapshot.files and path not in known]
+    read = [place for path, place in reversed(named.items()) if path in shown and path not in known]
     every = [place for place in (*said, *read) if not globs.matches(place.path, never_send)]
     return list({(place.path, place.line): place for place in every}.values())[:_MOST_PLACES]
 
 
-def _list_read(past: Sequence[CompletedTurn]) -> Iterator[Place]:
-    """What was read with success, in order."""
+def _list_results(past: Sequence[CompletedTurn], tool: str) -> Iterator[tuple[ToolUse, str]]:
+    """The uses of a tool with success, and their results, in order."""
     for done in past:
         for use, result in zip(done.turn.uses, done.results, strict=True):
-            if use.tool == "read_file" and not result.is_error:
-                read = ReadFile.model_validate_json(use.arguments)
-                yield Place(path=read.path.removeprefix("./"), line=read.first_line)
+            if use.tool == tool and not result.is_error:
+                yield use, result.text
+
+
+def _list_read(past: Sequence[CompletedTurn]) -> Iterator[Place]:
+    """What was read, in order."""
+    for use, _ in _list_results(past, "read_file"):
+        read = ReadFile.model_validate_json(use.arguments)
+        yield Place(path=read.path.removeprefix("./"), line=read.first_line)
+
+
+def _list_found(past: Sequence[CompletedTurn]) -> Iterator[str]:
+    """The files of which a search showed lines."""
+    for _, text in _list_results(past, "grep"):
+        yield from (found[1] for found in _FOUND.finditer(text))
 
 
 def _find_mistake(answer: CodeAnswer) -> str | None:

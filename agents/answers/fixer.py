@@ -59,6 +59,7 @@ def build_question(finding: Finding, lines: Sequence[str], mistakes: Sequence[st
 
 def _render_lines(finding: Finding, lines: Sequence[str]) -> list[str]:
     first, last = finding.comment_lines
+    lines = lines[:-1] if lines[-1] == "" else lines  # behind the last line break
     if len(lines) <= _WHOLE:
         shown = list(range(1, len(lines) + 1))
     else:

@@ -9,10 +9,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
+from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
-from agents.review.model.rendering import Redact, clean_name
+from agents.review.model.rendering import Redact
 from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
 
@@ -27,11 +28,12 @@ _AROUND = 12  # lines of code around the finding
 
 
 class Meaning(StrEnum):
-    """What a reply says about its finding."""
+    """What a reply says about the finding or comment it replies to."""
 
     agreement = "agreement"
     disagreement = "disagreement"
     question = "question"
+    request = "request"
     other = "other"
 
 
@@ -61,15 +63,14 @@ class QuestionAnswer(BaseModel):
         return redact_outgoing(strip_hidden(self.answer))[:_ANSWER]
 
 
-def build_meaning_question(key: str, finding: Finding, words: str, redact: Redact) -> Question:
+def build_meaning_question(key: str, about: Sequence[str], words: str, redact: Redact) -> Question:
     """Asks what a reply means.
 
     :param key: names the question in its phase.
+    :param about: lines with the finding or the comment it replies to: see :mod:`agents.answers.subjects`.
     :param words: the reply, as untrusted Markdown.
     """
-    content = frame_data(
-        redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *_render_finding(finding)]))
-    )
+    content = frame_data(redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *about])))
     return Question(key=f"{key} meaning", instructions=load_prompt("hear"), content=content, max_output_tokens=300)
 
 
@@ -81,19 +82,11 @@ def build_answer_question(key: str, finding: Finding, words: str, lines: Sequenc
     parts = [
         "== question",
         f"> {flatten_markdown(words, _WORDS)}",
-        *_render_finding(finding),
+        *render_finding(finding),
         *_render_code(finding, lines),
     ]
     content = frame_data(redact("\n".join(parts)))
     return Question(key=f"{key} answer", instructions=load_prompt("answer"), content=content, max_output_tokens=600)
-
-
-def _render_finding(finding: Finding) -> list[str]:
-    told = (
-        f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
-        f"{clean_name(finding.message)}"
-    )
-    return ["== finding", told]
 
 
 def _render_code(finding: Finding, lines: Sequence[str]) -> list[str]:

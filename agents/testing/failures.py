@@ -107,8 +107,9 @@ def render_failures(
 
 def _render_case(case: TestCase, look: Analysis | None, redact: Redact) -> Iterator[str]:
     if look is not None:
-        cause = " ".join(redact(strip_invisible(look.root_cause)).split())[:_FIRST_LOOK]
-        yield f"First look: {look.failure_class.value}, confidence {look.confidence:.2f}: {cause}"
+        cause, said = (" ".join(redact(strip_invisible(text)).split()) for text in (look.root_cause, case.message))
+        more = "" if cause in said else f": {cause[:_FIRST_LOOK]}"  # what it said follows
+        yield f"First look: {look.failure_class.value}, confidence {look.confidence:.2f}{more}"
     yield from _quote(redact(strip_invisible(case.message)))
     yield from _quote(_end(redact(strip_invisible(case.details))))
 

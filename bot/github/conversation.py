@@ -11,7 +11,16 @@ from bot.github.graphql import Document
 from bot.github.payloads.accounts import AccountShown, Created, RepositoryHome, RepositoryShown
 from bot.github.payloads.apps import AppShown
 from bot.github.payloads.parsing import parse, parse_all
-from domain.github.conversation import CommentKind, CommentRef, Reaction, ReviewThread, ThreadComment, Thumb, ThumbGiven
+from domain.github.conversation import (
+    CommentKind,
+    CommentRef,
+    Reaction,
+    Remark,
+    ReviewThread,
+    ThreadComment,
+    Thumb,
+    ThumbGiven,
+)
 from domain.ports import Conversation
 from domain.runs.run import RepositoryRef
 
@@ -253,6 +262,20 @@ class GitHubConversation(Conversation):
         address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/comments"
         return {one.id: one.body or "" for one in await self._remarks(repository, address, purpose)}
 
+    async def own_remarks(self, repository: RepositoryRef, number: int, *, with_reviews: bool) -> Sequence[Remark]:
+        purpose = f"read Forge's comments on {repository.full_name}#{number}"
+        here = repository_path(repository)
+        found = await self._remarks(repository, f"{here}/issues/{number}/comments", purpose)
+        if with_reviews:
+            found += await self._remarks(repository, f"{here}/pulls/{number}/reviews", purpose)
+        return [one for one in await self._mark_own(repository, found) if one.is_own]
+
+    async def thread_remarks(self, repository: RepositoryRef, number: int, root: int) -> Sequence[Remark]:
+        purpose = f"read a thread of {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/comments"
+        listed = await self._remarks(repository, address, purpose)
+        return await self._mark_own(repository, [one for one in listed if root in {one.id, one.in_reply_to_id}])
+
     async def thumbs(self, repository: RepositoryRef, number: int, comments: Collection[int]) -> Sequence[ThumbGiven]:
         """Read who gave thumbs, only for comments that have some: the list of comments has the numbers."""
         purpose = f"read the reactions on {repository.full_name}#{number}"
@@ -309,6 +332,13 @@ class GitHubConversation(Conversation):
 
     async def _remarks(self, repository: RepositoryRef, address: str, purpose: str) -> list[_Remark]:
         return parse_all(_Remark, await self._client.items(repository.installation_id, address, purpose), purpose)
+
+    async def _mark_own(self, repository: RepositoryRef, remarks: Sequence[_Remark]) -> list[Remark]:
+        ours = (await self.own_account(repository)).id
+        return [
+            Remark(id=one.id, body=one.body or "", is_own=one.user is not None and one.user.id == ours)
+            for one in remarks
+        ]
 
     async def _own(self, repository: RepositoryRef, remarks: Sequence[_Remark], marker: str) -> int | None:
         ours = (await self.own_account(repository)).id

@@ -17,6 +17,10 @@ generated from the code; `/forge help` shows the same table.
   are compared by their number, so a login that was registered again has no rights.
 - Every command is acknowledged with 👀 and gets **one answer** per comment, including refusals and typing mistakes.
 - In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
+- A **question needs no command** where it is clear that Forge is asked: in a review thread right below its comment, or
+  in a comment that quotes what Forge wrote or mentions it. Forge answers those with the role write as `/forge ask`
+  does. Where words ask for something to be done it names the commands for that, and nothing else follows from them
+  outside of a finding's thread.
 - Resolving a finding's thread without changing the line also dismisses it, if the person may dismiss it. A critical
   security finding is dismissed by command only, and never by the author of the change.
 - **Review again** on the check `Forge / review` is the same as `/forge review full`, and so is the label `forge`

@@ -65,6 +65,19 @@ class ThreadComment(BaseModel):
     body: str = ""
 
 
+class Remark(BaseModel):
+    """A comment, or the body of a review.
+
+    :param is_own: the App itself wrote it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    body: str
+    is_own: bool
+
+
 class ReviewThread(BaseModel):
     """A review thread.
 

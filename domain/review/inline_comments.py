@@ -1,23 +1,59 @@
-"""Groups findings of one rule into inline comments."""
+"""Groups findings into inline comments: those of one rule, and those about the same lines."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from domain.review.findings import Finding, Layer, Severity
 
 Remark = tuple[Finding, ...]
-"""The findings of one comment, placed at the first one."""
+"""The findings of one comment, placed at the first one, which is the gravest."""
 
 MOST_FIXABLE = 3  # comments of one rule that each have a suggestion to click on
+MOST_TOPICS = 4  # of one comment
 
 
 def group_remarks(findings: Sequence[Finding]) -> list[Remark]:
     """Groups findings into comments, in their order.
 
-    The first few findings of a rule with a one-click fix get a comment each. All others of
-    the rule share one. A model's findings never share a comment, since its rules are only topics.
+    Findings of one rule share a comment, except that the first few with a one-click fix get one each. Whatever stands
+    on overlapping lines is one comment: tools and a model often say the same of them in other words.
 
     :param findings: the most severe first.
     """
+    joined: list[Remark] = []
+    for remark in _group_by_rule(findings):
+        place = next((index for index, other in enumerate(joined) if _can_join(other, remark)), None)
+        if place is None:
+            joined.append(remark)
+        else:
+            joined[place] = (*joined[place], *remark)
+    return joined
+
+
+def split_topics(remark: Sequence[Finding]) -> list[Remark]:
+    """What a comment says: the findings of one rule together, and each of a model alone, in their order."""
+    topics: dict[Hashable, list[Finding]] = {}
+    for finding in remark:
+        topics.setdefault(_get_topic(finding), []).append(finding)
+    return [tuple(topic) for topic in topics.values()]
+
+
+def _get_topic(finding: Finding) -> Hashable:
+    """What findings have in common that say the same; a model's rules are only headings."""
+    return finding.fingerprint if finding.layer is Layer.model else (finding.rule, finding.severity)
+
+
+def _can_join(remark: Remark, other: Remark) -> bool:
+    """Whether another remark belongs into a comment: it stands on its lines, and would lose no suggestion there."""
+    topics = {_get_topic(finding) for finding in remark}
+    if remark[0].path != other[0].path or len(topics) == MOST_TOPICS or _get_topic(other[0]) in topics:
+        return False
+    (start, end), (other_start, other_end) = remark[0].comment_lines, other[0].comment_lines
+    if len(other) == 1 and other[0].fix is not None:
+        return (start, end) == (other_start, other_end)
+    return start <= other_end and other_start <= end
+
+
+def _group_by_rule(findings: Sequence[Finding]) -> list[Remark]:
     placed: list[list[Finding]] = []
     shared: dict[tuple[str, Severity], list[Finding]] = {}
     fixable: dict[str, int] = {}

@@ -47,6 +47,7 @@ class ReasonCode(StrEnum):
     guard = "guard"
     stuck = "stuck"  # an agent is stuck
     planned = "planned"  # only a plan was requested, and it is done
+    answered = "answered"  # only a question was asked: it never worked
     questions = "questions"  # an issue leaves questions open
     in_review = "in_review"  # waiting for the review of its own pull request
     contract = "contract"  # waiting for a contract that another run is changing
@@ -81,11 +82,12 @@ class Trigger(StrEnum):
     command = "command"  # a slash command
     plan = "plan"  # a slash command that asks for a plan of an issue
     issue = "issue"  # a slash command or a label for the whole pipeline
+    question = "question"  # a question about the code in an issue; the run only holds what its answer cost
 
     @property
     def is_of_issue(self) -> bool:
         """Whether the run works on an issue, not on a pull request."""
-        return self in {Trigger.plan, Trigger.issue}
+        return self in {Trigger.plan, Trigger.issue, Trigger.question}
 
 
 class Phase(StrEnum):
@@ -145,4 +147,9 @@ class Run(BaseModel):
     @property
     def budget_phase(self) -> Phase:
         """The phase whose budget to show first."""
-        return {Trigger.plan: Phase.planning, Trigger.issue: Phase.implementation}.get(self.trigger, Phase.review)
+        of_issues = {
+            Trigger.plan: Phase.planning,
+            Trigger.issue: Phase.implementation,
+            Trigger.question: Phase.planning,
+        }
+        return of_issues.get(self.trigger, Phase.review)

@@ -149,7 +149,11 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.review: VerbRow("review [full]", "review this head; `full`: from scratch", _RUNS_CODE, "(?i:(?P<full>full)?)"),
     Verb.test: VerbRow("test", "run the tests of this head", _RUNS_CODE),
     Verb.explain: VerbRow("explain F-ID", "a finding in more words", _TRIAGE, "{finding}"),
-    Verb.ask: VerbRow("ask QUESTION", "answer a question from the code of this head", arguments=_TEXT),
+    Verb.ask: VerbRow(
+        "ask QUESTION",
+        "answer a question from the code: of this head, in an issue of the default branch",
+        arguments=_TEXT,
+    ),
     Verb.dismiss: VerbRow(
         "dismiss F-ID reason",
         "the finding is wrong or not wanted: do not raise it again",

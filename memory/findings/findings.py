@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased
 from domain.events import EventType
 from domain.ids import make_finding_id, new_id
 from domain.review.findings import CREDENTIAL, Finding
-from domain.review.inline_comments import Remark
+from domain.review.inline_comments import Remark, split_topics
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
@@ -123,6 +123,12 @@ async def load_by_comment(database: Database, repository_id: int, number: int) -
         for row in await session.scalars(query):
             carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
     return {comment: tuple(sorted(found, key=lambda each: each.sort_key)) for comment, found in carried.items()}
+
+
+async def load_subjects(database: Database, repository_id: int, number: int) -> dict[int, Finding]:
+    """What comments are about that say one rule only: id of the comment → its gravest finding."""
+    carried = await load_by_comment(database, repository_id, number)
+    return {comment: remark[0] for comment, remark in carried.items() if len(split_topics(remark)) == 1}
 
 
 async def has_unplaced(database: Database, repository_id: int, number: int) -> bool:

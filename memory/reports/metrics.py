@@ -32,6 +32,7 @@ from memory.reports import retention
 
 _SLACK = timedelta(days=1)  # between two clocks
 _FINAL = [state.value for state in RunState if state.is_final]
+_WITHOUT_WORK = (ReasonCode.excluded.value, ReasonCode.answered.value)
 _ANSWERED = [GateState.approved.value, GateState.rejected.value]
 _OUTCOMES = {"helped": True, "ignored": False}
 
@@ -99,7 +100,7 @@ async def _load_runs(session: AsyncSession, period: ReportPeriod) -> Sequence[Ru
     counted = await session.execute(bounced.group_by(EventRow.trace))
     bounces = {str(trace): int(count) for trace, count in counted}
     over = select(RunRow.id, RunRow.created_at, RunRow.state, RunRow.trigger).where(
-        *_is_in_period(period), RunRow.state.in_(_FINAL), RunRow.reason != ReasonCode.excluded.value
+        *_is_in_period(period), RunRow.state.in_(_FINAL), RunRow.reason.not_in(_WITHOUT_WORK)
     )
     return [
         RunFact(at, RunState(state), calls[run_id], costs[run_id], _count_bounces(trigger, bounces.get(run_id, 0)))

@@ -8,7 +8,7 @@ from sqlalchemy import delete
 from domain.commands import Sender
 from domain.errors import Halted, Superseded
 from domain.events import EventType
-from domain.runs.run import RepositoryRef, Run
+from domain.runs.run import RepositoryRef, Run, Trigger
 from memory.db.engine import Database, insert_new
 from memory.db.tables.repositories import OkRow, PauseRow
 from memory.ledger import ledger
@@ -55,7 +55,8 @@ def require(standing: RunPermit, run: Run) -> None:
     """
     if standing.halted:
         raise Halted
-    if standing.paused or standing.fence != run.fence:
+    is_replaced = standing.fence != run.fence and run.trigger is not Trigger.question  # that one writes nothing
+    if standing.paused or is_replaced:
         raise Superseded(f"Run {run.id} may not call a model any more.")
 
 

@@ -91,11 +91,11 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         return attempt
     async with database.transaction() as session:
         attempt = await _choose_attempt(
-            session, candidate, seen_fence, await _lock(session, database, repository_id, number)
+            session, candidate, seen_fence, await lock_fence(session, database, repository_id, number)
         )
         if isinstance(attempt, Admission):
             return attempt
-        row = _new_row(candidate, attempt, seen_fence + 1, now)
+        row = build_row(candidate, attempt, seen_fence + 1, now)
         row.sender_id = await _find_sender(session, candidate.admitted_by)
         session.add(row)
         await purges.clear(session, repository_id)
@@ -123,7 +123,7 @@ async def end_all(
     :param seen_fence: the token from before the caller asked GitHub; if it moved since, this returns None.
     """
     async with database.transaction() as session:
-        current = await _lock(session, database, repository_id, number)
+        current = await lock_fence(session, database, repository_id, number)
         stopped_before = await _find_ended(session, repository_id, number, delivery)
         if stopped_before:
             return stopped_before
@@ -231,11 +231,18 @@ async def list_latest(database: Database, limit: int = 50, state: RunState | Non
         return (await session.scalars(query if state is None else query.where(RunRow.state == state.value))).all()
 
 
-async def list_for_pull_request(database: Database, repository_id: int, number: int) -> Sequence[PastRun]:
-    """Every run on a pull request, newest first."""
+async def list_for_pull_request(
+    database: Database, repository_id: int, number: int, *, with_questions: bool = False
+) -> Sequence[PastRun]:
+    """Every run on a pull request or an issue, newest first.
+
+    :param with_questions: also those that only hold what an answer cost.
+    """
     query = (
         select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number).order_by(RunRow.id.desc())
     )
+    if not with_questions:
+        query = query.where(RunRow.trigger != Trigger.question.value)
     async with database.transaction() as session:
         rows = await session.scalars(query)
         return [PastRun(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
@@ -312,7 +319,7 @@ def _times(before: str, target: RunState, now: datetime) -> dict[str, datetime]:
     return {"finished_at": now} if target.is_final else {}
 
 
-async def _lock(session: AsyncSession, database: Database, repository_id: int, number: int) -> int:
+async def lock_fence(session: AsyncSession, database: Database, repository_id: int, number: int) -> int:
     """Lock the pull request's row, added if missing, until the end of the transaction; returns its fencing token."""
     values = {"repository_id": repository_id, "number": number, "fence": 0}
     held = upsert(database.dialect, PullRequestRow, values, {"fence": PullRequestRow.fence})
@@ -401,8 +408,11 @@ async def _choose_attempt(
         RunRow.repository_id == candidate.repository.id,
         RunRow.number == candidate.number,
         RunRow.head_sha == candidate.head_sha,
+        RunRow.trigger != Trigger.question.value,
     )
-    looked_at = same_head[:2] if candidate.repeat is Repeat.anew else same_head  # an issue has no head of its own
+    looked_at = (
+        (*same_head[:2], same_head[-1]) if candidate.repeat is Repeat.anew else same_head
+    )  # an issue has no head
     last = await session.scalar(select(RunRow).where(*looked_at).order_by(RunRow.id.desc()).limit(1))
     if last is None:
         return 1
@@ -433,7 +443,8 @@ async def _find_sender(session: AsyncSession, admitted_by: str) -> int | None:
     return await session.scalar(select(number_in(DeliveryRow.command["sender"]["id"])).where(DeliveryRow.guid == guid))
 
 
-def _new_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> RunRow:
+def build_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> RunRow:
+    """The row of a run that begins."""
     return RunRow(
         id=new_id(),
         admitted_by=candidate.admitted_by,

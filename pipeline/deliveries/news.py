@@ -5,6 +5,7 @@ from domain.commands import (
     ChecksEnded,
     FollowRepository,
     ReadMemoryFile,
+    ReadRemark,
     ReadReply,
     RecordThread,
     ReportMergeGroup,
@@ -16,8 +17,18 @@ from pipeline.deliveries.merge_queue import report_merge_group
 from pipeline.deliveries.repositories import follow_repository, read_memory_file
 from pipeline.deliveries.threads import handle_thread
 from pipeline.feedback.replies.intake import handle_reply
+from pipeline.feedback.replies.remarks import handle_remark
 
-News = RecordThread | ChangesRequested | ReadReply | ReportMergeGroup | FollowRepository | ReadMemoryFile | ChecksEnded
+News = (
+    RecordThread
+    | ChangesRequested
+    | ReadReply
+    | ReadRemark
+    | ReportMergeGroup
+    | FollowRepository
+    | ReadMemoryFile
+    | ChecksEnded
+)
 
 
 async def handle_news(context: DeliveryContext, command: News) -> str:
@@ -29,6 +40,8 @@ async def handle_news(context: DeliveryContext, command: News) -> str:
             return await forward_change_request(context, command)
         case ReadReply():
             return await handle_reply(context.services, context.journal, command, context.guid)
+        case ReadRemark():
+            return await handle_remark(context.services, context.journal, command, context.guid)
         case ReportMergeGroup():
             return await report_merge_group(context, command)
         case FollowRepository():

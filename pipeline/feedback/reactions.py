@@ -97,8 +97,8 @@ async def record_thumbs(services: Services, repository: RepositoryRef, live: Pul
 
     :raises RateLimited: then they are read later.
     """
-    remarks = await findings.load_by_comment(services.database, repository.id, live.number)
-    carried = {comment: remark[0] for comment, remark in remarks.items()}  # one thumb is about one rule
+    # One thumb is about one rule, and nobody knows which one of a comment that says several.
+    carried = await findings.load_subjects(services.database, repository.id, live.number)
     if not carried:
         return 0
     try:

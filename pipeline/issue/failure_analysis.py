@@ -25,6 +25,17 @@ async def load_change(mirror: Mirror, run: Run, head: str) -> Change:
 
 
 @dataclass(frozen=True)
+class ExplainedFailures:
+    """What failures mean.
+
+    :param problem: why a model that was to explain them did not, and what to do; empty if it did, or was not to.
+    """
+
+    analyses: tuple[Analysis, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class FailureAnalysis:
     """The analysis of the failures of one test run.
 
@@ -37,21 +48,22 @@ class FailureAnalysis:
     attempt: int
     is_beside_run: bool = False
 
-    async def analyse(self, tested: HeadTestResult, *, asks: bool) -> tuple[Analysis, ...]:
+    async def analyse(self, tested: HeadTestResult, *, asks: bool) -> ExplainedFailures:
         """:param asks: whether a model may be asked."""
         model = self.context.services.models.choose(ModelTier.fast)
         if not asks or tested.verdict is not SuiteVerdict.failed or isinstance(model, Unusable):
-            return analysis.merge_analyses(tested.run, tested.analyses, None, None)
+            return ExplainedFailures(analysis.merge_analyses(tested.run, tested.analyses, None, None))
         question = await self._build_question(tested)
         if question is None:
-            return analysis.merge_analyses(tested.run, tested.analyses, None, None)
+            return ExplainedFailures(analysis.merge_analyses(tested.run, tested.analyses, None, None))
         topic = RecallTopic("\n".join(question.tests), question.paths)
         calls = BudgetedCalls(self.context, Phase.testing, self.configuration, topic, GuardedTask(question.key))
         name = digest("analyse", question.model_dump_json(), model.name)
         ask = calls.ask_outside_run if self.is_beside_run else calls.ask
         answer = await ask(name, question, analysis.FailureJudgements, model)
         judged = None if answer.value is None else analysis.FailureJudgements.model_validate(answer.value)
-        return analysis.merge_analyses(tested.run, tested.analyses, judged, question)
+        merged = analysis.merge_analyses(tested.run, tested.analyses, judged, question)
+        return ExplainedFailures(merged, answer.problem or "")
 
     async def _build_question(self, tested: HeadTestResult) -> analysis.AnalysisQuestion | None:
         mirror = await run_outside_journal(self.context.fetch_mirror)

@@ -10,6 +10,7 @@ from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, d
 class HeadTestResult(BaseModel):
     """The result of testing one head; in journals and checkpoints.
 
+    :param unexplained: why no model said what the failures mean, where one was to, and what to do.
     :param to_fix: failures that the implementer can fix.
     :param missing: tests that the change lacks.
     :param weakened: tests that the change removes or weakens.
@@ -20,6 +21,7 @@ class HeadTestResult(BaseModel):
     head: str
     run: TestRun
     analyses: tuple[Analysis, ...] = ()
+    unexplained: str = ""
     to_fix: tuple[RequiredFix, ...] = ()
     missing: tuple[RequiredFix, ...] = ()
     weakened: tuple[RequiredFix, ...] = ()

@@ -73,7 +73,11 @@ class HeadTester:
         if tested is None:
             return None
         text = test_texts.render_outcome(
-            tested.run, tested.analyses, proposes=bool(tested.missing), weakened=tested.weakened
+            tested.run,
+            tested.analyses,
+            proposes=bool(tested.missing),
+            weakened=tested.weakened,
+            unexplained=tested.unexplained,
         )
         await self._context.journal.step("show the tests", self._conclude, tested, text)
         return tested
@@ -92,8 +96,13 @@ class HeadTester:
         tested = await self._context.journal.step("run the tests", self._run_while_current, level)
         if tested is None:
             return None
-        analyses = await self._analysis.analyse(tested, asks=asks)
-        return tested.model_copy(update={"analyses": analyses, "to_fix": analysis.list_fixable(tested.run, analyses)})
+        explained = await self._analysis.analyse(tested, asks=asks)
+        found = {
+            "analyses": explained.analyses,
+            "unexplained": explained.problem,
+            "to_fix": analysis.list_fixable(tested.run, explained.analyses),
+        }
+        return tested.model_copy(update=found)
 
     async def _run_while_current(self, level: RiskLevel) -> HeadTestResult | None:
         return await run_while_current(self._context.services, self._context.run, self._run_tests(level))

@@ -1,7 +1,9 @@
 """Builds the money of a phase, behind the breakers that the repository configured."""
 
 from datetime import datetime
+from typing import TypeVar
 
+from agents.llm.ask import ModelResult
 from domain.config.configuration import Configuration
 from domain.money import Refusal
 from domain.runs.run import Phase, Run
@@ -10,7 +12,9 @@ from memory.repositories import permits
 from memory.reservations.call_facts import RunCallFacts
 from memory.reservations.reservations import PhaseBudget, ReservationCheck
 from pipeline.context import Services
-from safety.budgets import limits_of
+from safety.budgets import explain_beside_run, limits_of
+
+P = TypeVar("P", bound=ModelResult)
 
 
 def build_budget(
@@ -37,3 +41,10 @@ def build_side_budget(
         return None
 
     return build_budget(services, run, phase, configuration, require_permit)
+
+
+def explain_limit(answer: P, phase: Phase) -> P:
+    """The answer of a call beside a run, with advice that helps there if a limit refused it."""
+    if answer.refusal is None:
+        return answer
+    return answer.model_copy(update={"problem": explain_beside_run(answer.refusal, phase)})

@@ -21,7 +21,7 @@ from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.budgets import model_answers
 from memory.gates import gates
 from pipeline.gates.ask import WaitingForGate
-from pipeline.model_calls.budget import build_budget, build_side_budget
+from pipeline.model_calls.budget import build_budget, build_side_budget, explain_limit
 from pipeline.model_calls.budget_gate import BudgetGate
 from pipeline.model_calls.guards import WHOLE_PHASE, CallGuards, GuardedTask
 from pipeline.model_calls.memories import MemoryRecall, RecallTopic
@@ -90,9 +90,10 @@ class BudgetedCalls:
             return await ask(question, schema, model, budget, keep=keep)
 
         key = f"ask: {question.key}"
-        return await self.context.journal.step_as(
+        answer = await self.context.journal.step_as(
             ModelAnswer, key, self._load_or_call, name, ModelAnswer, call, self.phase
         )
+        return explain_limit(answer, self.phase)
 
     async def take_turn(
         self,
@@ -127,7 +128,8 @@ class BudgetedCalls:
             return await take_turn(assignment, past, schema, tools, model, budget, keep=keep)
 
         key = f"ask: {assignment.key} {len(past) + 1}"
-        return await self.context.journal.step_as(Turn, key, self._load_or_call, name, Turn, call, self.phase)
+        turn = await self.context.journal.step_as(Turn, key, self._load_or_call, name, Turn, call, self.phase)
+        return explain_limit(turn, self.phase)
 
     async def _ask_or_wait(self, key: str, name: str, kind: type[P], call: _Call[P], *, can_spare: bool = False) -> P:
         journal, gate_of_phase = self.context.journal, BudgetGate(self.context, self._guards)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from domain.commands import ExecuteComment
+from domain.commands import WrittenComment
 from domain.github.conversation import CommentKind, CommentRef, Reaction
 from domain.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run
@@ -33,7 +33,7 @@ async def ensure_comment(services: Services, run: Run, step: str, marker: str, t
     return await write_once(services, run, step, "comment", create, find=find), is_new
 
 
-async def answer(services: Services, command: ExecuteComment, guid: str, answers: Sequence[Answer]) -> None:
+async def answer(services: Services, command: WrittenComment, guid: str, answers: Sequence[Answer]) -> None:
     """Answer a comment once: in its thread, or below the issue or pull request."""
     marker = services.markers.make("answer", guid)
     text = redact_outgoing(command_texts.compose(answers, marker))

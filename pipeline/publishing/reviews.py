@@ -17,6 +17,7 @@ from domain.text.redaction import redact_outgoing
 from memory.findings import findings
 from memory.process import halts
 from memory.runs import outbox
+from messages import inline_comments as comment_texts
 from messages import review as review_texts
 from pipeline.context import Services
 from pipeline.publishing.publisher import Find, require_current, write_once
@@ -183,5 +184,5 @@ async def dismiss_approval(services: Services, run: Run, review_id: int, text: s
 def _build_comment(remark: Remark) -> InlineComment:
     start, end = remark[0].comment_lines
     return InlineComment(
-        path=remark[0].path, start_line=start, line=end, body=redact_outgoing(review_texts.render_comment(remark))
+        path=remark[0].path, start_line=start, line=end, body=redact_outgoing(comment_texts.render_comment(remark))
     )

@@ -98,16 +98,22 @@ def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
 
 
 def _list_unread(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) -> list[SkippedFile]:
-    """What it was asked about and did not read, or not all of it."""
+    """What it was asked about and did not read, or not all of it: removed code may be shown where it moved to."""
     pairs = _pair_answers(prepared, answers)
-    spared = {path for question, answer in pairs if _was_spared(answer, answers) for path in question.lines}
-    lost = {path for question, answer in pairs if answer.problem is not None for path in question.lines} - spared
+    failed = [(set(question.lines), _was_spared(answer, answers)) for question, answer in pairs if answer.problem]
+    spared = _follow_moves(prepared, {path for paths, is_spared in failed if is_spared for path in paths})
+    lost = _follow_moves(prepared, {path for paths, is_spared in failed if not is_spared for path in paths}) - spared
     cut = {path for question, _ in pairs for path in question.cut} - lost - spared
     return [
         SkippedFile(path=path, reason=why, matters=why is _SPARED)
         for paths, why in ((spared, _SPARED), (lost, _LOST), (cut, _CUT))
         for path in sorted(paths)
     ]
+
+
+def _follow_moves(prepared: PreparedQuestions, paths: set[str]) -> set[str]:
+    """The paths, and the files whose code is shown there because it moved."""
+    return paths | {path for path, others in prepared.plan.moved.items() if paths.intersection(others)}
 
 
 def _pair_answers(

@@ -12,7 +12,8 @@ from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.text.escaping import suggestion_block
 from memory.findings import dismissals, findings
-from messages import review as review_texts
+from memory.runs import checkpoints
+from messages import inline_comments as comment_texts
 from pipeline.context import Services
 from pipeline.publishing import reviews
 from safety.resolved_findings import is_gone, is_present
@@ -63,7 +64,9 @@ async def _settle_thread(
         await _reopen(services, run, review, thread, remark)
     if not over or not _is_own(thread):
         return []
-    if len(over) == len(remark) and not thread.is_resolved:
+    others = [finding.fingerprint for finding in remark if finding not in over]
+    dismissed = await dismissals.find_by_fingerprint(services.database, run.repository, others)
+    if len(dismissed) == len(others) and not thread.is_resolved:
         await reviews.resolve_thread(services, run.repository, thread.id)
     return [finding.id for finding in over]
 
@@ -77,15 +80,15 @@ async def _reopen(services: Services, run: Run, review: Review, thread: ReviewTh
 
 def _render_comment(body: str, remark: Remark, gone: Collection[str], review: Review) -> str | None:
     """The new text of a comment; None if its text is right, apart from lines that moved."""
-    is_over, remark = body.startswith(review_texts.OUTDATED), review_texts.sort_as_listed(remark, body)
+    is_over, remark = body.startswith(comment_texts.OUTDATED), comment_texts.sort_as_listed(remark, body)
     if len(gone) == len(remark):
-        return None if is_over else review_texts.render_outdated(remark, review.head_sha)
+        return None if is_over else comment_texts.render_outdated(remark, review.head_sha)
     first, *others = (_update_finding(finding, review, body) for finding in remark)
     if others:
-        wanted = review_texts.render_comment((first, *others), gone)
-        return None if review_texts.strip_line_numbers(wanted) == review_texts.strip_line_numbers(body) else wanted
+        wanted = comment_texts.render_comment((first, *others), gone)
+        return None if comment_texts.strip_line_numbers(wanted) == comment_texts.strip_line_numbers(body) else wanted
     is_back = is_over and is_present(first, review)
-    return review_texts.render_comment((first,)) if is_back or _offers_another(body, first) else None
+    return comment_texts.render_comment((first,)) if is_back or _offers_another(body, first) else None
 
 
 def _update_finding(finding: Finding, review: Review, body: str) -> Finding:
@@ -110,16 +113,26 @@ def _is_own(thread: ReviewThread) -> bool:
 
 
 async def resolve(services: Services, repository: RepositoryRef, number: int, finding: Finding) -> None:
-    """Resolve the thread of a finding that a person dismissed in words, if its comment has no other open finding."""
+    """Resolve the thread of a finding that a person dismissed in words, if its comment has no other that counts."""
     carried = await findings.load_by_comment(services.database, repository.id, number)
+    review = await checkpoints.load_latest_review(services.database, repository.id, number)
     for thread in await services.host.review_threads(repository, number):
         remark = carried.get(thread.comments[0].id, ()) if thread.comments else ()
         if thread.is_resolved or not any(_is_same(each, finding) for each in remark):
             continue
-        others = [each.fingerprint for each in remark if not _is_same(each, finding)]
-        dismissed = await dismissals.find_by_fingerprint(services.database, repository, others) if others else {}
-        if all(each in dismissed for each in others):
+        others = [each for each in remark if not _is_same(each, finding) and _may_count(each, review)]
+        dismissed = await dismissals.find_by_fingerprint(
+            services.database, repository, [each.fingerprint for each in others]
+        )
+        if all(each.fingerprint in dismissed for each in others):
             await reviews.resolve_thread(services, repository, thread.id)
+
+
+def _may_count(finding: Finding, review: Review | None) -> bool:
+    """Whether the newest review found it, perhaps elsewhere; without one nobody knows. A credential always may."""
+    there = () if review is None else review.all_findings
+    is_there = any(finding.fingerprint == each.fingerprint or finding.trail == each.trail for each in there)
+    return review is None or finding.is_credential or is_there
 
 
 def _is_same(one: Finding, other: Finding) -> bool:

@@ -1,24 +1,25 @@
 """How long a program takes to start at each sandbox level, and the checks against their command lines at once."""
 
 import asyncio
-import shutil
+import itertools
+import os
 import statistics
-import sys
-import sysconfig
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-
-import dbos
-import sqlalchemy
 
 from agents.review.checks.run import run_checks
 from agents.toolbox import Toolbox
+from tests.bench.languages import LANGUAGES, Language, build_command_lines, download_ast_grep, start_line, write_files
+from tests.bench.processor import adopt_orphans, sum_seconds
 from tests.unit.checks.building import Versions, change_of
+from tests.unit.checks.checking import CountingSandbox
 from workspace.sandbox import probing
 from workspace.sandbox.sandbox import LIMITS, SandboxCommand
 
-STARTS, ROUNDS = 20, 5
+STARTS, ROUNDS = 20, 3
+BAR = 2.0  # times the command lines
 
 
 async def test_start_per_level() -> None:
@@ -40,80 +41,92 @@ async def test_start_per_level() -> None:
 
 
 async def test_checks_against_command_lines(tmp_path: Path) -> None:
-    """5 and 20 real files, each with some lines added, in the sandbox and warm; every row in the same run."""
-    async with Toolbox.start() as toolbox:
-        print(f"\n\nLayers 1 and 2, median of {ROUNDS}. {toolbox.containment}")
-        for count in (5, 20):
-            sources = _sources(count)
-            ours, theirs = await _compare(sources, toolbox, _copy(sources, tmp_path / str(count)))
-            size = sum(len(source.read_bytes()) for source in sources) / 1000
-            line = f"Forge {ours:5.2f} s   command lines {theirs:5.2f} s   {ours / theirs:5.2f}"
-            print(f"{count:2} files, {size:4.0f} kB: {line}")
+    """5 and 20 real files of each language, with some lines added to each; every row in the same run.
+
+    Forge checks both versions of a file, in the sandbox and warm. The command lines read the new one, unconfined.
+    """
+    ast_grep, rows = download_ast_grep(tmp_path), list[Row]()
+    with adopt_orphans():
+        async with Toolbox.start() as toolbox:
+            print(f"\n\nLayers 1 and 2: seconds and processor seconds, medians of {ROUNDS}. {toolbox.containment}")
+            print(f"{'':11}{'files':>5}{'kB':>5}{'Forge':>16}{'command lines':>16}{'ratio':>14}{'programs':>10}")
+            for language, count in itertools.product(LANGUAGES, (5, 20)):
+                folder = tmp_path / f"{language.name} {count}"
+                rows.append(await _measure(language, count, toolbox, ast_grep, folder))
+                print(rows[-1])
+    repeated = [str(row) for row in rows if row.programs > 2 * len(row.language.tools)]
+    assert not repeated, f"a tool is started more often than once for each version: {repeated}"
+    slow = [str(row) for row in rows if row.ratio > BAR]
+    assert not slow, f"more than {BAR} times the command lines: {slow}"
 
 
-async def _compare(sources: Sequence[Path], toolbox: Toolbox, folder: Path) -> list[float]:
-    """The seconds of Forge, and those of ruff, bandit and detect-secrets started at once."""
-    change, versions = change_of(_edit(sources))
+@dataclass(frozen=True)
+class Taken:
+    """What something took: seconds by the clock, and of the processors."""
 
-    async def checks() -> None:
-        result = await run_checks(change, versions, project={}, linters=(), dependencies=None, toolbox=toolbox)
+    seconds: float
+    work: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:8.2f} ({self.work:5.2f})"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A change of some files of one language.
+
+    :param programs: how many Forge starts for one check.
+    """
+
+    language: Language
+    files: int
+    size: int
+    ours: Taken
+    theirs: Taken
+    programs: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ours.seconds / self.theirs.seconds
+
+    def __str__(self) -> str:
+        of_work = self.ours.work / self.theirs.work
+        name = f"{self.language.name:11}{self.files:5}{self.size / 1000:5.0f}"
+        return f"{name}{self.ours}{self.theirs}{self.ratio:6.2f} ({of_work:5.2f}){self.programs:10g}"
+
+
+async def _measure(language: Language, count: int, toolbox: Toolbox, ast_grep: Path, folder: Path) -> Row:
+    """Check the change and start the command lines in turn."""
+    edited, sandbox = _edit(language, count), CountingSandbox(toolbox.sandbox)
+    change, versions = change_of(edited)
+    heads = {path: str(head) for path, (_, head) in edited.items()}
+    lines = build_command_lines(language, write_files(folder, heads), ast_grep)
+    counted = replace(toolbox, sandbox=sandbox)
+
+    async def check() -> None:
+        result = await run_checks(change, versions, project={}, linters=(), dependencies=None, toolbox=counted)
         assert not [tool.problem for layer in result.layers for tool in layer.tools if tool.problem]
+        assert {finding.path for finding in result.findings} == edited.keys()
 
-    async def lines() -> None:
-        await asyncio.gather(*(_run(line, folder) for line in _command_lines(folder)))
+    async def start_lines() -> None:
+        await asyncio.gather(*(start_line(line, folder) for line in lines))
 
-    return await _in_turn(checks, lines)
-
-
-def _sources(count: int) -> list[Path]:
-    """Modules of installed packages, of ordinary size, always the same for the same versions."""
-    folders = [Path(package.__file__ or "").parent for package in (sqlalchemy, dbos)]
-    modules = sorted(module for folder in folders for module in folder.rglob("*.py"))
-    ordinary = [module for module in modules if 5_000 < module.stat().st_size < 60_000]
-    return ordinary[:: len(ordinary) // count][:count]
+    ours, theirs = await _in_turn(check, start_lines)
+    return Row(language, count, sum(map(len, heads.values())), ours, theirs, sandbox.started / ROUNDS)
 
 
-def _edit(sources: Sequence[Path]) -> Versions:
-    """Each file with a function added in the middle, as a change of it."""
-    added = "\n\ndef added(command):\n    return subprocess.run(command, shell=True)\n\n\n"
-    versions: dict[str, tuple[str, str]] = {}
-    for number, source in enumerate(sources):
-        text = source.read_text()
-        versions[f"pkg/module_{number}.py"] = (text, text + added)
-    return versions
+def _edit(language: Language, count: int) -> Versions:
+    """Each file with some lines added, as a change of it."""
+    texts = enumerate(language.sample(count))
+    return {language.path.format(number): (text, text + language.added) for number, text in texts}
 
 
-def _copy(sources: Sequence[Path], folder: Path) -> Path:
-    folder.mkdir()
-    for number, source in enumerate(sources):
-        shutil.copyfile(source, folder / f"module_{number}.py")
-    return folder
-
-
-def _command_lines(folder: Path) -> list[list[str]]:
-    scripts = Path(sysconfig.get_path("scripts"))
-    files = [str(file) for file in sorted(folder.iterdir())]
-    return [
-        [str(scripts / "ruff"), "check", "--isolated", "--no-cache", "--output-format=json", "--exit-zero", *files],
-        [sys.executable, "-m", "bandit", "-q", "-f", "json", "--exit-zero", *files],
-        [sys.executable, "-m", "detect_secrets", "scan", *files],
-    ]
-
-
-async def _run(line: Sequence[str], folder: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *line, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    _, said = await process.communicate()
-    assert process.returncode == 0, said.decode()
-
-
-async def _in_turn(*measured: Callable[[], Awaitable[None]]) -> list[float]:
-    """The median seconds of each, taken in turn so that what else the machine does hits all of them."""
-    times: list[list[float]] = [[] for _ in measured]
+async def _in_turn(*measured: Callable[[], Awaitable[None]]) -> list[Taken]:
+    """The medians of each, taken in turn so that what else the machine does hits all of them."""
+    taken: list[list[Taken]] = [[] for _ in measured]
     for _ in range(ROUNDS):
-        for run, taken in zip(measured, times, strict=True):
-            started = time.perf_counter()
+        for run, times in zip(measured, taken, strict=True):
+            started, before = time.perf_counter(), sum_seconds(os.getpid())
             await run()
-            taken.append(time.perf_counter() - started)
-    return [statistics.median(taken) for taken in times]
+            times.append(Taken(time.perf_counter() - started, sum_seconds(os.getpid()) - before))
+    return [Taken(*(statistics.median(each) for each in zip(*map(astuple, times), strict=True))) for times in taken]

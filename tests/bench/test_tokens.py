@@ -5,13 +5,10 @@ The releases are taken from the package index while it runs, as wheels, which ex
 
 import json
 import statistics
-import subprocess
-import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from pydantic import JsonValue
 
 from agents.llm import messages
@@ -32,6 +29,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from tests.bench.measured_runs import FRAME
 from tests.bench.reading.product import plan_questions
+from tests.bench.wheels import download_wheel
 from tests.purses import OpenPurse
 from tests.unit.workspace.remotes import Author
 from workspace.diff import DiffLimits
@@ -151,24 +149,7 @@ def _claim(question: ReviewQuestion, versions: dict[str, FileVersions]) -> dict[
 
 def _files(folder: Path, name: str, version: str) -> dict[str, str | bytes | None]:
     """The text of a release, without what the build adds."""
-    into = folder / f"{name}-{version}"
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--dest",
-        into,
-    ]
-    done = subprocess.run([*command, f"{name}=={version}"], capture_output=True, check=False)
-    wheels = list(into.glob("*.whl"))
-    if done.returncode or not wheels:
-        pytest.skip(f"{name} {version} could not be had from the package index")
-    with zipfile.ZipFile(wheels[0]) as wheel:
+    with zipfile.ZipFile(download_wheel(folder / f"{name}-{version}", name, version)) as wheel:
         return {
             entry: wheel.read(entry) for entry in wheel.namelist() if ".dist-info/" not in entry and entry[-1] != "/"
         }

@@ -11,18 +11,18 @@ import asyncio
 import statistics
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from bot.app import Patience
 from bot.github.pacing import Write
-from messages import review as review_texts
 from pipeline.durable.steps import Call, run_durable_step
 from safety.write_rates import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User
-from simulator.state import CheckRun, PullRequest, Repository
+from simulator.state import PullRequest, Repository
+from tests.bench.waiting import concludes, find_check, when
 from tests.clock import MovableClock
 from tests.databases import create_database
 from tests.stories.driver import NO_MODEL, SECRET, Story, run_forge
@@ -35,7 +35,6 @@ AT_ONCE = 20
 GREEN_BAR, VERDICT_BAR, LAST_BAR = 0.7, 2.0, 30.0
 GREEN_RATIO, VERDICT_RATIO = 3.0, 6.0  # times the answer to `/forge help`; of a review without what its checks take
 FLOOD_SHARE = 3.0  # what is decided elsewhere is shown in this part of the time that a flood takes
-MOST = 120.0  # seconds that anything is waited for
 
 
 CHECKS = list[float]()  # seconds that each review's checks took
@@ -63,29 +62,6 @@ async def deploy_forge(folder: Path) -> AsyncGenerator[Story]:
         yield told
 
 
-async def when(known: Callable[[], object]) -> float:
-    """The moment something is seen for the first time, within a hundredth of a second."""
-    end = time.perf_counter() + MOST
-    while not known():
-        assert time.perf_counter() < end
-        await asyncio.sleep(0.01)
-    return time.perf_counter()
-
-
-def check(told: Story, pull: PullRequest, name: str = review_texts.CHECK_NAME) -> CheckRun | None:
-    """The newest check of this name on a pull request's head."""
-    found = told.github.check_runs(pull.repository, pull.head_sha, name)
-    return max(found, key=lambda each: each.id, default=None)
-
-
-def concludes(
-    told: Story, pull: PullRequest, conclusion: str | None = None, name: str = review_texts.CHECK_NAME
-) -> bool:
-    """Whether a check is completed, as this if it is named."""
-    found = check(told, pull, name)
-    return found is not None and found.status == "completed" and conclusion in {None, found.conclusion}
-
-
 async def open_pull_request(alice: User, repository: Repository, branch: str, files: dict[str, str]) -> PullRequest:
     """A pull request from a branch of its own."""
     await alice.push(repository, branch, files, base="main")
@@ -97,7 +73,7 @@ async def verdict(told: Story, alice: User, repository: Repository, branch: str,
     await alice.push(repository, branch, files, base="main")
     began = time.perf_counter()
     pull = await alice.open_pull_request(repository, branch)
-    return await when(lambda: concludes(told, pull)) - began
+    return await when(lambda: concludes(told.github, pull)) - began
 
 
 async def time_answer(told: Story, alice: User, repository: Repository) -> float:
@@ -114,7 +90,7 @@ async def at_gate(told: Story, name: str) -> tuple[PullRequest, User]:
     carol = told.github.user("carol")
     told.github.grant(repository, carol, "maintain")
     pull = await open_pull_request(alice, repository, "workflow", CHANGED)
-    await when(lambda: check(told, pull, GATE) is not None)
+    await when(lambda: find_check(told.github, pull, GATE) is not None)
     await told.settle()
     return pull, carol
 
@@ -127,13 +103,13 @@ async def time_approval(told: Story, pull: PullRequest, carol: User, *, by_butto
     told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
     began = time.perf_counter()
     if by_button:
-        asked = check(told, pull, GATE)
+        asked = find_check(told.github, pull, GATE)
         assert asked is not None
         await carol.press(asked, "approve")
     else:
         await carol.comment(pull, "/forge approve")
-    green = await when(lambda: concludes(told, pull, "success", GATE)) - began
-    return green, await when(lambda: concludes(told, pull, "success")) - began
+    green = await when(lambda: concludes(told.github, pull, "success", GATE)) - began
+    return green, await when(lambda: concludes(told.github, pull, "success")) - began
 
 
 async def time_flood(told: Story, alice: User, repository: Repository) -> list[float]:
@@ -142,7 +118,7 @@ async def time_flood(told: Story, alice: User, repository: Repository) -> list[f
 
     async def one(number: int) -> float:
         pull = await alice.open_pull_request(repository, f"b{number}")
-        return await when(lambda: concludes(told, pull)) - began
+        return await when(lambda: concludes(told.github, pull)) - began
 
     return await asyncio.gather(*(one(number) for number in range(AT_ONCE)))
 

@@ -8,7 +8,8 @@ from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
-from tests.world.model_findings import LINE, PAY, find_division, open_reviewed
+from tests.world.model_findings import LINE, PAY, edit_lines, find_division, open_reviewed, write_fix
+from tests.world.obedient import OBEYS, list_acting
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
 WRONG = "    return sum(prices) / len(prices)"
@@ -16,19 +17,9 @@ RIGHT = "    return sum(prices) / len(prices) if prices else 0.0"
 ASKED = "== finding"
 
 
-def write_fix(*edits: dict[str, JsonValue], summary: str = "An empty list gives 0.") -> dict[str, JsonValue]:
-    """What the model hands in."""
-    return {"edits": list(edits), "summary": summary, "refusal": ""}
-
-
-def edit(first: int, before: str, after: str) -> dict[str, JsonValue]:
-    last = first + before.count("\n")
-    return {"start_line": first, "end_line": last, "before": before, "after": after}
-
-
-ONE_LINE = write_fix(edit(LINE, WRONG, RIGHT))
+ONE_LINE = write_fix(edit_lines(LINE, WRONG, RIGHT))
 TWO_PLACES = write_fix(
-    edit(1, "VALUE_0 = 0", "VALUE_0 = 0\nNONE = 0.0"), edit(LINE, WRONG, RIGHT.replace("0.0", "NONE"))
+    edit_lines(1, "VALUE_0 = 0", "VALUE_0 = 0\nNONE = 0.0"), edit_lines(LINE, WRONG, RIGHT.replace("0.0", "NONE"))
 )
 
 
@@ -80,7 +71,7 @@ async def test_a_model_writes_a_suggestion(story_with_model: Story, model: Scrip
 async def test_a_suggestion_on_other_lines_gets_a_comment_there(story_with_model: Story, model: ScriptedModel) -> None:
     _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
     head = "def total(prices: list[float]) -> float:"
-    model.when(ASKED, write_fix(edit(LINE - 1, head, f"{head}\n    if not prices:\n        return 0.0")))
+    model.when(ASKED, write_fix(edit_lines(LINE - 1, head, f"{head}\n    if not prices:\n        return 0.0")))
     await carol.reply(comment, "/forge fix")
     await story_with_model.settle()
     [reply] = story_with_model.thread_answers(pull, comment)
@@ -113,17 +104,61 @@ async def test_what_fits_no_suggestion_becomes_a_pull_request_into_theirs(
     await story_with_model.settle()
     assert "Forge made 1 commit here" in story_with_model.answers(made)[-1].body
     assert own(story_with_model, pull) is made  # asked again, it is the same one
-    assert len(story_with_model.thread_answers(pull, comment)) == 2
+    again = story_with_model.thread_answers(pull, comment)[-1]
+    assert again.body.startswith(f"#{made.number} proposes a fix of **{name}** already")
+    assert len([call for call in model.calls if ASKED in call.content]) == 1
+
+
+async def test_after_a_newer_review_the_same_pull_request_gets_the_fix(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """Of another file it needs none, of this file a new one; what people pushed there is theirs."""
+    repository, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when(ASKED, TWO_PLACES)
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    made = own(story_with_model, pull)
+    first = made.head_sha
+
+    await alice.push(repository, "feature", {"README.md": "# Store\n"})
+    await story_with_model.settle()
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    assert f"#{made.number} proposes a fix" in story_with_model.thread_answers(pull, comment)[-1].body
+    assert made.head_sha == first
+
+    renamed = PAY.replace("VALUE_7 ", "SEVEN ")
+    await alice.push(repository, "feature", {"billing/pay.py": renamed})
+    await story_with_model.settle()
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    said = story_with_model.thread_answers(pull, comment)[-1].body
+    assert f"#{made.number} proposed one for the file as it was before; it has this one now" in said
+    assert own(story_with_model, pull) is made
+    fixed = repository.git.read(made.head_sha, "billing/pay.py") or b""
+    assert b"SEVEN = 7" in fixed
+    assert b"NONE = 0.0" in fixed
+    assert repository.git.run("merge-base", "--is-ancestor", first, made.head_sha).returncode == 0
+
+    await alice.push(repository, made.head_ref, {"billing/pay.py": renamed + "# mine\n"})
+    await alice.push(repository, "feature", {"billing/pay.py": PAY})
+    await story_with_model.settle()
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    assert "somebody else has changed it since" in story_with_model.thread_answers(pull, comment)[-1].body
+    assert b"# mine" in (repository.git.read(made.head_sha, "billing/pay.py") or b"")
+    story_with_model.pass_over(made)
+    story_with_model.pass_over(pull)
 
 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
         ({"edits": [], "summary": "", "refusal": "Ask @team: 0 or an error?"}, "the model declined. Ask `@team`"),
-        (write_fix(edit(LINE, "    return 1", RIGHT)), f"Lines {LINE} to {LINE} are not what"),
-        (write_fix(edit(LINE, WRONG, "    return (")), "cannot be parsed with the change"),
-        (write_fix(edit(LINE, WRONG, "    x = 1\n" * 80 + RIGHT)), "It is too large"),
-        (write_fix(edit(LINE, WRONG, f'    token = "ghp_{"a1B2" * 9}"')), "a credential"),
+        (write_fix(edit_lines(LINE, "    return 1", RIGHT)), f"Lines {LINE} to {LINE} are not what"),
+        (write_fix(edit_lines(LINE, WRONG, "    return (")), "cannot be parsed with the change"),
+        (write_fix(edit_lines(LINE, WRONG, "    x = 1\n" * 80 + RIGHT)), "It is too large"),
+        (write_fix(edit_lines(LINE, WRONG, f'    token = "ghp_{"a1B2" * 9}"')), "a credential"),
         (write_fix(), "There is no edit."),
     ],
 )
@@ -143,9 +178,27 @@ async def test_a_change_that_is_not_taken(
     assert len(asked) == (1 if written["refusal"] else 2)
 
 
+@pytest.mark.parametrize("refused", [True, False])
+async def test_a_fix_that_obeys_the_code_changes_nothing_else(
+    story_with_model: Story, model: ScriptedModel, refused: bool
+) -> None:
+    """A comment in the file tells the model what to do: its words act nowhere, and its change is only offered."""
+    repository, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    written = write_fix(edit_lines(LINE, WRONG, RIGHT), summary=OBEYS)
+    model.when(ASKED, {"edits": [], "summary": "", "refusal": OBEYS} if refused else written)
+    before = repository.git.run("for-each-ref").stdout
+    await carol.reply(comment, "/forge fix")
+    await story_with_model.settle()
+    [reply] = story_with_model.thread_answers(pull, comment)
+    assert ("```suggestion" in reply.body) is not refused
+    assert list_acting(reply.body) == []
+    assert repository.git.run("for-each-ref").stdout == before
+    assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
+
+
 async def test_the_second_answer_may_be_right(story_with_model: Story, model: ScriptedModel) -> None:
     _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    model.when(ASKED, write_fix(edit(LINE, "    return 1", RIGHT)), ONE_LINE)
+    model.when(ASKED, write_fix(edit_lines(LINE, "    return 1", RIGHT)), ONE_LINE)
     await carol.reply(comment, "/forge fix")
     await story_with_model.settle()
     assert f"```suggestion\n{RIGHT}" in story_with_model.thread_answers(pull, comment)[0].body

@@ -11,6 +11,7 @@ from domain.review.findings import Category, Finding, Fix, Layer, Severity
 from domain.text.escaping import code_block, escape, inline_code, suggestion_block
 from domain.text.markers import Markers
 from handlers.markdown import find_command_lines
+from messages import inline_comments as comment_texts
 from messages import review as review_texts
 from tests.rendering import find_active
 from tests.stories.driver import Story
@@ -49,17 +50,27 @@ def finding(message: str, path: str = "app.py", rule: str = "x/y", fix: str | No
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_comment_is_inert(text: str) -> None:
-    said = review_texts.render_comment((finding(text, rule=text),))
+    said = comment_texts.render_comment((finding(text, rule=text),))
     assert find_active(said, STRUCTURE) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_comment_of_several_is_inert(text: str) -> None:
-    said = review_texts.render_comment((finding("x", rule=text), finding(f"{text}. {text}", path=text)))
+    said = comment_texts.render_comment((finding("x", rule=text), finding(f"{text}. {text}", path=text, rule=text)))
     lists = [f"{part}_{end}" for part in ("bullet_list", "list_item") for end in ("open", "close")]
     assert find_active(said, [*STRUCTURE, *lists, "softbreak"]) == []
     assert list(find_command_lines(said)) == []
-    assert find_active(review_texts.render_outdated((finding(text, path=text, rule=text),), "abc1234"), STRUCTURE) == []
+    gone = comment_texts.render_outdated((finding(text, path=text, rule=text),), "abc1234")
+    assert find_active(gone, STRUCTURE) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_t_o3_a_comment_about_the_same_lines_is_inert(text: str) -> None:
+    other = finding(text, path=text, rule=text).model_copy(update={"line": 2})
+    said = comment_texts.render_comment((finding(text, path=text), other))
+    assert find_active(said, [*STRUCTURE, "hr"]) == []
+    assert said.split("\n").count("---") == 1
+    assert list(find_command_lines(said)) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -70,7 +81,7 @@ def test_t_o3_a_failure_is_inert(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o2_nothing_hidden_is_shown(text: str) -> None:
-    for said in (escape(text), inline_code(text), review_texts.render_comment((finding(text),))):
+    for said in (escape(text), inline_code(text), comment_texts.render_comment((finding(text),))):
         assert all(character.isprintable() or character == "\n" for character in said)
 
 
@@ -150,7 +161,7 @@ def test_t_o5_a_quoted_marker_is_none() -> None:
         escape(f"`{genuine}`"),
         inline_code(genuine),
         code_block(genuine),
-        review_texts.render_comment((finding(genuine),)),
+        comment_texts.render_comment((finding(genuine),)),
     ):
         assert genuine not in said
         assert "<!-- forge:" not in said
@@ -174,7 +185,7 @@ def test_t_o6_no_quoted_text_commands(text: str) -> None:
         inline_code(text),
         code_block(text),
         suggestion_block(text),
-        review_texts.render_comment((finding(text, fix=text),)),
+        comment_texts.render_comment((finding(text, fix=text),)),
     ):
         assert list(find_command_lines(said)) == []
 

@@ -41,6 +41,20 @@ def find_division(model: ScriptedModel, severity: str = "error") -> None:
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
 
 
+def write_fix(*edits: dict[str, JsonValue], summary: str = "An empty list gives 0.") -> dict[str, JsonValue]:
+    """A fix as the model hands it in."""
+    return {"edits": list(edits), "summary": summary, "refusal": ""}
+
+
+def edit_lines(first: int, before: str, after: str) -> dict[str, JsonValue]:
+    """A change of whole lines as the model hands it in.
+
+    :param first: the number of the first line.
+    """
+    last = first + before.count("\n")
+    return {"start_line": first, "end_line": last, "before": before, "after": after}
+
+
 SAYS_NO: dict[str, JsonValue] = {"meaning": "disagreement", "has_reason": True, "confidence": 0.95}
 """How the model reads a reply that contradicts a finding and says why."""
 

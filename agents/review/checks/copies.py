@@ -1,7 +1,7 @@
 """Numbered copies of both versions for linters: no name and no settings of a pull request reach their programs."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,10 @@ class Copy:
     def length(self) -> int:
         """How many lines it has."""
         return len(self.file.head_lines if self.side == HEAD else self.file.base_lines)
+
+
+Found = tuple[Copy, RawFinding]
+"""What a linter found, and in which copy."""
 
 
 def write_copies(
@@ -102,9 +106,29 @@ def build_finding(
     )
 
 
-async def collect_report(
-    copies: Mapping[str, Copy], find: Callable[[], Iterable[tuple[Copy, RawFinding]]], syntax: str
+async def lint_in_turn(
+    copies: Mapping[str, Copy], lint: Callable[[Mapping[str, Copy]], Awaitable[Sequence[Found]]], syntax: str
 ) -> ToolReport:
+    """The report of a slow linter: it reads all copies at head, then those at the merge base of what it complains of.
+
+    Nothing else at the merge base is compared with anything.
+
+    :param lint: starts the linter on some of the copies.
+    :param syntax: as for :func:`collect_report`.
+    """
+    found = await lint({name: copy for name, copy in copies.items() if copy.side == HEAD})
+    named = {copy.file.path for copy, _ in found}
+    before = {name: copy for name, copy in copies.items() if copy.side == BASE and copy.file.path in named}
+    old = await lint(before) if before else ()
+    return await collect_report(copies, lambda: (*found, *old), syntax)
+
+
+def limit_found(found: Iterable[Found]) -> list[Found]:
+    """No more than decides whether there are too many."""
+    return list(islice(found, 2 * MOST_TAKEN_IN + 1))
+
+
+async def collect_report(copies: Mapping[str, Copy], find: Callable[[], Iterable[Found]], syntax: str) -> ToolReport:
     """The report of a linter that reads each copy it can parse.
 
     :param find: parses what it printed; runs in a thread.
@@ -113,10 +137,8 @@ async def collect_report(
     return await asyncio.to_thread(_collect, copies, find, syntax)
 
 
-def _collect(
-    copies: Mapping[str, Copy], find: Callable[[], Iterable[tuple[Copy, RawFinding]]], syntax: str
-) -> ToolReport:
-    found = list(islice(find(), 2 * MOST_TAKEN_IN + 1))
+def _collect(copies: Mapping[str, Copy], find: Callable[[], Iterable[Found]], syntax: str) -> ToolReport:
+    found = limit_found(find())
     sides = {side: _keep_first([f for copy, f in found if copy.side == side], syntax) for side in (HEAD, BASE)}
     broken = {side: {f.path for f in sides[side] if f.rule == syntax} for side in sides}
     is_all = max(map(len, sides.values())) <= MOST_TAKEN_IN and len(found) <= 2 * MOST_TAKEN_IN

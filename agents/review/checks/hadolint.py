@@ -5,10 +5,12 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from agents.review.checks import copies, shellcheck
-from agents.review.checks.copies import Copy
+from agents.review.checks.copies import Copy, Found
 from agents.review.checks.inputs import CheckedFile, ToolReport
 from agents.review.checks.patterns import detect_kind
 from domain.errors import ToolError
@@ -69,11 +71,17 @@ async def check(
     with sandbox.folder() as folder:
         (folder / _SETTINGS).write_text("ignored: []\n")
         written = await asyncio.to_thread(copies.write_copies, folder, files, lambda _: "", _part_heredocs)
-        options = ("-c", _SETTINGS, "--no-fail", "--format=json", *(() if heeding else ("--disable-ignore-pragma",)))
-        printed = await copies.run_linter(("hadolint", *options, "--", *written), folder, sandbox, level, seconds)
+        lint = partial(_lint, folder=folder, sandbox=sandbox, level=level, heeding=heeding, seconds=seconds)
+        return await copies.lint_in_turn(written, lint, SYNTAX)
+
+
+async def _lint(
+    some: Mapping[str, Copy], *, folder: Path, sandbox: Sandbox, level: int, heeding: bool, seconds: float
+) -> Sequence[Found]:
+    options = ("-c", _SETTINGS, "--no-fail", "--format=json", *(() if heeding else ("--disable-ignore-pragma",)))
+    printed = await copies.run_linter(("hadolint", *options, "--", *some), folder, sandbox, level, seconds)
     try:
-        entries = await asyncio.to_thread(json.loads, printed)
-        return await copies.collect_report(written, lambda: _find(entries, written), SYNTAX)
+        return await asyncio.to_thread(lambda: copies.limit_found(_find(json.loads(printed), some)))
     except (ValueError, KeyError, TypeError) as error:
         raise ToolError("hadolint's answer could not be read.") from error
 
@@ -105,7 +113,7 @@ def _find_line(content: bytes, line: int) -> int:
     return line - bisect_left(added, line)
 
 
-def _find(entries: Sequence[dict[str, Any]], written: Mapping[str, Copy]) -> Iterator[tuple[Copy, RawFinding]]:
+def _find(entries: Sequence[dict[str, Any]], written: Mapping[str, Copy]) -> Iterator[Found]:
     for entry in entries:
         if (found := _build(written[entry["file"]], entry)) is not None:
             yield written[entry["file"]], found

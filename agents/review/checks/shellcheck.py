@@ -4,11 +4,12 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agents.review.checks import copies
-from agents.review.checks.copies import Copy
+from agents.review.checks.copies import Copy, Found
 from agents.review.checks.inputs import CheckedFile, ToolReport
 from domain.errors import ToolError
 from domain.review.findings import Category, RawFinding, Severity
@@ -91,11 +92,17 @@ async def check(
     with sandbox.folder() as folder:
         edit = bytes if heeding else _disarm
         written = await asyncio.to_thread(copies.write_copies, folder, files, _name_copy, edit)
-        options = ("--norc", "--severity=warning", "--format=json1", "--")
-        printed = await copies.run_linter(("shellcheck", *options, *written), folder, sandbox, level, seconds)
+        lint = partial(_lint, folder=folder, sandbox=sandbox, level=level, seconds=seconds)
+        return await copies.lint_in_turn(written, lint, SYNTAX)
+
+
+async def _lint(
+    some: Mapping[str, Copy], *, folder: Path, sandbox: Sandbox, level: int, seconds: float
+) -> Sequence[Found]:
+    options = ("--norc", "--severity=warning", "--format=json1", "--")
+    printed = await copies.run_linter(("shellcheck", *options, *some), folder, sandbox, level, seconds)
     try:
-        entries = (await asyncio.to_thread(json.loads, printed))["comments"]
-        return await copies.collect_report(written, lambda: _find(entries, written), SYNTAX)
+        return await asyncio.to_thread(lambda: copies.limit_found(_find(json.loads(printed)["comments"], some)))
     except (ValueError, KeyError, TypeError) as error:
         raise ToolError("shellcheck's answer could not be read.") from error
 
@@ -110,7 +117,7 @@ def _name_copy(path: str) -> str:
     return suffix if suffix in _SUFFIXES else ""
 
 
-def _find(entries: Sequence[dict[str, Any]], written: Mapping[str, Copy]) -> Iterator[tuple[Copy, RawFinding]]:
+def _find(entries: Sequence[dict[str, Any]], written: Mapping[str, Copy]) -> Iterator[Found]:
     broken = {entry["file"] for entry in entries if entry["code"] in _CANNOT_PARSE}
     for entry in entries:
         if (found := _build(written[entry["file"]], entry, entry["file"] in broken)) is not None:

@@ -21,7 +21,7 @@ _NEAR = 30  # lines within which a quoted line is looked for
 _LONGEST_RANGE = 20
 _LONGEST_FIX = 40
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
-_NUMBERED = re.compile(r"^\d+[+ ]")
+_NUMBERED = re.compile(r"^\d+[+> ]")
 
 
 class ReportedFinding(BaseModel):

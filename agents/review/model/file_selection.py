@@ -1,10 +1,11 @@
 """Selects what a model reads: which files, in which parts, with how much context, and what is left out."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from agents.llm.tokens import estimate
+from agents.review.model.moved_code import Moves, find_moves, find_moves_within
 from agents.review.model.rendering import LONGEST_LINE, Redact, RenderedFile, render
 from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock
@@ -34,10 +35,14 @@ class ReadingLimits:
 
 @dataclass(frozen=True)
 class FileSelection:
-    """The files to read, grouped by question, and the files left out."""
+    """The files to read, grouped by question, and the files left out.
+
+    :param moved: path → other files that show removed lines of it, because these moved there.
+    """
 
     groups: tuple[tuple[RenderedFile, ...], ...]
     not_read: tuple[SkippedFile, ...]
+    moved: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
 
 def select_files(
@@ -67,18 +72,26 @@ def select_files(
     kept = (file for file in change.files if file.path not in skipped)
     files = sorted(kept, key=lambda file: rank(file, riskiest))
 
-    def parts_of(file: FileChange, brief: bool) -> list[RenderedFile]:
+    def parts_of(file: FileChange, brief: bool, moves: Moves) -> list[RenderedFile]:
         wished = int(sum(map(_weight, file.hunks)) * size.context) + size.least_context // len(files)
         allowance = min(wished, size.question // _MOST_CONTEXT)
         most = size.question - allowance - 100
         hidden = withheld.get(file.path, ())
         outline = (outlines or {}).get(file.path, NO_OUTLINE)
-        return list(_split_file(file, versions.get(file.path), hidden, redact, allowance, most, outline, brief))
+        return list(_split_file(file, versions.get(file.path), hidden, redact, allowance, most, outline, brief, moves))
 
-    groups, too_large = _fill_groups(files, partial(parts_of, brief=False), size)
+    moves = find_moves([*files, *_list_sources(change, never_send)])
+    groups, too_large = _fill_groups(files, partial(parts_of, brief=False, moves=moves), size)
     if too_large:
-        groups, too_large = _fill_groups(files, partial(parts_of, brief=True), size)
-    return FileSelection(tuple(tuple(group) for group in groups), (*left_out, *too_large))
+        moves = find_moves_within(files)  # what moved to a file that is not read is shown nowhere else
+        groups, too_large = _fill_groups(files, partial(parts_of, brief=True, moves=moves), size)
+    moved = {path: others for path, others in moves.paths.items() if path not in skipped}
+    return FileSelection(tuple(tuple(group) for group in groups), (*left_out, *too_large), moved)
+
+
+def _list_sources(change: Change, never_send: Sequence[str]) -> list[FileChange]:
+    """Deleted files, which are not shown: what moved out of them is told where it is now."""
+    return [file for file in change.files if file.status is ChangeStatus.deleted and not matches(file.path, never_send)]
 
 
 def _fill_groups(
@@ -193,6 +206,7 @@ def _split_file(
     most: int,
     outline: Outline,
     brief: bool,
+    moves: Moves,
 ) -> Iterator[RenderedFile]:
     """A file as one part, or as several that fit into a question each.
 
@@ -206,7 +220,17 @@ def _split_file(
     own = sum(map(_weight, file.hunks))
     for hunks in _bundle([piece for hunk in file.hunks for piece in _split_hunk(hunk, most)], most):
         share = allowance * sum(map(_weight, hunks)) // max(own, 1)
-        yield render(file, hunks, head, withheld=hidden, redact=redact, allowance=share, outline=outline, brief=brief)
+        yield render(
+            file,
+            hunks,
+            head,
+            withheld=hidden,
+            redact=redact,
+            allowance=share,
+            outline=outline,
+            brief=brief,
+            moves=moves,
+        )
 
 
 def _bundle(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:

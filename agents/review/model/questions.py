@@ -72,6 +72,8 @@ class QuestionPlan(BaseModel):
     """All questions about a change, and the files that none covers. Can be stored as JSON.
 
     The same change gives the same plan.
+
+    :param moved: path → other files that show removed lines of it, because these moved there.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -79,6 +81,7 @@ class QuestionPlan(BaseModel):
     questions: tuple[ReviewQuestion, ...]
     not_read: tuple[SkippedFile, ...]
     outlines: dict[str, Outline] = {}
+    moved: dict[str, tuple[str, ...]] = {}
 
 
 def build_questions(
@@ -127,7 +130,8 @@ def build_questions(
         )
         for index, group in enumerate(groups)
     )
-    return QuestionPlan(questions=asked, not_read=reading.not_read, outlines=dict(outlines or {}))
+    moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
+    return QuestionPlan(questions=asked, not_read=reading.not_read, outlines=dict(outlines or {}), moved=moved)
 
 
 def frame_data(content: str) -> str:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from agents.llm.tokens import estimate
 from agents.review.model.rendering import WITHHELD, Line, Redact, clean_name, render_safely
+from agents.review.model.source_lines import is_import
 from domain.paths import is_source, is_test
 from domain.review.outline import Outline
 from domain.text.credential_shapes import find_key_lines
 
 _DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
 _INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")
-_IMPORTS = re.compile(r"\s*(import\b|from\s|use\s|using\s|require|#\s*include|export\s+(\*|\{)|package\s)")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _MOST_TOKENS = 900
 _MOST_PLACES, _MOST_OF_ONE = 8, 2
@@ -112,7 +112,7 @@ def _list_places(name: str, path: str, lines: Sequence[str]) -> Iterator[_Place]
     whole = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     for number, line in enumerate(lines, 1):
         found = whole.search(line) if name in line and len(line) <= _LONGEST_LINE else None
-        if found is not None and not _IMPORTS.match(line):
+        if found is not None and not is_import(line):
             yield _read_place(found, path, number, line)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.llm.tokens import estimate
+from agents.review.model.moved_code import NO_MOVES, MovedBlock, Moves
 from domain.review.changes import ChangeStatus, FileChange, Hunk
 from domain.review.outline import NO_OUTLINE, FunctionSpan, Outline
 from domain.text.credential_shapes import find_key_lines
@@ -29,11 +30,15 @@ Redact = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Line:
-    """One line as shown: its number at head (None: removed), its sign and its text."""
+    """One line as shown: its number at head (None: removed), its sign and its text.
+
+    :param old: the number of a removed line before the change, where that matters.
+    """
 
     number: int | None
     sign: str
     text: str
+    old: int | None = None
 
     def __str__(self) -> str:
         return f"{self.number or ''}{self.sign}{self.text}"
@@ -67,6 +72,7 @@ def render(
     allowance: int,
     outline: Outline = NO_OUTLINE,
     brief: bool = False,
+    moves: Moves = NO_MOVES,
 ) -> RenderedFile:
     """Render some hunks of a file.
 
@@ -75,16 +81,68 @@ def render(
     :param allowance: tokens that context beyond the diff may cost.
     :param outline: what surrounds the changed lines.
     :param brief: show only the beginning of a long run of removed lines.
+    :param moves: what the change moves: its lines are shown where they are now, with a note where they were.
     """
-    hunks, is_all = _shorten_hunks(hunks) if brief else (hunks, True)
     chosen = _lay_out(hunks, head, ())
     if head is not None and file.status is not ChangeStatus.added:
         chosen = _add_context(chosen, hunks, head, outline, _cost(chosen) + allowance)
-    written = list(_render_lines(chosen, withheld, redact))
-    text = "\n".join([render_title(file), *(each for each, _ in written)])
-    is_whole = is_all and all(whole for line, (_, whole) in zip(chosen, written, strict=True) if line.sign in _OWN)
+    written = list(zip(chosen, _render_lines(chosen, withheld, redact), strict=True))
+    kept = list(_mark_moves(file.path, [(line, text) for line, (text, _) in written], moves, redact))
+    is_whole = all(whole for line, (_, whole) in written if line.sign in _OWN)
+    short = list(_shorten_runs(kept)) if brief else kept
+    text = "\n".join([render_title(file), *(text for _, text in short)])
     lines = tuple(new for hunk in hunks for _, new, _ in hunk.number_lines() if new is not None)
-    return RenderedFile(file.path, text, estimate(text), lines, is_whole)
+    return RenderedFile(file.path, text, estimate(text), lines, is_whole and short == kept)
+
+
+def _mark_moves(
+    path: str, shown: Iterable[tuple[Line, str]], moves: Moves, redact: Redact
+) -> Iterator[tuple[Line, str]]:
+    """The lines of a file without those that moved away, but with a note where they were, and before those that came.
+
+    A note begins unlike any line of a file.
+    """
+    last: tuple[str, MovedBlock] | None = None
+    for line, text in shown:
+        block = _find_move(path, line, moves)
+        if block is not None and (line.sign, block) != last:
+            yield ELISION, redact(_tell_where_to(block) if line.sign == "-" else _tell_where_from(block))
+        last = None if block is None else (line.sign, block)
+        if block is None:
+            yield line, text
+        elif line.sign == "+":
+            yield line, text.replace("+", ">", 1)
+
+
+def _find_move(path: str, line: Line, moves: Moves) -> MovedBlock | None:
+    if line.sign == "-" and line.old is not None:
+        return moves.removed.get((path, line.old))
+    return moves.added.get((path, line.number)) if line.sign == "+" and line.number is not None else None
+
+
+def _tell_where_to(block: MovedBlock) -> str:
+    path, start = block.reached
+    where = "" if path == block.left[0] else f" of {clean_name(path)}"
+    return f"… {block.length} lines moved from here to {start}–{start + block.length - 1}{where}"
+
+
+def _tell_where_from(block: MovedBlock) -> str:
+    (left, old), (path, start) = block.left, block.reached
+    where = f"line {old} before the change" if path == left else clean_name(block.old_path)
+    by = f"{abs(block.deeper)} {'more' if block.deeper > 0 else 'less'}"
+    indented = f" but indented by {by}" if block.deeper else ""
+    return f"… {start}–{start + block.length - 1} (>) moved here from {where}, unchanged{indented}"
+
+
+def _shorten_runs(shown: Iterable[tuple[Line, str]]) -> Iterator[tuple[Line, str]]:
+    """The lines with only the beginning of each long run of removed ones."""
+    run = 0
+    for line, text in shown:
+        run = run + 1 if line.sign == "-" else 0
+        if run <= _REMOVED_AT_ONCE:
+            yield line, text
+        elif run == _REMOVED_AT_ONCE + 1:
+            yield ELISION, "-… more removed lines"
 
 
 def _add_context(
@@ -253,25 +311,9 @@ def _elide(lines: Iterable[Line]) -> Iterator[Line]:
 def _list_lines(hunk: Hunk) -> Iterator[Line]:
     for old, new, text in hunk.number_lines():
         if new is None:
-            yield Line(None, "-", text)
+            yield Line(None, "-", text, old)
         else:
             yield Line(new, " " if old is not None else "+", text)
-
-
-def _shorten_hunks(hunks: Sequence[Hunk]) -> tuple[list[Hunk], bool]:
-    """The hunks with only the beginning of each long run of removed lines, and whether nothing was cut."""
-    kept = [hunk.model_copy(update={"lines": tuple(_keep_beginnings(hunk.lines))}) for hunk in hunks]
-    return kept, all(short.lines == hunk.lines for short, hunk in zip(kept, hunks, strict=True))
-
-
-def _keep_beginnings(lines: Sequence[str]) -> Iterator[str]:
-    run = 0
-    for line in lines:
-        run = run + 1 if line.startswith("-") else 0
-        if run <= _REMOVED_AT_ONCE:
-            yield line
-        elif run == _REMOVED_AT_ONCE + 1:
-            yield "-… more removed lines"
 
 
 def _indentation(line: str) -> int:

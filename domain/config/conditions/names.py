@@ -72,7 +72,7 @@ _KNOWN_IN: Mapping[str, frozenset[Phase]] = {
 NUMBER, TEXT, LOGIN, FLAG, TEXTS = (ValueType(kind) for kind in ValueKind)
 LEVEL = ValueType(ValueKind.text, tuple(RiskLevel), ordered=True)
 DECISION = ValueType(ValueKind.text, tuple(Decision))
-TRIGGER = ValueType(ValueKind.text, tuple(Trigger))
+TRIGGER = ValueType(ValueKind.text, tuple(each for each in Trigger if each is not Trigger.question))
 
 _KNOWN = (
     KnownName("review.lines_changed", NUMBER, "Added and deleted lines of the files that are looked at."),

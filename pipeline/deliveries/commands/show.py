@@ -73,9 +73,11 @@ async def _render_history(context: CommandContext) -> str:
 
 
 async def _render_cost(context: CommandContext) -> str:
-    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    where = (context.database, context.repository.id, context.number)
+    past = await runs.list_for_pull_request(*where)
+    paid = await runs.list_for_pull_request(*where, with_questions=True)
     budgets = await _list_budgets(context, past[0].run) if past else ()
-    shares = [share for each in past for share in await reservations.list_shares(context.database, run_id=each.run.id)]
+    shares = [share for each in paid for share in await reservations.list_shares(context.database, run_id=each.run.id)]
     spending = [
         texts.Spending(share.phase, share.model, share.spent.calls, share.spent.usage, share.spent.amount)
         for share in shares

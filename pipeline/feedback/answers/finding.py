@@ -89,5 +89,10 @@ async def _find_root(services: Services, run: Run, finding: Finding) -> int | No
     """The thread in which a suggestion replaces the finding's lines: its comment begins there, posted on this head."""
     earlier = await findings.load_posted_before(services.database, run)
     carried = await findings.load_by_comment(services.database, run.repository.id, run.number)
-    mine = (root for root, remark in carried.items() if remark[0].fingerprint == finding.fingerprint)
+    mine = (
+        root
+        for root, remark in carried.items()
+        if finding.fingerprint in {each.fingerprint for each in remark}
+        and remark[0].comment_lines == finding.comment_lines
+    )
     return None if finding.fingerprint in earlier else next(mine, None)

@@ -19,6 +19,7 @@ from messages import fixes as texts
 from pipeline.durable.steps import run_outside_journal
 from pipeline.feedback.answers.finding import FixableFinding, NotFixed, load_finding
 from pipeline.feedback.answers.fix_offer import FixOffer, ValidFix
+from pipeline.feedback.answers.fix_proposal import find_proposal
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
@@ -50,10 +51,13 @@ class FixAnswer:
         known = await self.context.journal.step("what is known", load_finding, services, run, self.request, self.asked)
         if isinstance(known, NotFixed):
             return known.text
+        proposal = await self.context.journal.step("is it proposed", find_proposal, self.context, known)
+        if proposal is not None and (proposal.is_current or proposal.is_touched):
+            return texts.point_to_proposal(known.finding, proposal.number, is_touched=proposal.is_touched)
         written = await self._take_own_fix(known.finding) if known.finding.fix else await self._write(known)
         if isinstance(written, NotFixed):
             return written.text
-        return await FixOffer(self.context, self.request, self.guid, known, written).make()
+        return await FixOffer(self.context, self.request, self.guid, known, written, proposal).make()
 
     async def _take_own_fix(self, finding: Finding) -> ValidFix | NotFixed:
         """The fix that the finding has already."""

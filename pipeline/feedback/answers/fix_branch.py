@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from domain.github.branches import PREFIX, add_suffix
 from domain.review.line_edits import LineEdit
 from domain.text.redaction import redact_outgoing
 from memory.runs import runs
 from messages import fixes as texts
 from pipeline.feedback.answers.finding import FixableFinding
+from pipeline.feedback.answers.fix_proposal import OpenProposal, list_branches, name_push
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
 from pipeline.publishing.pull_requests import NotOpened
@@ -18,8 +18,6 @@ from pipeline.run_context import RunContext
 from safety.line_edits import apply_edits
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
-
-_MAX_NAMES = 5
 
 
 class PushedFix(BaseModel):
@@ -44,39 +42,56 @@ class OpenedFix(BaseModel):
 
 @dataclass(frozen=True)
 class FixBranch:
-    """The branch and the pull request of one fix. The same fix has the same commit, so every step may be repeated."""
+    """The branch and the pull request of one fix. The same fix has the same commit, so every step may be repeated.
+
+    :param proposal: the open pull request that gets this fix instead of an earlier one.
+    """
 
     context: RunContext
     request: AnswerRequest
     known: FixableFinding
     edits: Sequence[LineEdit]
     summary: str
+    proposal: OpenProposal | None = None
 
     async def propose(self) -> str:
-        """Push the commit and open the pull request; the answer."""
+        """Push the commit and open the pull request, or renew the one that is open; the answer."""
         finding = self.known.finding
         pushed = await self.context.journal.step("push the fix", self._push)
         if not pushed.branch:
             return texts.show_fix(finding, self.edits, pushed.why, self.summary)
+        if self.proposal is not None:
+            await self.context.journal.step("describe the pull request", self._describe, self.proposal)
+            return texts.confirm_renewal(finding, self.proposal.number, self.summary)
         opened = await self.context.journal.step("open the pull request", self._open, pushed.branch)
         if opened.number is None:
             return texts.report_unopened(finding, pushed.branch, opened.why)
         return texts.confirm_pull_request(finding, opened.number, self.known.pull_request.head_ref, self.summary)
 
     async def _push(self) -> PushedFix:
-        services, run = self.context.services, self.context.run
+        services = self.context.services
         if not await self.request.may_still_ask(services):
             return PushedFix(why="whoever asked may not any more")
         mirror = await self.context.fetch_mirror()
         sha = await self._commit(mirror)
-        wanted = f"{PREFIX}fix-{run.number}-{self.known.finding.id.lower()}"
-        for name in (wanted, *(add_suffix(wanted, number) for number in range(2, _MAX_NAMES + 1))):
+        if self.proposal is not None:
+            return await self._renew(mirror, sha, self.proposal)
+        names = list(list_branches(self.context.run, self.known.finding))
+        for name in names:
             result = await self._push_to(mirror, sha, name)
             if isinstance(result, Pushed):
                 return PushedFix(branch=name)
             if isinstance(result, PushRejected):
                 return PushedFix(why=f"GitHub did not take the branch: {result.said}")
-        return PushedFix(why=f"all names for its branch are taken, such as {wanted}")
+        return PushedFix(why=f"all names for its branch are taken, such as {names[0]}")
+
+    async def _renew(self, mirror: Mirror, sha: str, proposal: OpenProposal) -> PushedFix:
+        result = await self._push_to(mirror, sha, proposal.branch, proposal.head_sha)
+        if isinstance(result, Pushed):
+            return PushedFix(branch=proposal.branch)
+        if isinstance(result, PushRejected):
+            return PushedFix(why=f"GitHub did not take the new version of #{proposal.number}: {result.said}")
+        return PushedFix(why=f"the branch of #{proposal.number} changed meanwhile")
 
     async def _commit(self, mirror: Mirror) -> str:
         services, run, path = self.context.services, self.context.run, self.known.finding.path
@@ -84,25 +99,41 @@ class FixBranch:
         message = redact_outgoing(texts.render_commit_message(self.known.finding, run.id))
         signature = await services.host.signature(run.repository)
         at = await runs.get_started_at(services.database, run.id) or self.context.now()
-        return await mirror.commit(run.head_sha, {path: apply_edits(content, self.edits)}, message, signature, at)
+        changed = {path: apply_edits(content, self.edits)}
+        earlier = None if self.proposal is None else self.proposal.head_sha
+        return await mirror.commit(run.head_sha, changed, message, signature, at, earlier)
 
-    async def _push_to(self, mirror: Mirror, sha: str, branch: str) -> Pushed | BranchMoved | PushRejected:
+    async def _push_to(
+        self, mirror: Mirror, sha: str, branch: str, expected: str | None = None
+    ) -> Pushed | BranchMoved | PushRejected:
         async def is_pushed() -> bool:
             return await mirror.head_of(branch) == sha
 
-        step = f"push {branch} {sha}"
         return await pull_requests.push_once(
-            self.context.services, self.context.run, step, mirror, sha, branch, None, is_pushed=is_pushed
+            self.context.services,
+            self.context.run,
+            name_push(branch, sha),
+            mirror,
+            sha,
+            branch,
+            expected,
+            is_pushed=is_pushed,
         )
+
+    async def _describe(self, proposal: OpenProposal) -> None:
+        services, repository = self.context.services, self.context.run.repository
+        await pull_requests.describe(services, repository, proposal.number, *self._render())
 
     async def _open(self, branch: str) -> OpenedFix:
         services, run = self.context.services, self.context.run
         base = self.known.pull_request.head_ref
-        title, body = texts.render_pull_request(
-            self.known.finding, run.number, self.summary, self.request.comment.sender.login
-        )
-
+        title, body = self._render()
         try:
             return OpenedFix(number=await pull_requests.open_fix_once(services, run, branch, base, title, body))
         except NotOpened as error:
             return OpenedFix(why=error.message)
+
+    def _render(self) -> tuple[str, str]:
+        """The title and the description."""
+        login = self.request.comment.sender.login
+        return texts.render_pull_request(self.known.finding, self.context.run.number, self.summary, login)

@@ -14,6 +14,7 @@ from messages import fixes as texts
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.feedback.answers.finding import FixableFinding
 from pipeline.feedback.answers.fix_branch import FixBranch
+from pipeline.feedback.answers.fix_proposal import OpenProposal
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import comments, reviews
 from pipeline.run_context import RunContext
@@ -55,13 +56,17 @@ class Offer(BaseModel):
 
 @dataclass(frozen=True)
 class FixOffer:
-    """One change, offered once. Every step may be repeated."""
+    """One change, offered once. Every step may be repeated.
+
+    :param proposal: the open pull request with an earlier fix; then this one goes there.
+    """
 
     context: RunContext
     request: AnswerRequest
     guid: str
     known: FixableFinding
     fix: ValidFix
+    proposal: OpenProposal | None = None
 
     async def make(self) -> str:
         """Offer it; the answer."""
@@ -78,7 +83,8 @@ class FixOffer:
                     return texts.confirm_suggestion(finding, offer.edit, *told)
                 return texts.show_fix(finding, self.fix.edits, "GitHub took no comment on these lines", *told)
             case OfferKind.branch:
-                branch = FixBranch(self.context, self.request, self.known, self.fix.edits, self.fix.summary)
+                how = (self.fix.edits, self.fix.summary, self.proposal)
+                branch = FixBranch(self.context, self.request, self.known, *how)
                 return await branch.propose()
             case _:
                 return texts.show_fix(finding, self.fix.edits, offer.why, *told)
@@ -86,8 +92,7 @@ class FixOffer:
     async def _choose(self) -> Offer:
         if not await self.request.may_still_ask(self.context.services):
             return Offer(kind=OfferKind.refused)
-        lines = await self._read_lines()
-        suggested = await self._choose_suggestion(lines)
+        suggested = None if self.proposal else await self._choose_suggestion(await self._read_lines())
         if suggested is not None:
             return suggested
         why = await self._find_obstacle()

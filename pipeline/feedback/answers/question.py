@@ -1,24 +1,23 @@
-"""Answers ``/forge ask`` with an agent that reads the code of the head and can do nothing else."""
+"""Answers a question about the code with an agent that reads the code of one commit and can do nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agents.answers.answerer import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
 from agents.llm.models import ModelTier, Unusable
-from agents.loop.loop import Done, run_agent
+from agents.loop.loop import Done, Stopped, run_agent
 from agents.loop.turns import CompletedTurn, Turn
 from domain.config.configuration import Configuration
 from domain.review.changes import Change
 from domain.runs.run import Phase
+from domain.slash.verbs import Verb
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
 from messages import fixes as fix_texts
 from pipeline.durable.steps import run_outside_journal
-from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
@@ -37,17 +36,32 @@ class AnswerSteps(AgentSteps):
 
 
 @dataclass(frozen=True)
+class AskedQuestion:
+    """A question of a person.
+
+    :param key: names its answer.
+    :param words: untrusted Markdown.
+    :param about: lines that say what it is about; see :mod:`agents.answers.subjects`.
+    :param may_still_ask: whether they may at this moment: the model takes its time (T-P15).
+    """
+
+    key: str
+    words: str
+    about: Sequence[str]
+    may_still_ask: Callable[[], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
 class QuestionAnswerer:
     """The answer to one question."""
 
     context: RunContext
-    request: AnswerRequest
-    guid: str
-    words: str
+    asked: AskedQuestion
+    configuration: Configuration
 
     async def find_answer(self) -> str:
         """The answer, or why there is none."""
-        configuration = await self.context.journal.step("what is configured", self._load_configuration)
+        configuration = self.configuration
         if not configuration.review.may_ask_model:
             return texts.refuse_sending()
         model = self.context.services.models.choose(ModelTier.fast)
@@ -58,25 +72,28 @@ class QuestionAnswerer:
         never = configuration.review.never_send
         agent = build_agent(snapshot, never, redact_outgoing)
         change = await run_outside_journal(self._load_change, mirror)
-        key = self.request.make_key(self.guid)
-        assignment = build_assignment(key, self.words, change, never, redact_outgoing)
+        words, about = self.asked.words, self.asked.about
+        assignment = build_assignment(self.asked.key, words, about, change, never, redact_outgoing)
         calls = BudgetedCalls(self.context, Phase.planning, configuration)
         done = await run_agent(agent, AnswerSteps(calls, agent, assignment, model))
         if not isinstance(done, Done):
-            return texts.report_unanswered(done.why)
-        return await self._render(done, snapshot, never)
+            is_limit = isinstance(done, Stopped) and done.refusal is not None
+            return texts.report_unanswered(done.why, is_limit=is_limit)
+        return await self._render(done, change, snapshot, never)
 
-    async def _render(self, done: Done[CodeAnswer], snapshot: Snapshot, never: Sequence[str]) -> str:
-        if not await self.context.journal.step(
-            "is it still allowed", self.request.may_still_ask, self.context.services
-        ):
-            return fix_texts.report_lost_permission(self.request.asked.verb)
-        places = [(place.path, place.line) for place in list_places(done.value, done.past, snapshot, never)]
-        return texts.render_answer(done.value.answer, places, self.context.run.head_sha)
-
-    async def _load_configuration(self) -> Configuration:
-        return (await load_configuration(self.context.services, self.context.run)).configuration
-
-    async def _load_change(self, mirror: Mirror) -> Change:
+    async def _render(
+        self, done: Done[CodeAnswer], change: Change | None, snapshot: Snapshot, never: Sequence[str]
+    ) -> str:
+        if not await self.context.journal.step("is it still allowed", self.asked.may_still_ask):
+            return fix_texts.report_lost_permission(Verb.ask)
         run = self.context.run
+        found = list_places(done.value, done.past, change, snapshot, never)
+        places = [(place.path, place.line) for place in found]
+        branch = run.base_ref if run.is_of_issue else ""
+        return texts.render_answer(done.value.answer, places, run.head_sha, branch)
+
+    async def _load_change(self, mirror: Mirror) -> Change | None:
+        run = self.context.run
+        if run.is_of_issue:
+            return None
         return await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)

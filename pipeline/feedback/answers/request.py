@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from domain.commands import ExecuteComment
+from domain.commands import WrittenComment
 from domain.slash.commands import AboutFinding, TextCommand
 from messages.commands import Answer, name_command
 from pipeline.context import Services
@@ -15,15 +15,31 @@ from pipeline.publishing import comments
 from safety.authorization import authorise
 
 
-class AnswerRequest(BaseModel):
-    """One command of a comment; in journals.
+class RepliedTo(BaseModel):
+    """What of Forge's somebody replied to in words; in journals.
 
-    :param index: which of the comment's lines it is.
+    :param text: its comment; empty if they only mentioned Forge.
+    :param passage: what they quoted of it.
+    :param path: the file at which they stand, and ``line`` its line; empty outside of review threads.
     """
 
-    comment: ExecuteComment
+    text: str = ""
+    passage: str = ""
+    path: str = ""
+    line: int | None = None
+
+
+class AnswerRequest(BaseModel):
+    """One command of a comment, or words that may ask for the same; in journals.
+
+    :param index: which of the comment's lines it is.
+    :param replied_to: of words, which a model has to understand as a question first; None for a command.
+    """
+
+    comment: WrittenComment
     asked: Annotated[AboutFinding | TextCommand, Field(discriminator="verb")]
     index: int
+    replied_to: RepliedTo | None = None
 
     def make_key(self, guid: str) -> str:
         """The key of the answer: one per line of a comment."""
@@ -37,7 +53,8 @@ class AnswerRequest(BaseModel):
 
     async def load_actor(self, services: Services) -> CommandActor:
         """Who asks, with their role at this moment."""
-        return await load_actor(services, self.comment.repository, self.comment.number, self.comment.sender)
+        number = self.comment.number if self.comment.is_pull_request else None
+        return await load_actor(services, self.comment.repository, number, self.comment.sender)
 
     async def may_still_ask(self, services: Services) -> bool:
         """Whether they may at this moment: the model took its time, so permissions may be lost (T-P15)."""

@@ -1,17 +1,24 @@
-"""Answers one command that asks a model, in a workflow of its own."""
+"""Answers one command that asks a model, or words that ask for the same, in a workflow of its own."""
 
 import structlog
 
+from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
+from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash.commands import AboutFinding, TextCommand
+from domain.text.quotes import REVIEWER
+from messages import code_answers
 from messages import fixes as texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.answers.fix import FixAnswer
-from pipeline.feedback.answers.question import QuestionAnswerer
+from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
+from pipeline.feedback.answers.remark import RemarkReader
 from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.feedback.answers.subject import load_subject
 from pipeline.run_context import RunContext
+from pipeline.verdicts.settings import load_configuration
 
 log = structlog.get_logger(__name__)
 
@@ -26,15 +33,38 @@ async def answer_request(services: Services, run: Run, request: AnswerRequest, g
     except ForgeError as error:
         log.warning("answer.failed", run=run.id, error=str(error))
         text = texts.report_failure(request.asked.verb, str(error))
-    return await _post(context, request, guid, text)
+    return await _post(context, request, guid, text) if text else "no question"
 
 
 async def _find_answer(context: RunContext, request: AnswerRequest, guid: str) -> str:
+    """The answer; empty for words that ask nothing."""
     match request.asked:
         case TextCommand():
-            return await QuestionAnswerer(context, request, guid, request.asked.text).find_answer()
+            return await _answer_question(context, request, guid, request.asked.text)
         case AboutFinding():
             return await FixAnswer(context, request, guid, request.asked).find_answer()
+
+
+async def _answer_question(context: RunContext, request: AnswerRequest, guid: str, words: str) -> str:
+    services, key = context.services, request.make_key(guid)
+    configuration = await context.journal.step("what is configured", _load_configuration, context)
+    if request.replied_to is not None:
+        understood = await RemarkReader(context, key, words, request.replied_to, configuration).understand()
+        if not understood.is_question:
+            return understood.told
+    about = await context.journal.step("what it is about", load_subject, services, context.run, request)
+
+    async def may_still_ask() -> bool:
+        return await request.may_still_ask(services)
+
+    asked = AskedQuestion(key, words, about, may_still_ask)
+    answer = await QuestionAnswerer(context, asked, configuration).find_answer()
+    is_below = request.comment.comment.kind is not CommentKind.review_comment
+    return code_answers.quote_question(words.replace(REVIEWER, "Forge"), answer) if is_below else answer
+
+
+async def _load_configuration(context: RunContext) -> Configuration:
+    return (await load_configuration(context.services, context.run)).configuration
 
 
 async def _post(context: RunContext, request: AnswerRequest, guid: str, text: str) -> str:

@@ -5,11 +5,14 @@ from pydantic import BaseModel
 from domain.commands import ReadReply
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding
+from domain.review.inline_comments import Remark
 from domain.runs.run import Run
-from domain.slash.commands import Dismiss
+from domain.slash.commands import Dismiss, TextCommand
+from domain.slash.verbs import Verb
 from memory.findings import findings
 from memory.ledger import ledger
 from pipeline.context import Services
+from pipeline.feedback.replies.remarks import load_name
 from pipeline.gates.actor import CommandActor, load_actor
 from pipeline.verdicts.settings import load_configuration
 from safety.authorization import authorise
@@ -23,6 +26,8 @@ class ReplyContext(BaseModel):
 
     :param finding: None if the thread is about none.
     :param teaches: whether the person may dismiss the finding.
+    :param asks: whether their questions are answered from all of the code, as those of ``/forge ask``.
+    :param name: Forge's own, as people mention it.
     :param is_due: whether the reply is read: not on strangers' heads without an ok, nor after enough answers.
     """
 
@@ -30,6 +35,8 @@ class ReplyContext(BaseModel):
     finding: Finding | None
     teaches: bool
     is_due: bool
+    asks: bool = False
+    name: str = ""
 
 
 async def load_context(services: Services, run: Run, command: ReadReply) -> ReplyContext:
@@ -41,15 +48,31 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
     replied = await ledger.count_replies(services.database, run.id, thread)
     return ReplyContext(
         configuration=configuration,
-        finding=next(iter(carried.get(thread, ())), None),
+        finding=_choose_finding(carried.get(thread, ()), command.words),
         teaches=_may_dismiss(actor),
         is_due=configuration.review.may_ask_model and not actor.facts.needs_ok and replied < MAX_REPLIES,
+        asks=_may_ask(actor),
+        name=await load_name(services, command.repository),
     )
+
+
+def _choose_finding(remark: Remark, words: str) -> Finding | None:
+    """The finding of a comment that a reply is about: the one it names, else the gravest."""
+    return next((each for each in remark if each.id in words.upper()), next(iter(remark), None))
 
 
 async def may_still_dismiss(services: Services, command: ReadReply) -> bool:
     """Whether the person may dismiss at this moment. The model took its time, so permissions may be lost (T-P15)."""
     return _may_dismiss(await load_actor(services, command.repository, command.number, command.sender))
+
+
+async def may_still_ask(services: Services, command: ReadReply) -> bool:
+    """Whether the person may ask at this moment, as :func:`may_still_dismiss`."""
+    return _may_ask(await load_actor(services, command.repository, command.number, command.sender))
+
+
+def _may_ask(actor: CommandActor) -> bool:
+    return authorise(TextCommand(verb=Verb.ask, text="said in words"), actor.facts) is None
 
 
 def _may_dismiss(actor: CommandActor) -> bool:

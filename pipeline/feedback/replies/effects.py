@@ -5,7 +5,7 @@ Only a person who may dismiss a finding by command dismisses it by words; the wo
 
 from pydantic import BaseModel
 
-from agents.answers.reply_reader import Meaning, QuestionAnswer, ReplyReading
+from agents.answers.reply_reader import Meaning, ReplyReading
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadReply
 from domain.memories.memory import Use
@@ -39,13 +39,13 @@ async def apply_reply(
     guid: str,
     finding: Finding,
     reading: ReplyReading,
-    answer: QuestionAnswer | None,
+    answer: str,
     *,
     may_dismiss: bool,
 ) -> ReplyOutcome:
     """Do what a reply means; may be repeated.
 
-    :param answer: of the model to the question, if it is one.
+    :param answer: to the question, if it is one.
     """
     match reading.meaning:
         case Meaning.agreement:
@@ -55,7 +55,9 @@ async def apply_reply(
                 await memories.record_use(services.database, finding.memories, Use.confirmed, cause, now)
             return ReplyOutcome()
         case Meaning.question:
-            return ReplyOutcome(text="" if answer is None else reply_texts.render_answer(answer.line))
+            return ReplyOutcome(text=answer)
+        case Meaning.request:
+            return ReplyOutcome(text=reply_texts.point_to_commands(finding.id))
         case Meaning.disagreement:
             return await _handle_disagreement(services, command, guid, finding, reading, may_dismiss=may_dismiss)
         case Meaning.other:

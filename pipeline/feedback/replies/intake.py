@@ -17,6 +17,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import READ_REPLY
+from pipeline.feedback.replies.remarks import handle_remark, is_mentioned
 from safety.authorization import refuse_role
 
 _NEAR_LINES = 3  # lines from a finding within which a remark is about it
@@ -27,10 +28,12 @@ class ReplyTarget(BaseModel):
 
     :param run_id: None if it is not read.
     :param outcome: then, why not.
+    :param is_remark: whether it is about no finding, but may be for Forge all the same.
     """
 
     run_id: str | None = None
     outcome: str = ""
+    is_remark: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -43,8 +46,10 @@ class ReplyTarget(BaseModel):
 
 
 async def handle_reply(services: Services, journal: WorkflowJournal, command: ReadReply, guid: str) -> str:
-    """Queue the reading of a person's words, if they are about a finding; the outcome."""
+    """Queue the reading of a person's words, if they are about a finding or for Forge; the outcome."""
     target = await journal.step("what it is about", _find_target, services, command, guid)
+    if target.is_remark:
+        return await handle_remark(services, journal, command, guid)
     if target.run_id is None:
         return target.outcome
     where = {"repository": command.repository.id, "number": command.number}
@@ -57,11 +62,11 @@ async def _find_target(services: Services, command: ReadReply, guid: str) -> Rep
     past = await runs.list_for_pull_request(services.database, command.repository.id, command.number)
     if not past:
         return ReplyTarget(outcome="Forge did not look at this pull request")
-    if command.comment.thread is None:
+    if command.comment.thread is None and not await is_mentioned(services, command):
         return ReplyTarget(outcome=await _record_gap(services, command, past[0].run, guid))
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
     if command.comment.thread not in carried:
-        return ReplyTarget(outcome="not a thread of a finding")
+        return ReplyTarget(is_remark=True)
     role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
     if command.sender.id != command.opened_by and refuse_role(role, "triage") is not None:
         return ReplyTarget(outcome="nobody who has a say here")

@@ -1,58 +1,73 @@
 """Asks a model what a reply means, and for the answer if it is a question."""
 
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from agents.answers.reply_reader import KEY, QuestionAnswer, ReplyReading, build_answer_question, build_meaning_question
+from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
 from agents.llm.models import LanguageModel
 from domain.commands import ReadReply
-from domain.config.configuration import Configuration
 from domain.errors import CodeAccessError
 from domain.gates import digest
 from domain.globs import matches
 from domain.review.findings import Finding
 from domain.runs.run import Phase
+from domain.text.quotes import asks_something, call_reviewer
 from domain.text.redaction import redact_outgoing
+from messages import code_answers
+from messages import thread_replies as reply_texts
+from pipeline.feedback.replies.context import ReplyContext
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
 
 S = TypeVar("S", bound=BaseModel)
 
 
+@dataclass(frozen=True)
+class NoAnswer:
+    """Why the model gave no answer, as a text for people."""
+
+    text: str
+
+
 class ReplyQuestions:
     """The questions to a model about one reply. They are paid from the money for work outside of runs."""
 
-    def __init__(
-        self,
-        context: RunContext,
-        command: ReadReply,
-        configuration: Configuration,
-        model: LanguageModel,
-    ) -> None:
+    def __init__(self, context: RunContext, command: ReadReply, known: ReplyContext, model: LanguageModel) -> None:
         self._context = context
-        self._words = command.words
+        self._words = call_reviewer(command.words, known.name)
         self._key = f"{KEY}{command.comment.id}"
-        self._never_send = configuration.review.never_send
+        self._never_send = known.configuration.review.never_send
         self._model = model
-        self._calls = BudgetedCalls(context, Phase.reflection, configuration)
+        self._calls = BudgetedCalls(context, Phase.reflection, known.configuration)
 
-    async def ask_meaning(self, finding: Finding) -> ReplyReading | None:
-        """What the reply means; None if the model does not say."""
-        question = build_meaning_question(self._key, finding, self._words, redact_outgoing)
+    @property
+    def seems_to_ask(self) -> bool:
+        """Whether the reply looks like a question, without a model that reads it."""
+        return asks_something(self._words)
+
+    async def ask_meaning(self, finding: Finding) -> ReplyReading | NoAnswer:
+        """What the reply means."""
+        question = build_meaning_question(self._key, render_finding(finding), self._words, redact_outgoing)
         return await self._ask(question, ReplyReading)
 
-    async def ask_answer(self, finding: Finding) -> QuestionAnswer | None:
-        """The answer to the question in the reply; None if the model gives none."""
+    async def ask_answer(self, finding: Finding) -> str:
+        """The answer to the question in the reply, from the code around the finding; or why there is none."""
         lines = await self._read_lines(finding)
         question = build_answer_question(self._key, finding, self._words, lines, redact_outgoing)
-        return await self._ask(question, QuestionAnswer)
+        answer = await self._ask(question, QuestionAnswer)
+        return answer.text if isinstance(answer, NoAnswer) else reply_texts.render_answer(answer.line)
 
-    async def _ask(self, question: Question, kind: type[S]) -> S | None:
+    async def _ask(self, question: Question, kind: type[S]) -> S | NoAnswer:
         name = digest("hear", question.model_dump_json(), self._model.name)
         found = await self._calls.ask_outside_run(name, question, kind, self._model)
-        return None if found.value is None else kind.model_validate(found.value)
+        if found.value is None:
+            is_limit = found.refusal is not None
+            return NoAnswer(code_answers.report_unanswered(found.problem or "", is_limit=is_limit))
+        return kind.model_validate(found.value)
 
     async def _read_lines(self, finding: Finding) -> list[str]:
         """The file at head; nothing if it must not be sent, or cannot be read."""

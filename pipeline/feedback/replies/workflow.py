@@ -2,7 +2,7 @@
 
 import structlog
 
-from agents.answers.reply_reader import Meaning, QuestionAnswer, ReplyReading
+from agents.answers.reply_reader import Meaning, ReplyReading
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from domain.commands import ReadReply
 from domain.errors import ForgeError
@@ -13,9 +13,10 @@ from memory.ledger import ledger
 from pipeline.automation.level import try_update_level
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.feedback.replies.answer import answer_question
 from pipeline.feedback.replies.context import ReplyContext, load_context, may_still_dismiss
 from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply
-from pipeline.feedback.replies.questions import ReplyQuestions
+from pipeline.feedback.replies.questions import NoAnswer, ReplyQuestions
 from pipeline.publishing import comments
 from pipeline.run_context import RunContext
 from pipeline.verdicts.resume import resume_judged_run
@@ -47,27 +48,37 @@ class ReplyWorkflow:
             return f"failed: {error.message}"
 
     async def _read(self, known: ReplyContext, finding: Finding, model: LanguageModel) -> str:
-        asking = ReplyQuestions(self._context, self._command, known.configuration, model)
+        asking = ReplyQuestions(self._context, self._command, known, model)
         reading = await asking.ask_meaning(finding)
-        if reading is None:
-            return "not understood"
-        answer = await asking.ask_answer(finding) if reading.meaning is Meaning.question else None
+        if isinstance(reading, NoAnswer):
+            return await self._report_unread(reading.text, is_told=known.asks and asking.seems_to_ask)
+        answer = ""
+        if reading.meaning is Meaning.question:
+            answer = await answer_question(self._context, self._command, self._guid, known, finding, asking)
         outcome = await self._journal.step("act on it", self._act, known, finding, reading, answer)
         if outcome.dismissed:
             await self._resume_waiting_run()
         return reading.meaning.value
 
-    async def _act(
-        self, known: ReplyContext, finding: Finding, reading: ReplyReading, answer: QuestionAnswer | None
-    ) -> ReplyOutcome:
+    async def _report_unread(self, text: str, *, is_told: bool) -> str:
+        """Tell whoever seems to ask something why nobody understood it; nobody else is told."""
+        if is_told:
+            await self._journal.step("say why not", self._reply, text)
+        return "not understood"
+
+    async def _reply(self, text: str) -> None:
+        command = self._command
+        root = command.comment.thread or 0
+        await comments.reply_in_thread(self._services, command.repository, command.number, root, self._guid, text)
+
+    async def _act(self, known: ReplyContext, finding: Finding, reading: ReplyReading, answer: str) -> ReplyOutcome:
         services, command = self._services, self._command
         may_dismiss = known.teaches and await may_still_dismiss(services, command)
         outcome = await apply_reply(services, command, self._guid, finding, reading, answer, may_dismiss=may_dismiss)
-        root = command.comment.thread or 0
         if outcome.text:
-            await comments.reply_in_thread(services, command.repository, command.number, root, self._guid, outcome.text)
+            await self._reply(outcome.text)
         payload = {
-            "thread": root,
+            "thread": command.comment.thread or 0,
             "finding": finding.id,
             "rule": finding.rule,
             "meaning": reading.meaning.value,

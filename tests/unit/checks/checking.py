@@ -7,12 +7,25 @@ from agents.review.checks.results import CheckReport
 from agents.review.checks.run import run_checks
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions, change_of
+from workspace.sandbox.sandbox import Completed, Sandbox, SandboxCommand
 
 
 async def check_files(toolbox: Toolbox, files: Versions, **given: object) -> CheckReport:
     change, versions = change_of(files)
     settings: dict[str, Any] = {"project": {}, "linters": (), "dependencies": None, **given}
     return await run_checks(change, versions, toolbox=toolbox, **settings)
+
+
+class CountingSandbox(Sandbox):
+    """A sandbox that counts the programs it starts."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__(sandbox.levels, sandbox.account)
+        self.started = 0
+
+    async def try_level(self, command: SandboxCommand, level: int) -> Completed:
+        self.started += 1
+        return await super().try_level(command, level)
 
 
 def sarif(*results: tuple[str, str, int], **more: object) -> str:

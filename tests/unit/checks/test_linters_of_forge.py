@@ -1,5 +1,8 @@
 """oxlint, shellcheck and hadolint: they find what breaks, leave good code alone and obey no file of the change."""
 
+from dataclasses import replace
+from unittest.mock import ANY
+
 import pytest
 
 from agents.review.checks import hadolint, oxlint, shellcheck
@@ -8,7 +11,7 @@ from agents.toolbox import Toolbox
 from domain.review.findings import Severity
 from safety.containment import CodeOrigin
 from tests.unit.checks.building import Versions, file_change
-from tests.unit.checks.checking import check_files
+from tests.unit.checks.checking import CountingSandbox, check_files
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -113,6 +116,24 @@ async def test_only_what_the_change_introduced(toolbox: Toolbox) -> None:
     old = "export const f = (x) => eval(x);\n"
     new = f"// moved\n{old}export const g = (x) => x === NaN;\n"
     assert await check_one(toolbox, "a.js", new, old) == ([("oxlint/use-isnan", 3, ERROR)], ("oxlint",))
+
+
+@pytest.mark.parametrize(
+    ("path", "clean", "bad"),
+    [
+        ("a.sh", "#!/bin/sh\necho x\n", "#!/bin/bash\nif [ -n $1 ]; then echo; fi\n"),
+        ("Dockerfile", "FROM a:1\nCMD a\n", "FROM a:1\nEXPOSE 99999\n"),
+    ],
+)
+async def test_a_slow_linter_reads_the_merge_base_only_of_what_it_complains_of(
+    toolbox: Toolbox, path: str, clean: str, bad: str
+) -> None:
+    counting = CountingSandbox(toolbox.sandbox)
+    counted = replace(toolbox, sandbox=counting)
+    assert await check_one(counted, path, f"{clean}# new\n", clean) == ([], ANY)
+    assert counting.started == 1
+    assert await check_one(counted, path, f"{bad}# new\n", bad) == ([], ANY)
+    assert counting.started == 3
 
 
 SILENT = [

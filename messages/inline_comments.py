@@ -1,0 +1,109 @@
+"""The text of inline comments: a finding, several of one rule, or all that is said of the same lines."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from domain.review.findings import Finding, Severity
+from domain.review.inline_comments import Remark, split_topics
+from domain.runs.run import REVIEW_CHECK
+from domain.text.escaping import escape, inline_code, inline_path, link, suggestion_block
+
+ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
+OUTDATED = "**No longer applies**"
+SHOWN_IN_COMMENT = 30  # places that one comment lists
+_LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
+_GONE_HERE = " *(no longer here)*"
+
+
+def render_comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
+    """An inline comment: of one finding, with a one-click suggestion where a fix is known, or of several.
+
+    Those of one rule are listed, and what else is said of the same lines follows, the gravest first.
+
+    :param remark: the first is where the comment stands.
+    :param gone: names of those that are not there any more.
+    """
+    is_one = len(remark) == 1
+    topics = split_topics(remark)
+    lines = {topic[0].line for topic in topics if topic[0].id not in gone}
+    shown = [_render_topic(topic, () if is_one else gone, named=len(lines) > 1) for topic in topics]
+    ways = (
+        "`/forge dismiss why`" if is_one else "`/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one"
+    )
+    return "\n\n".join(["\n\n---\n\n".join(shown), _disagree(ways)])
+
+
+def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
+    """What a comment says of one rule.
+
+    :param named: say the line, because the comment is about several.
+    """
+    own, others = topic[0], topic[1:]
+    kind = [f"{ICONS[own.severity]} **{own.severity.value.capitalize()}**", own.category.value]
+    kind += [inline_path(own.where)] if named else []
+    kind += [f"{len(topic)} places"] if others else []
+    fix = None if others or own.id in gone else own.fix
+    parts = [
+        " · ".join(kind),
+        escape(own.message, 1500) + (_GONE_HERE if own.id in gone else ""),
+        "" if fix is None else suggestion_block(fix.replacement),
+        _elsewhere(topic, gone) if others else "",
+        _about(own),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def render_outdated(remark: Sequence[Finding], head_sha: str) -> str:
+    """What becomes of an inline comment when nothing of it is there any more: nothing in it can be applied."""
+    names = ", ".join(finding.id for finding in remark[:SHOWN_IN_COMMENT])
+    more = f" and {len(remark) - SHOWN_IN_COMMENT} more" if len(remark) > SHOWN_IN_COMMENT else ""
+    rules = ", ".join(dict.fromkeys(link_rule(topic[0]) for topic in split_topics(remark)))
+    what = f"{escape(remark[0].message, 300)}\n\n<sub>{names}{more} · {rules}</sub>"
+    return f"{OUTDATED} ({inline_code(head_sha[:7])}).\n\n{what}"
+
+
+def sort_as_listed(remark: Remark, body: str) -> Remark:
+    """The findings of a comment in the order in which it says them: it stands at the first, wherever that moved.
+
+    :param body: what the comment says now.
+    """
+
+    def order(finding: Finding) -> tuple[bool, int]:
+        at = body.find(finding.id)
+        return f"<sub>{finding.id}" not in body, at if at >= 0 else len(body)
+
+    return tuple(sorted(remark, key=order))
+
+
+def strip_line_numbers(body: str) -> list[str]:
+    """The words of a comment without the lines of its places, which every push may move."""
+    return _LINES.sub("", body).split()
+
+
+def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
+    """The places of a comment beside its own, each with what differs there."""
+    rows = [
+        f"- {inline_path(each.where)} {each.id}{_difference(each, remark[0])}{_GONE_HERE if each.id in gone else ''}"
+        for each in remark[1:SHOWN_IN_COMMENT]
+    ]
+    left = len(remark) - 1 - len(rows)
+    more = [f"- and {left} more, listed in the check `{REVIEW_CHECK}`"] if left > 0 else []
+    return "\n".join(["Also here:", "", *rows, *more])
+
+
+def _difference(finding: Finding, first: Finding) -> str:
+    """The first sentence, where it is another: the rest of it says the same of each."""
+    return "" if finding.message == first.message else f": {escape(finding.message.partition('. ')[0], 160)}"
+
+
+def _about(finding: Finding) -> str:
+    return f"<sub>{finding.id} · {link_rule(finding)} · confidence {finding.confidence:.0%}</sub>"
+
+
+def _disagree(ways: str) -> str:
+    return f"<sub>Not a problem? Reply {ways}.</sub>"
+
+
+def link_rule(finding: Finding) -> str:
+    """Its rule, as a link to what is known of it."""
+    return link(finding.rule, finding.help_url) if finding.help_url else inline_code(finding.rule)

@@ -1,0 +1,80 @@
+"""Finds the open pull request that proposes the fix of a finding already, so that asking again makes no second one."""
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel
+
+from domain.github.branches import PREFIX, add_suffix
+from domain.github.pull_requests import PullRequest
+from domain.review.findings import Finding
+from domain.runs.run import Run
+from memory.runs import outbox
+from messages.automation import RUN_TRAILER
+from pipeline.checkout import fetch_commits
+from pipeline.feedback.answers.finding import FixableFinding
+from pipeline.run_context import RunContext
+from workspace.mirror import Mirror
+
+_MAX_NAMES = 5
+
+
+class OpenProposal(BaseModel):
+    """An open pull request of Forge with a fix of the finding; in journals.
+
+    :param is_current: the finding's file is still as it was when the fix was written.
+    :param is_touched: somebody else pushed to its branch, so Forge leaves it alone.
+    """
+
+    number: int
+    branch: str
+    head_sha: str
+    is_current: bool
+    is_touched: bool
+
+
+def list_branches(run: Run, finding: Finding) -> Iterator[str]:
+    """The names that the branch of a fix may have, the first one first."""
+    wanted = f"{PREFIX}fix-{run.number}-{finding.id.lower()}"
+    yield wanted
+    yield from (add_suffix(wanted, number) for number in range(2, _MAX_NAMES + 1))
+
+
+def name_push(branch: str, sha: str) -> str:
+    """The step that pushes a fix."""
+    return f"push {branch} {sha}"
+
+
+async def find_proposal(context: RunContext, known: FixableFinding) -> OpenProposal | None:
+    """The open pull request with a fix of this finding, if Forge opened one."""
+    run, host = context.run, context.services.host
+    if known.pull_request.is_from_fork(run.repository.id):
+        return None
+    name, mirror = (await host.signature(run.repository)).name, await context.fetch_mirror()
+    for branch in list_branches(run, known.finding):
+        pull = await host.find_pull_request(run.repository, branch)
+        if pull is not None and pull.author_login == name and pull.base_ref == known.pull_request.head_ref:
+            return await _describe(context, known.finding, branch, pull)
+        if pull is None and await mirror.head_of(branch) is None:  # then no further name was ever taken
+            return None
+    return None
+
+
+async def _describe(context: RunContext, finding: Finding, branch: str, pull: PullRequest) -> OpenProposal:
+    run = context.run
+    mirror = await fetch_commits(context.services, run.repository, pull.number, pull.head_sha, run.head_sha)
+    begun = await mirror.merge_base(run.head_sha, pull.head_sha)
+    before, now = [(await mirror.read(sha, [finding.path])).get(finding.path) for sha in (begun, run.head_sha)]
+    return OpenProposal(
+        number=pull.number,
+        branch=branch,
+        head_sha=pull.head_sha,
+        is_current=before == now,
+        is_touched=not await _is_own(context, mirror, branch, pull.head_sha),
+    )
+
+
+async def _is_own(context: RunContext, mirror: Mirror, branch: str, sha: str) -> bool:
+    """Whether Forge pushed this head, by its own records: a commit's words prove nothing."""
+    trailers = (line.partition(": ") for line in (await mirror.describe(sha)).message.splitlines())
+    pushed_by = next((value.strip() for name, _, value in trailers if name == RUN_TRAILER), "")
+    return name_push(branch, sha) in await outbox.list_pushes(context.database, pushed_by)

@@ -1,0 +1,63 @@
+"""Decides whether words that somebody wrote to Forge ask something: a model reads them, without the code."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from agents.answers.reply_reader import KEY, Meaning, ReplyReading, build_meaning_question
+from agents.llm.models import ModelTier, Unusable
+from domain.config.configuration import Configuration
+from domain.gates import digest
+from domain.runs.run import Phase
+from domain.text.quotes import asks_something
+from domain.text.redaction import redact_outgoing
+from messages import code_answers as texts
+from messages import thread_replies as reply_texts
+from pipeline.feedback.answers.request import RepliedTo
+from pipeline.feedback.answers.subject import render_replied_to
+from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.run_context import RunContext
+
+
+class Understood(BaseModel):
+    """Whether words are a question.
+
+    :param told: of other words, what is answered all the same: where they ask for something to be done, or look like
+        a question that nobody could read.
+    """
+
+    is_question: bool = False
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class RemarkReader:
+    """The reading of one person's words."""
+
+    context: RunContext
+    key: str
+    words: str
+    replied_to: RepliedTo
+    configuration: Configuration
+
+    async def understand(self) -> Understood:
+        """Whether they are a question."""
+        if not self.configuration.review.may_ask_model:
+            return self._give_up(texts.refuse_sending())
+        model = self.context.services.models.choose(ModelTier.fast)
+        if isinstance(model, Unusable):
+            return self._give_up(texts.report_unanswered(f"{model.reason} {model.advice}"))
+        about = render_replied_to(self.replied_to)
+        question = build_meaning_question(f"{KEY}{self.key}", about, self.words, redact_outgoing)
+        calls = BudgetedCalls(self.context, Phase.planning, self.configuration)
+        name = digest("hear", question.model_dump_json(), model.name)
+        found = await calls.ask_outside_run(name, question, ReplyReading, model)
+        if found.value is None:
+            return self._give_up(texts.report_unanswered(found.problem or "", is_limit=found.refusal is not None))
+        meaning = ReplyReading.model_validate(found.value).meaning
+        on_issue = self.context.run.is_of_issue
+        told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
+        return Understood(is_question=meaning is Meaning.question, told=told)
+
+    def _give_up(self, why: str) -> Understood:
+        return Understood(told=why if asks_something(self.words) else "")

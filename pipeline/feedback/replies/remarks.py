@@ -1,0 +1,116 @@
+"""Finds out whether words outside of a finding's thread are for Forge, and queues their reading.
+
+They are if they quote what Forge wrote, mention it, or follow directly on its comment in a review thread.
+"""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from agents.review.model.questions import flatten_markdown
+from domain.commands import ReadRemark, ReadReply
+from domain.github.conversation import Remark
+from domain.runs.run import RepositoryRef
+from domain.slash.commands import LONGEST_TEXT, TextCommand
+from domain.slash.verbs import Verb
+from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
+from pipeline.feedback.answers.target import find_run
+from pipeline.gates.actor import load_actor
+from safety.authorization import authorise
+
+
+class RemarkTarget(BaseModel):
+    """The run for which words are read; in journals.
+
+    :param run_id: None if they are not read; ``outcome`` says why.
+    :param refused: what is answered then, if they look like a question.
+    """
+
+    run_id: str | None = None
+    outcome: str = ""
+    refused: str = ""
+    request: AnswerRequest | None = None
+
+
+async def handle_remark(
+    services: Services, journal: WorkflowJournal, command: ReadRemark | ReadReply, guid: str
+) -> str:
+    """Queue the reading of a person's words, if they are for Forge and may be; the outcome."""
+    target = await journal.step("whom it is for", _find_target, services, command, guid)
+    if target.request is None:
+        return target.outcome
+    if target.run_id is not None:
+        await target.request.enqueue(target.run_id, guid)
+        return "it is being read"
+    if target.refused:
+        await journal.step("say why not", target.request.answer, services, guid, target.refused)
+    return target.outcome
+
+
+async def _find_target(services: Services, command: ReadRemark | ReadReply, guid: str) -> RemarkTarget:
+    replied_to = await _find_replied_to(services, command)
+    said = call_reviewer(_select_words(command), await load_name(services, command.repository))
+    words = flatten_markdown(said, LONGEST_TEXT)
+    if replied_to is None or not words:
+        return RemarkTarget(outcome="not for Forge")
+    asked = TextCommand(verb=Verb.ask, text=words)
+    actor = await load_actor(
+        services, command.repository, command.number if command.is_pull_request else None, command.sender
+    )
+    if authorise(asked, actor.facts) is not None:
+        return RemarkTarget(outcome="nobody who may ask here")
+    request = AnswerRequest(comment=command, asked=asked, index=0, replied_to=replied_to)
+    queued = await find_run(services, command, actor, asked.verb, request.make_key(guid))
+    refused = queued.refused if asks_something(words) else ""
+    return RemarkTarget(run_id=queued.run_id, outcome="not read now", refused=refused, request=request)
+
+
+def _select_words(command: ReadRemark | ReadReply) -> str:
+    """What the person says, without what they quote."""
+    return command.words if isinstance(command, ReadRemark) else split_quotes(command.words)[1]
+
+
+async def _find_replied_to(services: Services, command: ReadRemark | ReadReply) -> RepliedTo | None:
+    """What of Forge's the words are about; None if they are not for Forge."""
+    if isinstance(command, ReadReply):
+        return await _find_in_thread(services, command)
+    if command.quoted:
+        mine = await services.host.own_remarks(command.repository, command.number, with_reviews=command.is_pull_request)
+        source = find_source(command.quoted, [split_quotes(each.body)[1] for each in mine])
+        if source is not None:
+            return RepliedTo(passage=source[0], text=source[1])
+    return RepliedTo() if await load_name(services, command.repository) in command.mentioned else None
+
+
+async def _find_in_thread(services: Services, command: ReadReply) -> RepliedTo | None:
+    """The comment right before them in their thread, if Forge wrote it; or that they mention Forge."""
+    earlier = await _list_earlier(services, command)
+    if earlier and earlier[-1].is_own:
+        return RepliedTo(text=earlier[-1].body, path=command.path, line=command.line)
+    if not await is_mentioned(services, command):
+        return None
+    text = earlier[-1].body if earlier else ""
+    return RepliedTo(text=text, path=command.path, line=command.line)
+
+
+async def _list_earlier(services: Services, command: ReadReply) -> Sequence[Remark]:
+    """The comments before this one in its thread, oldest first."""
+    root = command.comment.thread
+    if root is None:
+        return []
+    listed = await services.host.thread_remarks(command.repository, command.number, root)
+    return [each for each in listed if each.id < command.comment.id]
+
+
+async def is_mentioned(services: Services, command: ReadReply) -> bool:
+    """Whether a person mentions Forge in a review thread."""
+    mentioned = find_mentions(split_quotes(command.words)[1])
+    return bool(mentioned) and await load_name(services, command.repository) in mentioned
+
+
+async def load_name(services: Services, repository: RepositoryRef) -> str:
+    """The App's name as people mention it."""
+    return (await services.host.signature(repository)).name.removesuffix("[bot]").lower()

@@ -1,0 +1,177 @@
+"""What people write to Forge without a command and outside of a finding's thread: it answers what it is asked."""
+
+import pytest
+from inline_snapshot import snapshot
+from pydantic import JsonValue
+
+from agents.llm.scripted import Fails, Says, ScriptedModel
+from simulator.state import PullRequest
+from tests.stories.driver import Story
+from tests.world.issues import open_issue, plan
+from tests.world.model_findings import LINE, open_reviewed
+from tests.world.replies import bodies
+
+MEANT, ASKED = "== reply", "== question"
+QUESTION: dict[str, JsonValue] = {"meaning": "question", "has_reason": False, "confidence": 0.9}
+OTHER: dict[str, JsonValue] = {"meaning": "other", "has_reason": False, "confidence": 0.9}
+ANSWER: dict[str, JsonValue] = {
+    "answer": "Nothing calls `total` yet.",
+    "places": [{"path": "billing/pay.py", "line": LINE}],
+}
+LOOKED = f"<sub>Looked at `billing/pay.py:{LINE}`"
+
+
+def quote(text: str) -> str:
+    """What GitHub's Quote reply makes of a text: it knows what is shown."""
+    shown = text.partition("<!--")[0].replace("\\", "").strip()
+    return "".join(f"> {line}\n" for line in shown.splitlines())
+
+
+def answer(model: ScriptedModel) -> None:
+    """Let the model understand the next words as a question, and answer it."""
+    model.when(MEANT, QUESTION)
+    model.when(ASKED, ANSWER)
+
+
+async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story, model: ScriptedModel) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    name = story_with_model.github.app.slug
+    answer(model)
+    [review] = story_with_model.reviews(pull)
+    quoted = f"{quote(review.body)}\nWho calls it?"
+    for words in (quoted, f"Who of all calls it, @{name.upper()}?", f"@{name}[bot] and now?"):
+        await carol.comment(pull, words)
+        await story_with_model.settle()
+    told = [each.body for each in story_with_model.answers(pull)]
+    assert len(told) == 3
+    assert all(each.startswith("> ") and "\n\nNothing calls `total` yet." in each and LOOKED in each for each in told)
+    meant = [call.content for call in model.calls if MEANT in call.content]
+    assert "== comment\n> **Changes requested" in meant[0]
+    assert "== quoted from it" in meant[0]
+    assert "> Who of all calls it, @reviewer?" in meant[1]
+    assert not any("sum(prices)" in each for each in meant)  # who wrote the code has no say in what is a question
+    assert told[1].startswith("> Who of all calls it, Forge?")
+    await carol.comment(pull, "> Who of all calls it, Forge?\n\nGood question, but is it one?")  # her own
+    await carol.comment(pull, f"{quote(told[0].partition('calls it?')[2])}\nAnd who will?")
+    await carol.reply(comment, "Who calls it?")
+    await story_with_model.settle()
+    assert len(story_with_model.answers(pull)) == 4
+    assert LOOKED in story_with_model.thread_answers(pull, comment)[0].body
+    assert len([call for call in model.calls if "== finding" in call.content and ASKED in call.content]) == 1
+
+
+async def test_what_people_say_to_each_other_is_not_answered(story_with_model: Story, model: ScriptedModel) -> None:
+    """No model reads it, but for words to Forge that ask nothing."""
+    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
+    name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
+    before = len(model.calls)
+    said = await alice.comment(pull, "Is the total of an empty cart a number at all?")
+    for who, words in (
+        (carol, f"{quote(said.body)}\nIs it, @alice?"),
+        (carol, f"`@{name}` is the name of what wrote that, isn't it?"),
+        (carol, f"> > @{name} does that work?\n\n> ok\n\nWhat do you think?"),
+        (carol, "> Is the total of an empty cart a number at all?\n\nIs it? I hope so."),
+        (carol, "Should we ask somebody?"),
+        (reader, f"@{name} what does this do?"),
+        (carol, f"Mail me at me@{name}.example, will you?"),
+    ):
+        await who.comment(pull, words)
+    thread = await carol.comment_on_line(pull, "billing/pay.py", 3, "Why a constant?")
+    await alice.reply(thread, "Why not?")
+    await story_with_model.settle()
+    assert len(model.calls) == before
+    model.when(MEANT, OTHER)
+    await carol.comment(pull, f"@{name} thank you! @alice, will you?")
+    await story_with_model.settle()
+    assert len(model.calls) == before + 1
+    assert story_with_model.answers(pull) == []
+    model.when(MEANT, {"meaning": "request", "has_reason": False, "confidence": 0.9})
+    await carol.comment(pull, f"@{name} please fix that")
+    await carol.reply(comment, "Please fix it.")
+    await story_with_model.settle()
+    assert bodies(story_with_model.answers(pull)) == snapshot(
+        [
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` proposes a change, `/forge review` looks again; `/forge help` lists all commands."
+        ]
+    )
+    assert bodies(story_with_model.thread_answers(pull, comment)) == snapshot(
+        [
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-OZQFDT` proposes a change, `/forge review` looks again; `/forge help` lists all commands."
+        ]
+    )
+    assert len([each for each in model.calls if ASKED in each.content]) == 0
+
+
+async def test_a_thread_that_forge_answered_in_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
+    """It answers what follows on its own words there, and leaves the rest to the people in it."""
+    _, alice, carol, pull, _ = await open_reviewed(story_with_model, model)
+    answer(model)
+    model.when(MEANT, QUESTION, OTHER)
+    thread = await carol.comment_on_line(pull, "billing/pay.py", 3, "Why a constant?")
+    await carol.reply(thread, "/forge ask Who uses this constant?")
+    await story_with_model.settle()
+    await carol.reply(thread, "And the one above?")
+    await story_with_model.settle()
+    await alice.reply(thread, "Nobody.")
+    await carol.reply(thread, "Are you sure?")
+    await story_with_model.settle()
+    mine = [each for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
+    assert [LOOKED in each.body for each in mine] == [True, True]
+    meant = [call.content for call in model.calls if MEANT in call.content]
+    assert "== place\nbilling/pay.py:3" in meant[0]
+    assert "> Nobody." in meant[1]
+    assert len(meant) == 2  # what follows on words of people is theirs
+    story_with_model.pass_over(pull)
+
+
+async def test_a_plan_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model)
+    model.when("Discounts", plan())
+    said = await asked.comment(asked.alice, "/forge plan")
+    answer(model)
+    [line] = [each for each in said.splitlines() if "Take a discount off" in each][:1]
+    told = await asked.comment(asked.alice, f"{quote(line)}\nWho calls `total` today?")
+    assert told.startswith("> Who calls `total` today?\n\nNothing calls `total` yet.")
+    assert "of `main`" in told
+    [question] = [call.content for call in model.calls if ASKED in call.content]
+    assert "== issue" in question
+    assert "== quoted from it" in question
+    assert "only a plan was requested" in await asked.comment(asked.alice, "/forge status")  # it is no run of the issue
+
+
+async def _open_fork(story: Story) -> PullRequest:
+    repository, _ = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    mallory = story.github.user("mallory")
+    fork = await mallory.fork(repository)
+    await mallory.push(fork, "feature", {"app.py": "def f():\n    return missing\n"}, base="main")
+    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
+    await story.settle()
+    return pull
+
+
+async def test_a_fork_needs_an_ok_for_words_too(story_with_model: Story, model: ScriptedModel) -> None:
+    pull = await _open_fork(story_with_model)
+    alice, name = story_with_model.github.user("alice"), story_with_model.github.app.slug
+    await alice.comment(pull, f"@{name} what does f return?")
+    await alice.comment(pull, f"@{name} thanks for looking")
+    await story_with_model.settle()
+    [told] = story_with_model.answers(pull)
+    assert "Nobody with the role write has allowed this head" in told.body
+    assert model.calls == []
+    story_with_model.pass_over(pull)
+
+
+@pytest.mark.parametrize("reply", [Fails(400), Says("Hm.")])
+async def test_who_asks_is_told_why_there_is_no_answer(
+    story_with_model: Story, model: ScriptedModel, reply: Fails | Says
+) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when(MEANT, reply)
+    await carol.comment(pull, f"@{story_with_model.github.app.slug} who calls it?")
+    await carol.comment(pull, f"@{story_with_model.github.app.slug} thanks")
+    await carol.reply(comment, "Who calls it?")
+    await carol.reply(comment, "Thanks.")
+    await story_with_model.settle()
+    [below], [reply_] = story_with_model.answers(pull), story_with_model.thread_answers(pull, comment)
+    assert below.body.startswith("No answer: ")
+    assert reply_.body.startswith("No answer: ")

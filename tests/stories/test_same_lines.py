@@ -1,0 +1,107 @@
+"""What tools and a model say of the same lines is one comment, in which each finding keeps its own fate."""
+
+from inline_snapshot import snapshot
+from pydantic import JsonValue
+
+from agents.llm.scripted import ScriptedModel
+from simulator import User
+from simulator.state import PullRequest, Repository, ReviewComment
+from tests.stories.driver import Story
+from tests.world.model_findings import SAYS_NO, SHOP, claim, edit_lines, write_fix
+
+MARKED = '    return [subprocess.run(f"pay {price} {rate}", shell=True) for price in prices]'
+PAY = f"import subprocess\n\n\ndef pay(prices: list[float]) -> list[object]:\n{MARKED}\n"
+SLOW: dict[str, JsonValue] = {
+    **claim(5, MARKED.strip(), "warning"),
+    "rule": "model/performance",
+    "message": "Each price starts a shell of its own. Hand all of them to one.",
+}
+
+
+async def _open(story: Story, model: ScriptedModel) -> tuple[Repository, User, User, PullRequest, ReviewComment]:
+    model.when("shell=True", {"findings": [SLOW]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    repository, alice = story.repository(SHOP)
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    [comment] = story.comments(pull)
+    return repository, alice, carol, pull, comment
+
+
+async def test_all_that_is_said_of_a_line_is_one_comment(story_with_model: Story, model: ScriptedModel) -> None:
+    *_, comment = await _open(story_with_model, model)
+    assert comment.body == snapshot("""\
+🔴 **Error** · correctness
+
+Undefined name `rate`. Running this line raises a NameError; define or import the name, or correct its spelling.
+
+<sub>F-PNE7NY · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
+
+---
+
+🔴 **Error** · security
+
+The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+
+<sub>F-WJOA5M · [`bandit/B602`](https://bandit.readthedocs.io/en/1.9.4/plugins/b602_subprocess_popen_with_shell_equals_true.html) · confidence 90%</sub>
+
+---
+
+🟡 **Warning** · performance
+
+Each price starts a shell of its own. Hand all of them to one.
+
+<sub>F-SXPWGH · `model/performance` · confidence 90%</sub>
+
+<sub>Not a problem? Reply `/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one.</sub>\
+""")
+
+
+async def test_a_push_that_mends_one_leaves_the_others(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice, carol, pull, comment = await _open(story_with_model, model)
+    [name, shell, slow] = story_with_model.finding_names(pull)
+    mended = PAY.replace("import subprocess\n", "import subprocess\n\nrate = 2\n")
+    head = await alice.push(repository, "feature", {"billing/pay.py": mended})
+    await story_with_model.settle()
+    assert story_with_model.comments(pull) == [comment]
+    assert comment.body.count("*(no longer here)*") == 1
+    assert f"correct its spelling. *(no longer here)*\n\n<sub>{name}" in comment.body
+    assert story_with_model.check(repository, head).title == "Changes requested: 1 finding to fix"
+    assert not comment.thread.resolved
+
+    await carol.reply(comment, f"/forge dismiss {shell} prices are numbers")
+    await story_with_model.settle()
+    assert story_with_model.check(repository, head).title == "Approved, with 1 finding"
+    assert not comment.thread.resolved
+
+    await carol.reply(comment, f"/forge dismiss {slow} there are never many")
+    await story_with_model.settle()
+    assert story_with_model.check(repository, head).title == "Approved: no findings"
+    assert comment.thread.resolved
+    assert len(story_with_model.thread_answers(pull, comment)) == 2
+
+
+async def test_one_finding_of_several_is_fixed_in_their_thread(story_with_model: Story, model: ScriptedModel) -> None:
+    *_, carol, pull, comment = await _open(story_with_model, model)
+    [_, _, slow] = story_with_model.finding_names(pull)
+    faster = '    return [subprocess.run(["pay", *map(str, prices)])]'
+    model.when("== finding", write_fix(edit_lines(5, MARKED, faster), summary="One shell for all."))
+    await carol.comment(pull, f"/forge fix {slow}")
+    await story_with_model.settle()
+    [reply] = story_with_model.thread_answers(pull, comment)
+    assert f"```suggestion\n{faster}\n```" in reply.body
+    assert story_with_model.answers(pull)
+
+
+async def test_a_reply_in_words_is_about_the_finding_it_names(story_with_model: Story, model: ScriptedModel) -> None:
+    *_, carol, pull, comment = await _open(story_with_model, model)
+    [_, _, slow] = story_with_model.finding_names(pull)
+    model.when("never many", SAYS_NO)
+    await carol.reply(comment, f"{slow.lower()} is fine, there are never many prices.")
+    await story_with_model.settle()
+    [reply] = story_with_model.thread_answers(pull, comment)
+    assert f"**{slow}** is dismissed" in reply.body
+    assert not comment.thread.resolved
