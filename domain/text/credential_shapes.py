@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from domain.text.service_tokens import SERVICE_TOKENS
+
 # A credential does not start inside a word, but right after an escape (\n, %3A, \u0022) it does.
 _ESCAPED = r"(?<=\\[abfnrtv0])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})"
 _START = rf"(?:(?<![A-Za-z0-9])|{_ESCAPED})"
@@ -138,7 +140,7 @@ SHAPES: tuple[CredentialShape, ...] = (
         rf"{_START}(?:xox[a-z]|xapp)(?:-[A-Za-z0-9]{{1,200}}){{2,12}}",
         _is_opaque,
         rule="slack-token",
-        exact=r"xox[abopsr]-(?:\d+-)+[A-Za-z0-9]|xapp-\d-\w+-\d+-\w{32}",
+        exact=r"xox[abcopsr]-(?:\d+-)+[A-Za-z0-9]|xapp-\d-\w+-\d+-\w{32}",
     ),
     _shape(
         "Slack webhook",
@@ -214,8 +216,20 @@ SHAPES: tuple[CredentialShape, ...] = (
         rule="hugging-face-token",
         exact=r"hf_[A-Za-z0-9]{34}",
     ),
-    _shape("Vault token", "hvs. hvb.", rf"{_START}hv[bs]\.[\w-]{{24,}}"),
-    _shape("age key", "age-secret-key-", rf"{_START}AGE-SECRET-KEY-1[A-Z0-9]{{40,}}"),
+    _shape(
+        "Vault token", "hvs. hvb.", rf"{_START}hv[bs]\.[\w-]{{24,}}", rule="vault-token", exact=r"hv[bs]\.[\w-]{90}"
+    ),
+    _shape(
+        "age key",
+        "age-secret-key-",
+        rf"{_START}AGE-SECRET-KEY-1[A-Z0-9]{{40,}}",
+        rule="age-key",
+        exact=r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}",
+    ),
+    *(
+        _shape(token.kind, token.hints, rf"{_START}(?:{token.expression}){_END}", rule=token.rule)
+        for token in SERVICE_TOKENS
+    ),
     _shape(
         "credentials",
         "authorization",

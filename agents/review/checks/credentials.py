@@ -13,9 +13,11 @@ from domain.review.findings import Category, Finding, Layer, RawFinding, Severit
 from domain.text.credential_shapes import SHAPES
 from workspace.transient_commits import TransientFile
 
+_SPELT = ("NVIDIA key", "xAI key", "age key")  # said with a vowel first
+
 
 def _with_article(kind: str) -> str:
-    return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}"
+    return f"{'an' if kind[0] in 'AEIO' or kind in _SPELT else 'a'} {kind}"
 
 
 NAMES = {shape.rule: _with_article(shape.kind) for shape in reversed(SHAPES) if shape.rule} | {

@@ -30,6 +30,11 @@ REAL = [
     ("gitlab-token", "x.txt", f"glpat-{draw(20)}"),
     ("slack-token", "a.js", f"const t = 'xoxb-{draw(12, '0123456789')}-{draw(12, '0123456789')}-{draw(24)}'"),
     ("slack-token", "a.js", f"https://hooks.slack.com/services/T{draw(8, UPPER)}/B{draw(8, UPPER)}/{draw(24)}"),
+    (
+        "slack-token",
+        "a.js",
+        f"xoxc-{draw(12, '123456789')}-{draw(12, '123456789')}-{draw(12, '123456789')}-{draw(64, HEX)}",
+    ),
     ("stripe-key", "a.rb", f"Stripe.api_key = 'sk_live_{draw(24)}'"),
     ("stripe-key", "a.rb", f"Stripe.api_key = 'sk_live_{draw(99)}'"),
     ("jwt", "a.ts", f"const session = `{JWT}`"),

@@ -3,7 +3,10 @@
 import pytest
 
 from agents.review.checks.secrets import scan
+from domain.text.redaction import redact
+from domain.text.service_tokens import SERVICE_TOKENS
 from tests.unit.checks.credentials import BEGIN, HEX, JWT, REAL, UPPER, draw
+from tests.unit.checks.service_tokens import TOKENS
 
 HARMLESS = [
     ("settings.py", 'PASSWORD = "changeme"'),
@@ -53,12 +56,29 @@ HARMLESS = [
     ("a.py", "def ghs_count(): return laughs_at_ghp_counting_every_thing_there_is_to_count()"),
     ("a.css", ".sk-folding-cube-with-a-very-long-css-class-name-and-more-of-it { color: red }"),
     ("a.html", f'<img src="data:image/png;base64,{draw(400)}+AKIA/{draw(900)}">'),
+    ("a.js", f"var re_{draw(8)}=pat.{draw(20)},key-{draw(12, HEX)};"),
+    ("Dockerfile", f"FROM python@sha256:{draw(64, HEX)}"),
+    ("a.py", 'CACHE = "re_compiled_expressions_of_every_module_of_it"'),
+    ("a.scss", "@include key-frames-of-the-spinner-2x { color: red }"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "path", "line"), REAL)
 def test_finds(kind: str, path: str, line: str) -> None:
     assert kind in {hit.kind for hit in scan(path, [(7, line)], [])}
+
+
+@pytest.mark.parametrize(("kind", "token"), TOKENS)
+def test_a_token_of_a_service(kind: str, token: str) -> None:
+    line = f"value = '{token}'"
+    assert [hit.kind for hit in scan("app.py", [(1, line)], [])] == [kind]
+    assert token not in redact(line)
+    assert scan("app.py", [(1, line.replace(token, token[:20]))], []) == []  # cut off
+    assert scan("app.py", [(1, line.replace(token, token[:8] + "x" * (len(token) - 8)))], []) == []  # an example
+
+
+def test_no_service_is_without_a_sample() -> None:
+    assert {token.rule for token in SERVICE_TOKENS} <= {kind for kind, _ in TOKENS}
 
 
 @pytest.mark.parametrize(("path", "line"), HARMLESS)
