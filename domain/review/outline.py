@@ -37,5 +37,9 @@ class Outline(BaseModel):
     classes: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
 
+    def keep_mentioned(self, text: str) -> "Outline":
+        """The outline with only those mentioned names that occur in a text."""
+        return self.model_copy(update={"mentioned": tuple(name for name in self.mentioned if name in text)})
+
 
 NO_OUTLINE = Outline()

@@ -67,7 +67,9 @@ class ModelQuestions:
             read = list_read_before(previous.read_by_model, compared, change, since)
         shown = await self._load_earlier_code(changed, previous, since)
         asked_about = change if since is None else narrow_change(change, since, read)
-        around = await load_surroundings(self._services, self._run, self._settings, asked_about, versions)
+        around = await load_surroundings(
+            self._services, self._run, self._settings, asked_about, versions, checked.findings
+        )
         riskiest = list_riskiest(asked_about.files, checked.findings, self._configuration.paths.sensitive)
         plan = await asyncio.to_thread(
             lambda: build_questions(

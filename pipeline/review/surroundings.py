@@ -1,17 +1,20 @@
 """Loads what a model is shown beside a change: what surrounds its lines, and code of other files that it names."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode, find_related
 from agents.review.reviewer import find_origin
 from agents.review.syntax import outline_files
 from domain.errors import CodeAccessError
 from domain.globs import matches
-from domain.review.changes import Change, FileVersions
+from domain.review.changes import Change, FileChange, FileVersions
+from domain.review.findings import RawFinding
 from domain.review.outline import Outline
 from domain.runs.run import Run
+from domain.text.redaction import redact_outgoing
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.verdicts.settings import RunSettings
@@ -31,16 +34,36 @@ class Surroundings:
 
 
 async def load_surroundings(
-    services: Services, run: Run, settings: RunSettings, change: Change, versions: Mapping[str, FileVersions]
+    services: Services,
+    run: Run,
+    settings: RunSettings,
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    found: Sequence[RawFinding],
 ) -> Surroundings:
     """Load what surrounds a change; where the code cannot be read, there is no related code.
 
     :param change: what a model is asked about.
     :param versions: path at head → both versions of the changed files.
+    :param found: of layers 1 and 2: lines with credentials name nothing.
     """
     origin = find_origin(settings.pull_request.is_from_fork(run.repository.id))
     outlines = await outline_files(change, versions, services.toolbox, origin)
+    outlines = await asyncio.to_thread(_drop_masked_names, outlines, change, find_withheld_lines(found))
     return Surroundings(outlines, await _load_related(services, run, settings, outlines))
+
+
+def _drop_masked_names(
+    outlines: Mapping[str, Outline], change: Change, withheld: Mapping[str, Collection[int]]
+) -> dict[str, Outline]:
+    """The outlines without names that are, or stand beside, what must be masked: journals keep them."""
+    shown = {file.path: redact_outgoing(_join_lines(file, withheld.get(file.path, ()))) for file in change.files}
+    return {path: outline.keep_mentioned(shown.get(path, "")) for path, outline in outlines.items()}
+
+
+def _join_lines(file: FileChange, withheld: Collection[int]) -> str:
+    lines = (line for hunk in file.hunks for line in hunk.number_lines())
+    return "\n".join(text for _, new, text in lines if new not in withheld)
 
 
 async def _load_related(
