@@ -233,7 +233,8 @@ class CallOutcome(StrEnum):
     """The outcome of a model call."""
 
     answered = "answered"
-    failed = "failed"  # the provider refused or failed before it did any work; nothing is charged
+    failed = "failed"  # the provider failed before it did any work; nothing is charged
+    refused = "refused"  # the provider is well, but does not take this model or key; nothing is charged
     lost = "lost"  # nobody knows what the provider did; charged in full
 
 

@@ -34,6 +34,7 @@ FAILURES = (AgentRunError, UserError, ValueError)
 """What a model call may raise; an unreadable answer is a ``ValueError``."""
 
 _OVERHEAD = 1500  # a generous allowance for tokens that providers add for tools and the conversation
+_REFUSALS = frozenset({401, 403, 404})  # of this model or key, whatever is asked
 _TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, ModelRequestTimeout)
 
 
@@ -146,8 +147,8 @@ class ModelClient:
                 model_request_parameters=sent.parameters,
             )
         except FAILURES as error:
-            outcome = CallOutcome.failed if is_free(error) else CallOutcome.lost
-            amount = 0 if outcome is CallOutcome.failed else None
+            outcome = classify(error)
+            amount = None if outcome is CallOutcome.lost else 0
             seconds, problem = time.monotonic() - started, summarize_error(error)
             await self._settle(
                 model, reservation, Receipt(outcome=outcome, amount=amount, seconds=seconds, problem=problem)
@@ -220,11 +221,18 @@ def _say(failure: Refusal | str) -> str:
     return failure if isinstance(failure, str) else failure.message
 
 
-def is_free(error: Exception) -> bool:
+def _is_free(error: Exception) -> bool:
     """Whether the provider certainly did no work: it answered with an error, or was never reached."""
     if isinstance(error, ModelConnectionError):
         return error.phase in {"pool", "connect"}
     return isinstance(error, ModelHTTPError | UserError)
+
+
+def classify(error: Exception) -> CallOutcome:
+    """The outcome of a call that ended in an error."""
+    if isinstance(error, ModelHTTPError) and error.status_code in _REFUSALS:
+        return CallOutcome.refused
+    return CallOutcome.failed if _is_free(error) else CallOutcome.lost
 
 
 def explain_refusal(model: LanguageModel, error: Exception) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 from pydantic_ai.exceptions import AgentRunError, UserError
 
-from agents.llm.client import is_free, summarize_error
+from agents.llm.client import classify, summarize_error
 from agents.llm.models import Embedding
 from agents.llm.prices import compute_max_cost
 from agents.llm.tokens import count_upper_bound
@@ -46,8 +46,8 @@ async def embed(
             result = await embedding.model.embed(shown, input_type=kind)
     except (AgentRunError, UserError, ValueError, TimeoutError) as error:
         log.warning("embedding.failed", model=embedding.name, error=summarize_error(error))
-        free = is_free(error)
-        outcome, cost = (CallOutcome.failed, 0) if free else (CallOutcome.lost, None)
+        outcome = classify(error)
+        cost = None if outcome is CallOutcome.lost else 0
         seconds = time.monotonic() - started
         await budget.settle(
             reservation, Receipt(outcome=outcome, amount=cost, seconds=seconds, problem=summarize_error(error))

@@ -234,7 +234,8 @@ def _parse_sums(row: Mapping[Any, Any], installation: int) -> Sums:
 
 
 def _parse_calls(facts: Iterable[_Fact]) -> Sequence[CallResult]:
-    return [CallResult(fact.at, fact.text != CallOutcome.answered.value) for fact in facts]
+    counted = (fact for fact in facts if fact.text != CallOutcome.refused.value)
+    return [CallResult(fact.at, fact.text != CallOutcome.answered.value) for fact in counted]
 
 
 def _drop_old_turns(known: Sequence[Gate], turns: Sequence[ModelTurn]) -> Sequence[ModelTurn]:

@@ -231,7 +231,8 @@ class PhaseBudget:
     ) -> None:
         """The outcome of a trial closes the circuit or opens it again."""
         before = circuit_breakers.load(connection, repository_id, provider)
-        after = settle_call(before, caller, outcome is CallOutcome.answered, self._breakers.error_rate, now)
+        is_well = outcome in {CallOutcome.answered, CallOutcome.refused}
+        after = settle_call(before, caller, is_well, self._breakers.error_rate, now)
         if after != before:
             circuit_breakers.store(connection, repository_id, provider, after)
             kind = EventType.breaker_closed if after.state is BreakerState.closed else EventType.breaker_tripped

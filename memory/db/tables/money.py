@@ -34,7 +34,7 @@ class SpendRow(TableRow):
     output_tokens: Mapped[int]
     cache_read_tokens: Mapped[int]
     cache_write_tokens: Mapped[int]
-    outcome: Mapped[str]  # answered | failed | lost; empty while reserved
+    outcome: Mapped[str]  # answered | failed | refused | lost; empty while reserved
     problem: Mapped[str] = mapped_column(Text)
     seconds: Mapped[float]
     reserved_at: Mapped[datetime]

@@ -148,7 +148,7 @@ async def test_a_key_that_is_not_accepted_is_no_reason_to_try_again(provider: tu
         "anthropic:claude-haiku-4-5 was refused: its provider does not accept the key (HTTP 401). "
         "Check ANTHROPIC_API_KEY."
     )
-    assert [call.outcome for call in answer.calls] == [CallOutcome.failed]
+    assert [call.outcome for call in answer.calls] == [CallOutcome.refused]
     assert purse.charged == 0
     assert KEY not in str(purse.receipts)
 

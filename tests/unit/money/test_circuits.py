@@ -54,6 +54,16 @@ async def test_a_quarter_of_twenty_calls_trips_it_for_the_provider_in_this_repos
     assert told[EventType.breaker_tripped] == 1
 
 
+async def test_a_model_that_is_refused_does_not_stop_the_others_of_its_provider(database: Database):
+    clock = MovableClock()
+    for index in range(25):
+        mine = purse(database, clock, number=index % 4)
+        got = await mine.reserve(f"call {index}", MODEL, 1)
+        assert isinstance(got, Reservation)
+        await mine.settle(got, Receipt(outcome=CallOutcome.refused, amount=0))
+    assert await call(purse(database, clock, number=9), "one more", fails=False) is None
+
+
 async def test_a_provider_is_told_apart_from_one_of_nearly_the_same_name(database: Database):
     """An underscore is no wildcard, and capitals count, on either database."""
     clock = MovableClock()
