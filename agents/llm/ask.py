@@ -47,7 +47,7 @@ class ModelResult(BaseModel):
     calls: tuple[ModelCall, ...] = ()
 
     @property
-    def answered_by(self) -> str | None:
+    def last_model(self) -> str | None:
         """The model that answered last."""
         return next((call.model for call in reversed(self.calls) if call.outcome is CallOutcome.answered), None)
 

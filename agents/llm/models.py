@@ -117,7 +117,7 @@ class Models:
         return self._find(self.names[tier], SETTINGS[tier])
 
     @property
-    def named_fallback(self) -> LanguageModel | Unusable | None:
+    def explicit_fallback(self) -> LanguageModel | Unusable | None:
         """The model that the operator named as the fallback."""
         return None if self.fallback is None else self._find(self.fallback, FALLBACK_SETTING)
 
@@ -129,7 +129,7 @@ class Models:
 
     def _add_stand_ins(self, tier: ModelTier, own: LanguageModel | Unusable) -> LanguageModel | Unusable:
         others = {each: self.find(each) for each in ModelTier if each is not tier}
-        named = self.named_fallback
+        named = self.explicit_fallback
         if isinstance(own, Unusable):
             return named if isinstance(named, LanguageModel) else own
         usable = {each: model for each, model in others.items() if _differs(model, own)}
@@ -145,7 +145,7 @@ class Models:
 
     def list_unusable(self) -> Sequence[Unusable]:
         """The models that cannot be asked, each once."""
-        found = (*map(self.find, ModelTier), self.named_fallback, self.embedding)
+        found = (*map(self.find, ModelTier), self.explicit_fallback, self.embedding)
         return list(dict.fromkeys(each for each in found if isinstance(each, Unusable)))
 
 

@@ -59,7 +59,7 @@ def _describe_models(
     by_model: dict[str, list[ModelAnswer]] = {}
     for answer in answers:
         if answer.key not in spared:
-            by_model.setdefault(answer.answered_by or model.name, []).append(answer)
+            by_model.setdefault(answer.last_model or model.name, []).append(answer)
     return tuple(_describe_model(name, theirs, shown) for name, theirs in by_model.items())
 
 

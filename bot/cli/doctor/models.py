@@ -26,8 +26,8 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
             continue  # one model for both tasks
         is_wanted = bool(settings.model_fields_set & {"strong_model", "fast_model"})
         yield await _check_model(chosen.find(task), is_wanted=is_wanted, ask=ask)
-    if chosen.named_fallback is not None:
-        yield await _check_model(chosen.named_fallback, is_wanted=True, ask=ask)
+    if chosen.explicit_fallback is not None:
+        yield await _check_model(chosen.explicit_fallback, is_wanted=True, ask=ask)
     embedding = chosen.embedding
     if isinstance(embedding, Unusable):
         yield fail("model", embedding.reason, f"{embedding.advice} Or unset FORGE_EMBEDDING_MODEL.")

@@ -67,7 +67,7 @@ async def test_the_fallback_answers_where_a_model_is_refused_or_away(
 
     assert answer.value == {"title": "t"}
     assert answer.problem is None
-    assert answer.answered_by == "anthropic:other"
+    assert answer.last_model == "anthropic:other"
     assert answer.notice is not None
     assert why in answer.notice
     assert answer.notice.endswith("So anthropic:other was asked.")
@@ -80,7 +80,7 @@ async def test_the_cheaper_model_answers_where_the_money_does_not_allow_the_othe
     answer = await two.ask(own, money=100_000)
 
     assert two.first.asked == []
-    assert answer.answered_by == "anthropic:other"
+    assert answer.last_model == "anthropic:other"
     assert answer.notice == "What is left of the budget does not allow anthropic:own, so anthropic:other was asked."
 
 
