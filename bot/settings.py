@@ -46,7 +46,28 @@ _PROVIDER_SECRET = re.compile(
 _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 
-class Installation(BaseSettings):
+class ToolFolders(BaseSettings):
+    """The folders of programs for linters. `.env` is not read: in the folder of a review it may be of another."""
+
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="ignore", frozen=True)
+
+    sandbox_tools: Annotated[tuple[Path, ...], NoDecode] = ()
+
+    @field_validator("sandbox_tools", mode="before")
+    @classmethod
+    def _folders(cls, value: Any) -> Any:
+        return [part for part in value.split(":") if part] if isinstance(value, str) else value
+
+    @field_validator("sandbox_tools")
+    @classmethod
+    def _require_exists(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        wrong = next((folder for folder in value if not folder.is_absolute() or not folder.is_dir()), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} is not an absolute path of a folder; name folders, separated by colons")
+        return value
+
+
+class Installation(ToolFolders):
     """The settings of a command that only reads the database: an auditor has neither the App's key nor its secret."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, env_file=_DOTENV, extra="ignore", frozen=True)
@@ -60,7 +81,6 @@ class Installation(BaseSettings):
     executor_id: str = ""
     sandbox_user: str = "nobody"
     sandbox: Wanted = "auto"
-    sandbox_tools: Annotated[tuple[Path, ...], NoDecode] = ()
     sandbox_proxy: Annotated[Address | None, NoDecode] = None
     dependency_cache: int = Field(default=5_000_000_000, ge=0)
     log_format: Literal["console", "json"] = "console"
@@ -82,19 +102,6 @@ class Installation(BaseSettings):
     concurrent_runs: int = Field(default=4, ge=1, le=64)
     tool_workers: int = Field(default=2, ge=1, le=32)
     reflection: bool = True
-
-    @field_validator("sandbox_tools", mode="before")
-    @classmethod
-    def _folders(cls, value: Any) -> Any:
-        return [part for part in value.split(":") if part] if isinstance(value, str) else value
-
-    @field_validator("sandbox_tools")
-    @classmethod
-    def _require_exists(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
-        wrong = next((folder for folder in value if not folder.is_absolute() or not folder.is_dir()), None)
-        if wrong is not None:
-            raise ValueError(f"{wrong} is not an absolute path of a folder; name folders, separated by colons")
-        return value
 
     @field_validator("sandbox_proxy", mode="before")
     @classmethod
@@ -231,6 +238,17 @@ def load_installation() -> Installation:
     :raises ConfigurationError: one line that names the first wrong setting.
     """
     return _build(Installation)
+
+
+def load_tool_folders() -> tuple[Path, ...]:
+    """The folders of FORGE_SANDBOX_TOOLS in the environment.
+
+    :raises ConfigurationError: one line that names what is wrong.
+    """
+    try:
+        return ToolFolders().sandbox_tools
+    except ValidationError as error:
+        raise _explain(error.errors()[0]) from None
 
 
 def _build(kind: type[AnySettings]) -> AnySettings:

@@ -4,7 +4,7 @@ from agents.testing.command_detection import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from workspace.checkout import Checkout
-from workspace.sandbox.bubblewrap import PATH
+from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.sandbox import Completed
 
 
@@ -16,7 +16,7 @@ async def execute(
     :param configured: the commands in the repository's configuration on its default branch.
     :raises ToolError: no sandbox here contains untrusted code, or the sandbox could not be started.
     """
-    environment = {**dict(command.environment), "PATH": ":".join([*(f"{tool}/bin" for tool in toolbox.reads), PATH])}
+    environment = {**dict(command.environment), "PATH": build_path(toolbox.reads)}
     asks = command.kind == "setup" and configured.network
     lacks = checkout.why_no_network(toolbox.proxy) if asks else ""
     proxy = toolbox.proxy if asks and not lacks else None

@@ -13,6 +13,7 @@ from bot.cli import sarif
 from bot.cli.fix import correct
 from bot.cli.output import output
 from bot.cli.review_output import print_review, to_terminal
+from bot.settings import load_tool_folders
 from bot.version import VERSION
 from domain.errors import ForgeError
 from domain.ids import make_finding_id
@@ -58,7 +59,7 @@ async def run(
 async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> tuple[Review, str | None]:
     if staged and fix:
         raise ForgeError("--fix corrects the working tree, but --staged reviews the index.", "Choose one of them.")
-    async with Toolbox.start() as toolbox:
+    async with Toolbox.start(reads=load_tool_folders()) as toolbox:
         compared = HEAD if staged and base is None else base
         async with open_local(path, compared, staged=staged) as code:
             reviewed = await _review_code(code, toolbox)

@@ -177,6 +177,11 @@ async def test_linters_that_are_not_installed(
     assert "! linters: 2 of 3 configured programs are not in " in told
     assert ": /opt/none-such, no-such-linter\n" in told
 
+    (tmp_path / "lint/bin").mkdir(parents=True)
+    (tmp_path / "lint/bin/no-such-linter").touch(mode=0o755)
+    monkeypatch.setenv("FORGE_SANDBOX_TOOLS", str(tmp_path / "lint"))
+    assert "! linters: 1 of 3 configured programs are not in " in (await _examine(github, monkeypatch))[1]
+
 
 async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGE_STRONG_MODEL", "foo:bar")

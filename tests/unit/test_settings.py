@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.llm.models import LanguageModel, ModelTier, Unusable
-from bot.settings import load, load_installation, provider_secrets
+from bot.settings import load, load_installation, load_tool_folders, provider_secrets
 from domain.errors import ConfigurationError
 
 
@@ -139,6 +139,17 @@ def test_a_command_that_looks_needs_neither_app_nor_secret(monkeypatch: pytest.M
     monkeypatch.setenv("FORGE_PROT", "1")
     with pytest.raises(ConfigurationError, match="Did you mean FORGE_PORT"):
         load_installation()
+
+
+def test_the_folders_of_programs_for_a_local_review(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("FORGE_SANDBOX_TOOLS=/usr\n")  # of another program, in the folder of a review
+    monkeypatch.delenv("FORGE_APP_ID")
+    assert load_tool_folders() == ()
+    monkeypatch.setenv("FORGE_SANDBOX_TOOLS", f"{tmp_path}:/usr")
+    assert load_tool_folders() == (tmp_path, Path("/usr"))
+    monkeypatch.setenv("FORGE_SANDBOX_TOOLS", "lint")
+    with pytest.raises(ConfigurationError, match=r"^FORGE_SANDBOX_TOOLS is wrong: lint is not an absolute path of a"):
+        load_tool_folders()
 
 
 def test_a_folder_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

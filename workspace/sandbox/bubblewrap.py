@@ -1,7 +1,7 @@
 """Level 3: the command line of bubblewrap, and the file descriptor with its system call filter."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from workspace.sandbox import seccomp
@@ -10,6 +10,12 @@ from workspace.sandbox.launcher import SYSTEM, SYSTEM_FILES
 INSIDE = Path("/workspace")
 """Where the program sees its folder."""
 PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def build_path(tools: Sequence[Path]) -> str:
+    """Where a program is searched: in the ``bin`` of the operator's folders first."""
+    return ":".join([*(f"{folder}/bin" for folder in tools), PATH])
+
 
 _MEGABYTE = 1 << 20
 

@@ -17,7 +17,7 @@ from domain.config.review import Linter
 from domain.errors import ForgeError
 from memory.repositories import configurations
 from pipeline.config.parsing import PATH, load_from_checkout
-from workspace.sandbox.bubblewrap import PATH as SEARCHED
+from workspace.sandbox.bubblewrap import build_path
 
 _MAX_NAMED = 10  # missing programs that are listed
 
@@ -34,11 +34,12 @@ async def check_linters(settings: Installation) -> Diagnosis | None:
     }
     if not named:
         return None
-    missing = sorted(program for program in named if shutil.which(program, path=SEARCHED) is None)
+    searched = build_path(settings.sandbox_tools)
+    missing = sorted(program for program in named if shutil.which(program, path=searched) is None)
     if not missing:
         return ok("linters", f"all configured programs are installed ({len(named)})")
     told = ", ".join(missing[:_MAX_NAMED]) + (" …" if len(missing) > _MAX_NAMED else "")
-    state = f"{len(missing)} of {len(named)} configured programs are not in {SEARCHED}: {told}"
+    state = f"{len(missing)} of {len(named)} configured programs are not in {searched}: {told}"
     return warn("linters", state, "Install them there; until then, reviews of those repositories need a person.")
 
 
