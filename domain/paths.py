@@ -12,7 +12,9 @@ _MANIFEST = re.compile(
 )
 _CONFIGURES_LINTER = re.compile(
     r"\.conf(ig)?\.|lint|^[tj]sconfig|^(biome|deno|project|ruleset|nx)\.jsonc?$|^(tox|mypy|pytest|setup)\.|^rector\.|"
-    r"^(phpcs|phpmd|phpstan|psalm|checkstyle|pmd|ruleset|detekt|spotbugs)\b|^(conftest|sitecustomize|usercustomize)\.py$"
+    r"^(phpcs|phpmd|phpstan|psalm|checkstyle|pmd|ruleset|detekt|spotbugs)\b|^(conftest|sitecustomize|usercustomize)\.py$|"
+    r"^(pyrightconfig|golangci|analysis_options|sonar-project|scalastyle|sgconfig|compile_(commands|flags))\b|"
+    r"\.(props|targets|globalconfig)$"
 )
 _LOCK_NAMES = """
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock composer.lock
@@ -121,8 +123,8 @@ def runs_as_text(path: str) -> bool:
 def may_configure_linter(path: str) -> bool:
     """Whether a linter may take its settings from this file, so that a change of it decides what the linter says."""
     parts = PurePosixPath(path.lower()).parts
-    hidden = any(part.startswith(".") and part != ".github" for part in parts)
-    return hidden or is_manifest(path) or _CONFIGURES_LINTER.search(parts[-1]) is not None
+    apart = any(part == "node_modules" or (part.startswith(".") and part != ".github") for part in parts)
+    return apart or is_manifest(path) or _CONFIGURES_LINTER.search(parts[-1]) is not None
 
 
 def is_manifest(path: str) -> bool:

@@ -41,8 +41,9 @@ class Linter(Section):
     """A linter that prints SARIF 2.1.0 on standard output.
 
     It may execute code of a pull request, so it runs only in a sandbox of level 2 or better. Its program and plugins
-    come from `/usr`, `/opt` or a folder in `FORGE_SANDBOX_TOOLS`. For eslint in `/opt/lint`: `{name: eslint, run:
-    /opt/lint/node_modules/.bin/eslint -f /opt/lint/node_modules/@microsoft/eslint-formatter-sarif/sarif.js, paths:
+    come from `/usr`, `/opt` or a folder in `FORGE_SANDBOX_TOOLS`. It sees the changed files and what `files` names; a
+    type checker needs more and belongs to the tests (`commands.typecheck`). For eslint in `/opt/lint`: `{name: eslint,
+    run: /opt/lint/node_modules/.bin/eslint -f /opt/lint/node_modules/@microsoft/eslint-formatter-sarif/sarif.js, paths:
     ["**/*.js"], files: [eslint.config.js]}`; the configuration loads plugins with `createRequire("/opt/lint/")`.
     """
 
@@ -53,7 +54,8 @@ class Linter(Section):
     paths: Globs = Field(
         default=("**",),
         description="The files it is given. It counts as a reader only of those whose suffix or name a pattern ends "
-        "in, as `**/*.js` or `**/Dockerfile`, and only where none of them may be its configuration.",
+        "in, as `**/*.js` or `**/Dockerfile`, that it does not say it leaves out, and only where none of them may be "
+        "its configuration.",
     )
     files: Globs = Field(
         default=(),

@@ -1,7 +1,9 @@
 """Layer 1 for other languages: the linters that a repository configures, in a sandbox for untrusted code."""
 
 import asyncio
+import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -12,9 +14,13 @@ from domain.config.review import Linter
 from domain.errors import ToolError
 from domain.globs import matches, matches_by_name
 from domain.paths import may_configure_linter
+from workspace.sandbox.bubblewrap import build_path
+from workspace.sandbox.launcher import SYSTEM
 from workspace.sandbox.sandbox import Sandbox, SandboxCommand
 
 _NOT_FOUND = 127  # the exit status of a shell, and so of the sandbox, if there is no such program
+_SETTINGS = frozenset(("", "toml", "yaml", "yml", "json", "jsonc", "ini", "cfg", "conf", "xml", "properties", "rc"))
+_MODULE = re.compile(r"\s-m\s+([\w.]+)")
 _MOST_PRINTED = 8 << 20  # bytes; parsing them takes 50 ms, during which nothing else runs
 
 
@@ -61,14 +67,16 @@ async def check(
     if len(beside) > MOST_FILES:
         raise ToolError(f"its `files` match more than {MOST_FILES} files.", "Name only what it reads.")
     old = [file for file in files if file.base is not None]
+    environment = _choose_environment(linter, beside, reads)
     with sandbox.folder() as folder:
         await asyncio.to_thread(write_versions, folder, files, beside)
         head, base = await asyncio.gather(
-            _run(linter, HEAD, folder, files, sandbox, level, reads, heeding, seconds),
-            _run(linter, BASE, folder, old, sandbox, level, reads, heeding, seconds),
+            _run(linter, HEAD, folder, files, sandbox, level, reads, environment, heeding, seconds),
+            _run(linter, BASE, folder, old, sandbox, level, reads, environment, heeding, seconds),
         )
     why = _explain_no_reader(linter, files, head)
-    read = frozenset(file.path for file in files if why is None and matches_by_name(file.path, linter.paths))
+    named = (file.path for file in files if why is None and matches_by_name(file.path, linter.paths))
+    read = frozenset(named) - head.skipped
     return ToolReport(head.findings, base.findings, files=len(files), read=read, note=why)
 
 
@@ -87,8 +95,48 @@ def _explain_no_reader(linter: Linter, files: Sequence[CheckedFile], head: sarif
 def _find_steering(linter: Linter, files: Sequence[CheckedFile]) -> list[str]:
     """The files that may configure the linter: those where linters look for settings, and those its command names."""
     return [
-        file.path for file in files if may_configure_linter(file.path) or PurePosixPath(file.path).name in linter.run
+        file.path
+        for file in files
+        if may_configure_linter(file.path)
+        or PurePosixPath(file.path).name in linter.run
+        or _is_named_after(linter, file.path)
+        or _hides_module(linter, file.path)
     ]
+
+
+def _is_named_after(linter: Linter, path: str) -> bool:
+    """Whether a file has the name of the linter or of a word of its command, as ``revive.toml``."""
+    stem, _, suffix = PurePosixPath(path.lower()).name.lstrip("_").partition(".")
+    words = (linter.name, *(PurePosixPath(word).name for word in shlex.split(linter.run)))
+    return suffix in _SETTINGS and stem in {word.lower() for word in words}
+
+
+def _hides_module(linter: Linter, path: str) -> bool:
+    """Whether Python, where it runs a file that lies beside, would take this one for a module of its library.
+
+    A script finds modules in its own folder first, a module in the current one.
+    """
+    scripts = [PurePosixPath(word).parent for word in shlex.split(linter.run) if word.endswith(".py")]
+    module = [PurePosixPath()] if any(matches(file, linter.files) for file in _list_module_files(linter)) else []
+    within = [PurePosixPath(path).relative_to(at) for at in scripts + module if PurePosixPath(path).is_relative_to(at)]
+    return any(each.parts[0].partition(".")[0] in sys.stdlib_module_names for each in within if each.parts)
+
+
+def _list_module_files(linter: Linter) -> list[str]:
+    """Where Python would look for the module of ``python -m``; empty if it runs none."""
+    module = _MODULE.search(linter.run)
+    at = module[1].replace(".", "/") if module else ""
+    return [f"{at}.py", f"{at}/__main__.py"] if at else []
+
+
+def _choose_environment(linter: Linter, beside: Mapping[str, bytes], reads: Sequence[Path]) -> dict[str, str]:
+    """Where programs are, and what keeps ``python -m`` from taking modules of the change for its own.
+
+    A module that lies beside the files is found.
+    """
+    module = _list_module_files(linter)
+    safe = {"PYTHONSAFEPATH": "1"} if module and beside.keys().isdisjoint(module) else {}
+    return {"PATH": build_path(reads), **safe}
 
 
 async def _run(
@@ -99,6 +147,7 @@ async def _run(
     sandbox: Sandbox,
     level: int,
     reads: tuple[Path, ...],
+    environment: Mapping[str, str],
     heeding: bool,
     seconds: float,
 ) -> sarif.SarifReport:
@@ -106,7 +155,8 @@ async def _run(
         return sarif.SarifReport()
     root = folder / side
     wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
-    done = await sandbox.run(SandboxCommand(wanted, root, seconds=seconds, output=_MOST_PRINTED, reads=reads), level)
+    command = SandboxCommand(wanted, root, seconds=seconds, output=_MOST_PRINTED, reads=reads, environment=environment)
+    done = await sandbox.run(command, level)
     if not done.stdout.is_complete:
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
     if done.status is None:
@@ -122,4 +172,11 @@ async def _run(
     except ToolError as error:
         said = shorten(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")
-        raise ToolError(error.message + ended) from None
+        raise ToolError(error.message + ended, _advise_on_program(wanted[0], reads)) from None
+
+
+def _advise_on_program(program: str, reads: Sequence[Path]) -> str:
+    """What to do where a program outside the sandbox's folders failed: it could be started, but not read its parts."""
+    if not program.startswith("/") or any(Path(program).is_relative_to(folder) for folder in (*SYSTEM, *reads)):
+        return ""
+    return f"What belongs to {shorten(program, 100)} cannot be read there: name its folder in FORGE_SANDBOX_TOOLS."

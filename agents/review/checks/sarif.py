@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
@@ -22,10 +22,12 @@ class SarifReport(NamedTuple):
     """The report of a tool.
 
     :param is_all: it ran and reports nothing that it could not do, such as a file that it could not parse.
+    :param skipped: paths that it warns of, such as one that its configuration leaves out.
     """
 
     findings: tuple[RawFinding, ...] = ()
     is_all: bool = True
+    skipped: frozenset[str] = frozenset()
 
 
 def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, heeding: bool = True) -> SarifReport:
@@ -50,20 +52,33 @@ def read(document: bytes, tool: str, lines: Mapping[str, int], root: str, *, hee
         raise ToolError(f"{tool} reported {len(results):,} findings; more than {_MOST_RESULTS:,} are not taken in.")
     found = (_finding(run, result, tool, lines, root) for run, result in results if not _is_suppressed(result, heeding))
     return SarifReport(
-        tuple(finding for finding in found if finding is not None), bool(runs) and all(map(_is_successful, runs))
+        tuple(finding for finding in found if finding is not None),
+        bool(runs) and all(map(_is_successful, runs)),
+        frozenset(path for run in runs for path in _find_skipped(run, root)),
     )
 
 
 def _is_successful(run: Table) -> bool:
     """Whether a run reports no failure (SARIF 2.1.0, 3.20). ESLint reports a file that it cannot parse only there."""
-    for invocation in _tables(run, "invocations"):
-        told = (
-            *_tables(invocation, "toolExecutionNotifications"),
-            *_tables(invocation, "toolConfigurationNotifications"),
-        )
-        if invocation.get("executionSuccessful") is False or any(each.get("level") == "error" for each in told):
-            return False
-    return True
+    if any(invocation.get("executionSuccessful") is False for invocation in _tables(run, "invocations")):
+        return False
+    return not any(told.get("level") == "error" for told in _list_notifications(run))
+
+
+def _find_skipped(run: Table, root: str) -> Iterator[str]:
+    """The files that a run warns of. ESLint says only there that its configuration ignores a file."""
+    for told in _list_notifications(run):
+        if told.get("level", "warning") in ("warning", "error"):
+            yield from (_read_path(location, root) for location in _tables(told, "locations"))
+
+
+def _list_notifications(run: Table) -> list[Table]:
+    return [
+        told
+        for invocation in _tables(run, "invocations")
+        for kind in ("toolExecutionNotifications", "toolConfigurationNotifications")
+        for told in _tables(invocation, kind)
+    ]
 
 
 def _is_suppressed(result: Table, heeding: bool) -> bool:
@@ -77,8 +92,8 @@ def _finding(run: Table, result: Table, tool: str, lines: Mapping[str, int], roo
     """The finding of one result; None if it passed or is not about one of our files."""
     if result.get("kind", "fail") not in ("fail", "open", "review"):
         return None
-    physical = _table(next(iter(_tables(result, "locations")), dict[str, object]()), "physicalLocation")
-    path = _to_path(_text(_table(physical, "artifactLocation"), "uri"), root)
+    location = next(iter(_tables(result, "locations")), dict[str, object]())
+    physical, path = _table(location, "physicalLocation"), _read_path(location, root)
     if path not in lines:
         return None
     rule = _rule(run, result)
@@ -146,6 +161,10 @@ def _region(region: Table, count: int) -> tuple[int | None, int | None]:
         return None, None
     start = min(max(first, 1), count)
     return start, min(max(last if isinstance(last, int) else start, start), count)
+
+
+def _read_path(location: Table, root: str) -> str:
+    return _to_path(_text(_table(_table(location, "physicalLocation"), "artifactLocation"), "uri"), root)
 
 
 def _to_path(uri: str, root: str) -> str:

@@ -8,10 +8,11 @@ import pytest
 from agents.review.checks import hadolint, oxlint, shellcheck
 from agents.review.checks.inputs import CheckedFile
 from agents.toolbox import Toolbox
-from domain.review.findings import Severity
+from domain.review.findings import Finding, Severity
 from safety.containment import CodeOrigin
-from tests.unit.checks.building import Versions, file_change
+from tests.unit.checks.building import file_change
 from tests.unit.checks.checking import CountingSandbox, check_files
+from tests.unit.checks.credentials import draw
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -154,18 +155,55 @@ async def test_comments_silence_a_linter_only_for_people_who_may_write(
     assert "silence" in (member.layers[0].note or "")
 
 
-async def test_t_r6_settings_of_the_change_decide_nothing(toolbox: Toolbox) -> None:
-    files: Versions = {
-        "a.js": (None, "export const f = (x) => eval(x);\n"),
-        "a.sh": (None, "#!/bin/bash\nif [ -n $1 ]; then echo; fi\n"),
-        "Dockerfile": (None, "FROM a:1\nEXPOSE 99999\n"),
-        ".oxlintrc.json": (None, '{"rules": {"no-eval": "off"}, "ignorePatterns": ["**"]}\n'),
-        ".eslintignore": (None, "*\n"),
-        ".shellcheckrc": (None, "disable=all\n"),
-        ".hadolint.yaml": (None, "ignored: [DL3011]\n"),
+SETTINGS = {
+    ".oxlintrc.json": '{"rules": {"no-eval": "off"}, "ignorePatterns": ["**"]}\n',
+    "oxlintrc.json": '{"rules": {"no-eval": "off"}}\n',
+    ".eslintrc.json": '{"root": true, "rules": {"no-eval": "off"}}\n',
+    ".eslintignore": "*\n",
+    ".gitignore": "*\n",
+    ".ignore": "*\n",
+    ".shellcheckrc": "disable=all\n",
+    "shellcheckrc": "disable=all\n",
+    ".hadolint.yaml": "ignored: [DL3011]\n",
+    ".hadolint.yml": "ignored: [DL3011]\n",
+    ".dockerignore": "*\n",
+    "ruff.toml": 'exclude = ["*"]\n[lint]\nignore = ["F"]\n',
+    ".ruff.toml": 'exclude = ["*"]\n[lint]\nignore = ["F"]\n',
+    "pyproject.toml": '[tool.ruff.lint]\nignore = ["F"]\n[tool.bandit]\nskips = ["B602"]\nexclude_dirs = ["."]\n',
+    ".bandit": "[bandit]\nskips: B602\n",
+    "zizmor.yml": "rules: {template-injection: {disable: true}}\n",
+    ".github/zizmor.yml": "rules: {template-injection: {disable: true}}\n",
+    "sgconfig.yml": "ruleDirs: []\n",
+    ".secrets.baseline": '{"exclude": {"files": ".*"}}\n',
+}
+"""Settings by which tools of ours could be told to be quiet."""
+
+
+@pytest.mark.parametrize("folder", ["", "web/", ".github/workflows/"])
+async def test_t_r6_settings_of_the_change_decide_nothing(toolbox: Toolbox, folder: str) -> None:
+    code = {
+        f"{folder}a.js": "export const f = (x) => eval(x);\n",
+        f"{folder}a.sh": "#!/bin/bash\nif [ -n $1 ]; then echo; fi\n",
+        f"{folder}Dockerfile": "FROM a:1\nEXPOSE 99999\n",
+        f"{folder}a.py": "import os\nimport subprocess\n\nsubprocess.run(input(), shell=True)\n",
+        f"{folder}a.go": 'package a\n\nfunc f(n string) { exec.Command("sh", "-c", "ls "+n) }\n',
+        f"{folder}key.txt": f"ghp_{draw(36)}\n",
+        ".github/workflows/ci.yml": "on: issues\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n"
+        "      - run: echo ${{ github.event.issue.title }}\n",
     }
-    result = await check_files(toolbox, files, origin=CodeOrigin.member)
-    assert {f.rule for f in result.findings} == {"oxlint/no-eval", "shellcheck/SC2070", "hadolint/DL3011"}
+    files = {path: (None, text) for path, text in code.items()}
+    alone = await check_files(toolbox, files, origin=CodeOrigin.member)
+    settings = {folder + name: (None, text) for name, text in SETTINGS.items() if folder + name not in code}
+    beside = await check_files(toolbox, files | settings, origin=CodeOrigin.member)
+    assert [_where(f) for f in beside.findings if f.path in code] == [_where(f) for f in alone.findings]
+    assert {f.rule.partition("/")[0] for f in alone.findings} >= {
+        *("oxlint", "shellcheck", "hadolint", "ruff", "bandit", "zizmor", "secret")
+    }
+    assert {path: beside.read_by.get(path) for path in code} == {path: alone.read_by.get(path) for path in code}
+
+
+def _where(finding: Finding) -> tuple[str, str, int | None]:
+    return finding.rule, finding.path, finding.line
 
 
 async def test_lines_are_counted_as_git_does(toolbox: Toolbox) -> None:

@@ -297,6 +297,8 @@ async def test_a_configured_linter(toolbox: Toolbox) -> None:
         (("**/*.js",), ("eslint.config.js",), set[str]()),
         (("**/*.js",), ("web/.eslintrc.js",), set[str]()),
         (("**/*.js",), ("tools/rules.js",), set[str]()),  # which its command names
+        (("**/*.js", "**/*.toml"), ("web/js.toml",), set[str]()),  # which has its name
+        (("**/*.js", "**/*.toml"), ("web/app.toml",), {"web/a.js", "web/app.toml"}),
         (("**/*.js", "**/*.json"), ("package.json",), set[str]()),
     ],
 )
@@ -326,6 +328,15 @@ async def test_t_r13_a_linter_that_could_not_parse_a_file_did_not_read_it(
     result = await check_files(toolbox, {"a.js": (None, "function (\n")}, linters=(linter,))
     assert ("a.js" in result.read_by) is is_read
     assert ("could not do all of its work" in (result.layers[0].note or "")) is not is_read
+
+
+async def test_t_r13_a_file_that_its_configuration_leaves_out_is_not_read(toolbox: Toolbox) -> None:
+    place = {"physicalLocation": {"artifactLocation": {"uri": "./out/b%2Ejs"}}}
+    told = {"toolConfigurationNotifications": [{"level": "warning", "locations": [place]}, {"level": "note"}]}
+    said = json.dumps({"runs": [{"invocations": [told], "results": []}]})
+    linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(said)}')}", paths=("**/*.js",))
+    result = await check_files(toolbox, dict.fromkeys(("a.js", "out/b.js"), (None, "x\n")), linters=(linter,))
+    assert {path for path, by in result.read_by.items() if "js" in by} == {"a.js"}
 
 
 def _todo() -> str:

@@ -83,6 +83,8 @@ def test_what_may_not(path: str) -> None:
         *(".eslintignore", "web/.eslintrc.js", ".rubocop.yml", ".github/linters/.golangci.yml", ".config/x.js"),
         *("eslint.config.mjs", "stylelint.config.js", "pylintrc", "tsconfig.base.json", "biome.json", "deno.jsonc"),
         *("package.json", "setup.cfg", "tox.ini", "phpstan.neon", "psalm.xml", "conftest.py"),
+        *("pyrightconfig.json", "golangci.yml", "analysis_options.yaml", "Directory.Build.props"),
+        "node_modules/@eslint/js/index.js",
     ],
 )
 def test_what_may_steer_a_linter(path: str) -> None:
