@@ -28,7 +28,9 @@ def render_comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str
     lines = {topic[0].line for topic in topics if topic[0].id not in gone}
     shown = [_render_topic(topic, () if is_one else gone, named=len(lines) > 1) for topic in topics]
     ways = (
-        "`/forge dismiss why`" if is_one else "`/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one"
+        "`/forge dismiss` and say why"
+        if is_one
+        else "`/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one"
     )
     return "\n\n".join(["\n\n---\n\n".join(shown), _disagree(ways)])
 

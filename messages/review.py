@@ -7,7 +7,7 @@ from domain.errors import ForgeError
 from domain.money import format_usd
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer, Severity
-from domain.review.review import Decision, LayerReport, Review
+from domain.review.review import Decision, LayerReport, Review, ToolRun
 from domain.runs.run import REVIEW_CHECK, ReasonCode
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
@@ -347,8 +347,7 @@ def _layers(review: Review) -> str:
 def _layer_rows(layer: LayerReport) -> list[str]:
     name = LAYERS[layer.layer]
     rows = [
-        f"| {name} | {inline_code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | "
-        f"{'⚠️ ' + escape(tool.problem, 200) if tool.problem else 'done'} |"
+        f"| {name} | {inline_code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | {_render_outcome(tool)} |"
         for tool in layer.tools
     ]
     if layer.missing is not None:
@@ -359,6 +358,12 @@ def _layer_rows(layer: LayerReport) -> list[str]:
     if layer.note is not None:
         rows.append(f"| {name} | | | | {escape(layer.note, 300)} |")
     return rows
+
+
+def _render_outcome(tool: ToolRun) -> str:
+    if tool.problem:
+        return f"⚠️ {escape(tool.problem, 200)}"
+    return "done" if tool.files or tool.tokens else "nothing to check"
 
 
 def _not_looked_at(review: Review) -> str:

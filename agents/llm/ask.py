@@ -1,6 +1,6 @@
 """Asks a model one question for one structured answer, with limits on time, attempts and money."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -69,6 +69,20 @@ class ModelAnswer(ModelResult):
     """The answer to a question: a value of the schema, or why there is none. Can be stored as JSON."""
 
     value: dict[str, JsonValue] | None = None
+
+
+def choose_after(model: LanguageModel, earlier: Sequence[ModelResult]) -> LanguageModel:
+    """The model that goes on: once the fallback answered where this one was called in vain, the fallback.
+
+    Otherwise each question would call this one again first, wait for its provider, and use up the calls of the phase.
+    """
+    other = model.fallback
+    if other is None:
+        return model
+    is_away = any(
+        each.last_model == other.name and any(call.model == model.name for call in each.calls) for each in earlier
+    )
+    return other if is_away else model
 
 
 A = TypeVar("A", bound=BaseModel)

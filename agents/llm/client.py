@@ -112,11 +112,14 @@ class ModelClient:
         stand_in = None if isinstance(response, ModelResponse) else find_stand_in(own, response)
         if stand_in is None or isinstance(response, ModelResponse):
             return response
+        self.model, self.notice = stand_in, _explain_stand_in(own, stand_in, response)  # also for what is kept
         instead = await self._ask(stand_in, sent)
         if isinstance(instead, ModelResponse):
-            self.model, self.notice = stand_in, _explain_stand_in(own, stand_in, response)
             return instead
-        return response if isinstance(response, Refusal) else f"{response} {_say(instead)}"
+        self.model, self.notice = own, None
+        if isinstance(response, Refusal):
+            return response
+        return instead if isinstance(instead, Refusal) else f"{response} {instead}"
 
     async def _ask(self, model: LanguageModel, sent: CallRequest) -> ModelResponse | Refusal | str:
         """The response of this model, or why there is none after all attempts."""

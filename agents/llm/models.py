@@ -131,7 +131,10 @@ class Models:
         others = {each: self.find(each) for each in ModelTier if each is not tier}
         named = self.explicit_fallback
         if isinstance(own, Unusable):
-            return named if isinstance(named, LanguageModel) else own
+            if not isinstance(named, LanguageModel):
+                return own
+            told = [named.notice, own.reason, f"So {named.name} was asked."]
+            return replace(named, notice=" ".join(filter(None, told)))
         usable = {each: model for each, model in others.items() if _differs(model, own)}
         fallback = named if _differs(named, own) else next(iter(usable.values()), None)
         return replace(own, cheaper=usable.get(ModelTier.fast), fallback=fallback)

@@ -9,6 +9,7 @@ Remark = tuple[Finding, ...]
 
 MOST_FIXABLE = 3  # comments of one rule that each have a suggestion to click on
 MOST_TOPICS = 4  # of one comment
+_MOST_SUGGESTED = 20_000  # characters of the suggestions in one comment, which GitHub limits to 65,536 in all
 
 
 def group_remarks(findings: Sequence[Finding]) -> list[Remark]:
@@ -49,7 +50,8 @@ def _can_join(remark: Remark, other: Remark) -> bool:
         return False
     (start, end), (other_start, other_end) = remark[0].comment_lines, other[0].comment_lines
     if len(other) == 1 and other[0].fix is not None:
-        return (start, end) == (other_start, other_end)
+        suggested = sum(len(each.fix.replacement) for each in (*remark, *other) if each.fix is not None)
+        return (start, end) == (other_start, other_end) and suggested <= _MOST_SUGGESTED
     return start <= other_end and other_start <= end
 
 

@@ -20,6 +20,7 @@ _RUN = rf"(?:(?<![\w-])|{_ESCAPED})"
 _END = r"(?![A-Za-z0-9])"
 
 
+_MIXED = re.compile(r"(?=[a-z]*\d)[a-z0-9]{16}")
 _SNAKE = re.compile(r"[a-z]{1,20}\d{0,2}[a-z]{0,20}(?:_[a-z]+\d{0,2})+")
 
 
@@ -39,6 +40,11 @@ def _is_opaque(value: str) -> bool:
 def _is_model_key(value: str) -> bool:
     """CSS class names also start with sk-, but have neither digits nor capitals in a long part."""
     return any(c.isdigit() for c in value) and any(c.isupper() for c in value)
+
+
+def _is_no_name(value: str) -> bool:
+    """Names of variables also start with vcr_, but hold no long part of letters and digits."""
+    return _is_model_key(value) or _MIXED.search(value) is not None
 
 
 def _is_literal(value: str) -> bool:
@@ -227,7 +233,14 @@ SHAPES: tuple[CredentialShape, ...] = (
         exact=r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}",
     ),
     *(
-        _shape(token.kind, token.hints, rf"{_START}(?:{token.expression}){_END}", rule=token.rule)
+        _shape(
+            token.kind,
+            token.hints,
+            rf"{_RUN}(?:{token.expression})[A-Za-z0-9]*+",
+            _is_no_name if token.may_look_like_a_name else _always,
+            rule=token.rule,
+            exact=rf"(?:{token.expression}){_END}",
+        )
         for token in SERVICE_TOKENS
     ),
     _shape(

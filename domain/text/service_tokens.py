@@ -13,12 +13,17 @@ class ServiceToken(NamedTuple):
 
     :param kind: their name for people.
     :param hints: lower-case beginnings, separated by spaces: one is in every token.
-    :param expression: the whole of a token; nothing alphanumeric stands before or behind it.
+    :param expression: the whole of a token; no part of a name stands before it, nothing alphanumeric behind it.
     """
 
     kind: str
     hints: str
     expression: str
+
+    @property
+    def may_look_like_a_name(self) -> bool:
+        """Whether words with hyphens or underscores between them could have its form."""
+        return r"\w" in self.expression
 
     @property
     def rule(self) -> str:

@@ -76,7 +76,7 @@ _OF_RUN = (
     select(
         func.sum(SpendRow.amount).filter(_OF_PHASE).label("of_phase"),
         func.sum(SpendRow.amount).label("of_run"),
-        func.count().filter(_OF_PHASE).label("calls"),
+        func.count().filter(_OF_PHASE, SpendRow.outcome != CallOutcome.refused.value).label("calls"),
         func.count().filter(_UNFINISHED).label("open"),
     )
     .where(SpendRow.run_id == bindparam("run"))

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from agents.llm.ask import ModelAnswer, ModelResult, Question, ask
+from agents.llm.ask import ModelAnswer, ModelResult, Question, ask, choose_after
 from agents.llm.context import PromptContext
 from agents.llm.models import LanguageModel
 from agents.loop.tools.tool import Tool
@@ -105,10 +105,11 @@ class BudgetedCalls:
         model: LanguageModel,
     ) -> Turn:
         """An agent's next turn; as :meth:`ask`."""
+        going_on = choose_after(model, [each.turn for each in past])
 
         async def call(told: PromptContext, keep: _Keep[Turn]) -> Turn:
             shown = told.prepend_to(assignment, redact_outgoing)
-            return await take_turn(shown, past, schema, tools, model, self.budget, keep=keep)
+            return await take_turn(shown, past, schema, tools, going_on, self.budget, keep=keep)
 
         return await self._ask_or_wait(f"{assignment.key} {len(past) + 1}", name, Turn, call)
 
@@ -122,10 +123,11 @@ class BudgetedCalls:
         model: LanguageModel,
     ) -> Turn:
         """An agent's next turn beside the run; as :meth:`ask_outside_run`."""
+        going_on = choose_after(model, [each.turn for each in past])
         budget = build_side_budget(self.context.services, self.context.run, self.configuration, self.phase)
 
         async def call(_told: PromptContext, keep: _Keep[Turn]) -> Turn:
-            return await take_turn(assignment, past, schema, tools, model, budget, keep=keep)
+            return await take_turn(assignment, past, schema, tools, going_on, budget, keep=keep)
 
         key = f"ask: {assignment.key} {len(past) + 1}"
         turn = await self.context.journal.step_as(Turn, key, self._load_or_call, name, Turn, call, self.phase)

@@ -62,7 +62,13 @@ def assess_answers(
         _attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in add_fingerprints(raw, lines)
     )
     second = build_second_look(
-        candidates, change, versions, checked.findings, outlines=prepared.plan.outlines, redact=redact_outgoing
+        candidates,
+        change,
+        versions,
+        checked.findings,
+        outlines=prepared.plan.outlines,
+        related=prepared.plan.related,
+        redact=redact_outgoing,
     )
     gone = [
         name

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from agents.llm.ask import ModelAnswer, Question
+from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.model import Report, Verdicts, keep_confirmed
 from agents.review.reviewer import CheckedChange, ModelPart, skip_model
 from domain.config.review import ReadMode
 from domain.gates import digest
+from domain.review.findings import Finding
 from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -60,14 +61,17 @@ class ModelLayer:
         calls = self._build_calls(checked)
         answers: list[ModelAnswer] = []
         for question in prepared.plan.questions:
-            answers.append(await self._ask(calls, question, Report, model, can_spare=self._can_spare(answers)))
+            going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
+            answers.append(await self._ask(calls, question, Report, going_on, can_spare=can_spare))
         assessed = await self._journal.step("weigh answers", self._questions.assess, checked, prepared, answers)
-        kept = assessed.candidates
+        kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
-            second = await self._ask(calls, assessed.second, Verdicts, model, can_spare=self._can_spare(answers))
+            going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
+            second = await self._ask(calls, assessed.second, Verdicts, going_on, can_spare=can_spare)
             answers.append(second)
-            kept = keep_confirmed(assessed.candidates, answers[-1], assessed.second.content)
-        return build_model_part(prepared, answers, kept, assessed.gone, model)
+            kept = keep_confirmed(assessed.candidates, second, assessed.second.content)
+            unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
+        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
         """Whether the review goes on without further answers if the money runs out: it has the most important ones.

@@ -1,5 +1,6 @@
 """Builds what layer 3 contributes to a review: findings, what the model read, and what it did not read."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from agents.llm.ask import ModelAnswer
@@ -14,6 +15,7 @@ from pipeline.review.model_answers import PreparedQuestions
 
 _LOST = "the model was asked about it and gave no answer that can be used"
 _SPARED = "no budget was left for it after riskier files; `/forge review full` reads it"
+_UNCHECKED = "no second look could check what the model remarked on it ({} in all); `/forge review full` reads it"
 _CUT = (
     "the model was not shown all that changed in it: a line is longer than 1,000 characters, holds what looks like a "
     "credential, or was removed together with more lines than there was room for"
@@ -26,13 +28,20 @@ def build_model_part(
     kept: Sequence[Finding],
     gone: Sequence[str],
     model: LanguageModel,
+    unchecked: Sequence[Finding] = (),
 ) -> ModelPart:
     """The contribution of layer 3 (pure).
 
     :param kept: findings that the second look confirmed.
     :param gone: names of earlier findings that the model calls gone.
+    :param unchecked: remarks that no second look could check; their files count as unread, so that it is made up for.
     """
-    not_read = [*prepared.plan.not_read, *_list_unread(prepared, answers)]
+    remarks = Counter(each.path for each in unchecked)
+    doubtful = [
+        SkippedFile(path=path, reason=_UNCHECKED.format(count), matters=True) for path, count in sorted(remarks.items())
+    ]
+    not_read = [*prepared.plan.not_read, *_list_unread(prepared, answers), *doubtful]
+    read = _list_read_paths(prepared, answers)
     notices = dict.fromkeys(filter(None, (model.notice, *(answer.notice for answer in answers))))
     report = LayerReport(
         layer=Layer.model, tools=_describe_models(prepared, answers, model), note=" ".join(notices) or None
@@ -44,7 +53,7 @@ def build_model_part(
         report=report,
         findings=(*prepared.carried, *there, *kept),
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
-        read=_list_read_paths(prepared, answers),
+        read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),
         summary=prepared.summary or summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing),
     )

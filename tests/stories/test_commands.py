@@ -394,7 +394,7 @@ Also here:
 
 <sub>F-N66PXN · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
 
-<sub>Not a problem? Reply `/forge dismiss why` for all of them, `/forge dismiss F-ID why` for one.</sub>\
+<sub>Not a problem? Reply `/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one.</sub>\
 """)
     assert story.check(repository, head).title == "Changes requested: 6 findings to fix"
 

@@ -3,11 +3,13 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bot.cli.main import cli
+from workspace.temporary import temporary_folder
 
 PACKAGES = ("eslint@10", "@eslint/js@10", "@microsoft/eslint-formatter-sarif@3")
 CONFIGURATION = """
@@ -27,18 +29,17 @@ LOOSE = "export const same = (a, b) => a == b;\n"
 
 
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tools() -> Iterator[Path]:
     """A folder with eslint, from what npm downloaded before."""
-    folder = tmp_path_factory.mktemp("lint")
-    for each in (folder, folder.parent, folder.parent.parent):
-        each.chmod(0o755)  # a sandbox of another account reads it
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed here")
     quiet = ("--offline", "--no-audit", "--no-fund", "--ignore-scripts")
-    done = subprocess.run(["npm", "install", *quiet, *PACKAGES], cwd=folder, capture_output=True, check=False)
-    if done.returncode:
-        pytest.skip(f"npm did not download eslint before: run `npm install {' '.join(PACKAGES)}` somewhere once")
-    return folder
+    with temporary_folder("eslint") as folder:
+        folder.chmod(0o755)  # a sandbox of another account reads it
+        done = subprocess.run(["npm", "install", *quiet, *PACKAGES], cwd=folder, capture_output=True, check=False)
+        if done.returncode:
+            pytest.skip(f"npm did not download eslint before: run `npm install {' '.join(PACKAGES)}` somewhere once")
+        yield folder
 
 
 def test_eslint_obeys_the_default_branch_only(

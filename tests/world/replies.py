@@ -9,7 +9,7 @@ _MASKS = (
     (re.compile(r"https?://127\.0\.0\.1:\d+"), "https://github.test"),
     (re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"), "ULID"),
     (re.compile(r"\b([GMC])-[0-9A-HJKMNP-TV-Z]{6}\b"), r"\1-ID"),
-    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{7,40}\b"), "SHA"),
+    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{7,40}\b|(?<=`)[a-f]{7}(?=`)"), "SHA"),  # a word outside of code is none
     (re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?: UTC|Z)?"), "TIME"),
     (re.compile(r"\b\d{9,}\b"), "ID"),
 )

@@ -18,6 +18,7 @@ from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.launcher import SYSTEM
 from workspace.sandbox.sandbox import Sandbox, SandboxCommand
 
+_CANNOT_SHOW = "bwrap: Can't find source path"
 _NOT_FOUND = 127  # the exit status of a shell, and so of the sandbox, if there is no such program
 _SETTINGS = frozenset(("", "toml", "yaml", "yml", "json", "jsonc", "ini", "cfg", "conf", "xml", "properties", "rc"))
 _MODULE = re.compile(r"\s-m\s+([\w.]+)")
@@ -172,11 +173,13 @@ async def _run(
     except ToolError as error:
         said = shorten(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")
-        raise ToolError(error.message + ended, _advise_on_program(wanted[0], reads)) from None
+        raise ToolError(error.message + ended, _advise_on_program(wanted[0], reads, said)) from None
 
 
-def _advise_on_program(program: str, reads: Sequence[Path]) -> str:
+def _advise_on_program(program: str, reads: Sequence[Path], said: str) -> str:
     """What to do where a program outside the sandbox's folders failed: it could be started, but not read its parts."""
+    if said.startswith(_CANNOT_SHOW):
+        return "Let other accounts enter that folder of FORGE_SANDBOX_TOOLS and those above it (`chmod o+x`)."
     if not program.startswith("/") or any(Path(program).is_relative_to(folder) for folder in (*SYSTEM, *reads)):
         return ""
     return f"What belongs to {shorten(program, 100)} cannot be read there: name its folder in FORGE_SANDBOX_TOOLS."

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 from agents.llm.ask import ModelAnswer
 from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
 from agents.review.model.rendering import LONGEST_LINE, Redact, make_legible
-from agents.review.model.rules import RULES, RuleName, cap_severity
+from agents.review.model.rules import RULES, RuleName, cap_by_rule
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Fix, Layer, RawFinding, Severity
 from domain.text.escaping import strip_invisible
@@ -142,7 +142,7 @@ def _finding(
     return RawFinding(
         rule=claim.rule,
         category=RULES[claim.rule].category,
-        severity=cap_severity(claim.rule, claim.severity, claim.confidence),
+        severity=cap_by_rule(claim.rule, claim.severity),
         confidence=claim.confidence,
         path=claim.path,
         line=line,
@@ -230,7 +230,7 @@ def _earlier_to_finding(earlier: EarlierFinding) -> RawFinding:
 
 def strip_sign(line: str) -> str:
     """A line as a model may quote it, without number, sign and spaces."""
-    return _NUMBERED.sub("", _squash(line)).removeprefix("+").strip()
+    return _NUMBERED.sub("", _squash(line)).removeprefix("+").removeprefix(">").strip()
 
 
 def _squash(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.review.model.source_lines import count_letters, is_telling
+from domain.paths import is_source, is_test
 from domain.review.changes import ChangeStatus, FileChange
 
 _LEAST_LINES = 5  # telling lines of a block, each another
@@ -99,7 +100,9 @@ def find_moves(files: Sequence[FileChange]) -> Moves:
         matches = [
             match
             for seed in (seeds if len(seeds) <= _TOO_COMMON else ())
-            if seed not in taken and (match := _extend(removed, added, seed, at, taken, done)) is not None
+            if seed not in taken
+            and _ran_before(removed[seed].file, added[at].file)
+            and (match := _extend(removed, added, seed, at, taken, done)) is not None
         ]
         best = max(matches, key=lambda match: match.length, default=None)
         if best is None or not _is_block(added[best.added : best.added + best.length]):
@@ -164,6 +167,12 @@ def _extend(
     while goes_on(start - 1, start):
         start -= 1
     return _Match(old + start, new + start, end - start + 1, len(gained) - len(lost))
+
+
+def _ran_before(old: FileChange, new: FileChange) -> bool:
+    """Whether code of one file ran where that of the other does: documents never did, tests not in the program."""
+    path = old.old_path or old.path
+    return path == new.path or (is_source(path) and (is_test(new.path) or not is_test(path)))
 
 
 def _adjoin(one: _OwnLine, other: _OwnLine) -> bool:

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict
 
@@ -74,6 +75,7 @@ class QuestionPlan(BaseModel):
     The same change gives the same plan.
 
     :param moved: path → other files that show removed lines of it, because these moved there.
+    :param related: code of other files that the questions show.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -82,6 +84,7 @@ class QuestionPlan(BaseModel):
     not_read: tuple[SkippedFile, ...]
     outlines: dict[str, Outline] = {}
     moved: dict[str, tuple[str, ...]] = {}
+    related: tuple[RelatedCode, ...] = ()
 
 
 def build_questions(
@@ -131,7 +134,13 @@ def build_questions(
         for index, group in enumerate(groups)
     )
     moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
-    return QuestionPlan(questions=asked, not_read=reading.not_read, outlines=dict(outlines or {}), moved=moved)
+    return QuestionPlan(
+        questions=asked,
+        not_read=reading.not_read,
+        outlines=dict(outlines or {}),
+        moved=moved,
+        related=tuple(replace(each, lines=tuple(map(redact, each.lines))) for each in related),
+    )
 
 
 def frame_data(content: str) -> str:

@@ -25,25 +25,31 @@ RuleName = Literal[
 
 @dataclass(frozen=True)
 class ModelRule:
-    """``highest`` is the highest severity of its findings; ``critical`` is reserved for what can be proved."""
+    """What a finding by a rule may be.
+
+    :param highest: its highest severity; ``critical`` is reserved for what tools can prove.
+    :param is_grave: whether one that the second look proves is an error, whatever the first look called it: small
+        models call a race a warning.
+    """
 
     category: Category
     highest: Severity
+    is_grave: bool = False
 
 
 RULES: dict[str, ModelRule] = {
     "model/logic-error": ModelRule(Category.correctness, Severity.error),
     "model/missing-edge-case": ModelRule(Category.correctness, Severity.warning),
     "model/error-handling": ModelRule(Category.correctness, Severity.warning),
-    "model/data-loss": ModelRule(Category.correctness, Severity.error),
+    "model/data-loss": ModelRule(Category.correctness, Severity.error, is_grave=True),
     "model/resource-leak": ModelRule(Category.correctness, Severity.warning),
-    "model/race": ModelRule(Category.correctness, Severity.error),
-    "model/removed-safeguard": ModelRule(Category.correctness, Severity.error),
-    "model/shared-state": ModelRule(Category.correctness, Severity.error),
-    "model/security": ModelRule(Category.security, Severity.error),
+    "model/race": ModelRule(Category.correctness, Severity.error, is_grave=True),
+    "model/removed-safeguard": ModelRule(Category.correctness, Severity.error, is_grave=True),
+    "model/shared-state": ModelRule(Category.correctness, Severity.error, is_grave=True),
+    "model/security": ModelRule(Category.security, Severity.error, is_grave=True),
     "model/performance": ModelRule(Category.performance, Severity.warning),
     "model/api-misuse": ModelRule(Category.correctness, Severity.error),
-    "model/breaking-change": ModelRule(Category.correctness, Severity.warning),
+    "model/breaking-change": ModelRule(Category.correctness, Severity.error),
     "model/architecture-fit": ModelRule(Category.correctness, Severity.info),
     "model/missing-test": ModelRule(Category.tests, Severity.info),
 }
@@ -52,7 +58,16 @@ assert set(RULES) == set(get_args(RuleName))
 SURE = 0.8  # an error requests changes, so it needs more confidence than a remark
 
 
-def cap_severity(rule: str, claimed: Severity, confidence: float) -> Severity:
-    """The severity that a model claims, limited by its rule and its confidence."""
-    grave = min(claimed, RULES[rule].highest, key=lambda grade: grade.rank)
-    return Severity.warning if grave.rank >= Severity.error.rank and confidence < SURE else grave
+def cap_by_rule(rule: str, claimed: Severity) -> Severity:
+    """The severity that a model claims, limited by its rule."""
+    return min(claimed, RULES[rule].highest, key=lambda grade: grade.rank)
+
+
+def cap_by_confidence(severity: Severity, confidence: float) -> Severity:
+    """The severity of a finding after the second look: one that is not sure enough requests no changes."""
+    return Severity.warning if severity.rank >= Severity.error.rank and confidence < SURE else severity
+
+
+def raise_if_grave(rule: str, severity: Severity) -> Severity:
+    """The severity of a proven finding."""
+    return max(severity, Severity.error, key=lambda grade: grade.rank) if RULES[rule].is_grave else severity

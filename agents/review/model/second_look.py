@@ -10,14 +10,15 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.review.model.answers import strip_sign
 from agents.review.model.questions import find_withheld_lines, frame_data
+from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, Redact, clean_name, excerpt, find_enclosing, render_safely
-from agents.review.model.rules import cap_severity
+from agents.review.model.rules import SURE, cap_by_confidence, raise_if_grave
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.outline import NO_OUTLINE, Outline
 
 _LEAST_CONFIRMED = 0.6  # of an answer to an earlier version
-_PROVEN = 0.7  # confidence that a proof gives at least
+_PROVEN = SURE  # confidence that a proof gives at least: what is proven may request changes
 _UNSURE = (
     0.75  # confidence at which a candidate is kept that is neither proven nor refuted; below what requests changes
 )
@@ -66,24 +67,28 @@ def build_second_look(
     found: Sequence[RawFinding] = (),
     *,
     outlines: Mapping[str, Outline] | None = None,
+    related: Sequence[RelatedCode] = (),
     redact: Redact,
 ) -> Question | None:
     """Asks whether the candidates are right; None if there are none.
 
     :param found: findings of layers 1 and 2: lines with credentials stay withheld.
     :param outlines: path → what surrounds the changed lines of this file.
+    :param related: code of other files that the first look saw, too: a proof often stands there.
     """
     if not candidates:
         return None
+    paths = _list_paths(candidates)
     shown = [
         _render_code(path, candidates, change, versions, found, (outlines or {}).get(path, NO_OUTLINE), redact)
-        for path in _list_paths(candidates)
+        for path in paths
     ]
+    elsewhere = render_related([each for each in related if each.of in paths], redact)
     asked = [
         f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}"
         for number, finding in enumerate(candidates, 1)
     ]
-    content = "\n".join([*shown, "== candidates", *asked])
+    content = "\n".join([*shown, *elsewhere, "== candidates", *asked])
     return Question(
         key="model second look",
         instructions=load_prompt("second_look"),
@@ -111,7 +116,8 @@ def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, shown: str = ""
 def _weigh(finding: F, verdict: CandidateVerdict, lines: Collection[str]) -> F | None:
     """The finding as far as the second look leaves it; None if it is refuted or stays a guess."""
     if verdict.verdict == "proven":
-        return _grade(finding, min(max(finding.confidence, _PROVEN), verdict.confidence))
+        proven = finding.model_copy(update={"severity": raise_if_grave(finding.rule, finding.severity)})
+        return _grade(proven, min(max(finding.confidence, _PROVEN), verdict.confidence))
     is_refuted = verdict.verdict == "refuted" and (verdict.quote is None or strip_sign(verdict.quote) in lines)
     if is_refuted or finding.confidence < _UNSURE:
         return None
@@ -119,7 +125,7 @@ def _weigh(finding: F, verdict: CandidateVerdict, lines: Collection[str]) -> F |
 
 
 def _grade(finding: F, confidence: float) -> F:
-    graded = cap_severity(finding.rule, finding.severity, confidence)
+    graded = cap_by_confidence(finding.severity, confidence)
     return finding.model_copy(update={"confidence": confidence, "severity": graded})
 
 

@@ -1,22 +1,18 @@
 """Executes the ``/forge`` lines of a comment, one after the other, and answers the comment once."""
 
-import contextlib
 from collections.abc import Collection, Sequence
 
 import structlog
 
 from domain.commands import ExecuteComment
 from domain.errors import (
-    CodeHostError,
     Forbidden,
     ForgeError,
-    Halted,
     NotAllowed,
     NotFound,
     Superseded,
     Unprocessable,
 )
-from domain.github.conversation import Reaction
 from domain.slash.commands import SlashCommand
 from domain.slash.mistakes import SlashMistake
 from domain.slash.verbs import VERBS, Effect
@@ -26,7 +22,7 @@ from messages.commands import Answer
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply
 from pipeline.deliveries.commands.handlers import HANDLERS
-from pipeline.deliveries.commands.quota import TurnedAway, check_quota, turn_away, was_refused_before
+from pipeline.deliveries.commands.quota import receive_comment, turn_away, was_refused_before
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.follow_up import follow_up
 from pipeline.gates.actor import CommandActor
@@ -57,7 +53,7 @@ class CommandExecutor:
     async def execute(self) -> str:
         """Execute every line and answer; how that ended."""
         journal, comment = self._context.journal, self._comment
-        away = await journal.step("react", self._receive)
+        away = await journal.step("react", receive_comment, self._context)
         if away is not None:
             return await turn_away(self._context, away)
         answers = [Answer(texts.name_command(asked), await self._try_execute(asked)) for asked in comment.asked]
@@ -67,21 +63,6 @@ class CommandExecutor:
 
         unanswered = await follow_up(self._context, comment.repository, comment.number, self._effects, reply)
         return delivery_texts.describe_answers(len(answers), unanswered)
-
-    async def _receive(self) -> TurnedAway | None:
-        """Show that Forge saw the comment, unless it turns the author away."""
-        away = await check_quota(self._context)
-        if away is None:
-            await self._react()
-        return away
-
-    async def _react(self) -> None:
-        """A decision may have a deadline, so nothing waits for the reaction, not even while Forge is halted.
-
-        GitHub takes no reaction in a locked conversation, or if the comment is gone or not there yet.
-        """
-        with contextlib.suppress(Halted, CodeHostError):
-            await comments.react(self._context.services, self._comment.repository, self._comment.comment, Reaction.seen)
 
     async def _try_execute(self, asked: SlashCommand | SlashMistake) -> str:
         """Execute one line, and answer it also if it failed: the next lines are executed all the same."""

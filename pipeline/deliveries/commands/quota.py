@@ -1,38 +1,25 @@
-"""Turns away accounts without a role that comment too much: answers once, then nothing."""
+"""Receives a comment: turns away accounts without a role that comment too much, which it answers once an hour."""
 
-from pydantic import BaseModel
+import contextlib
 
+from domain.errors import CodeHostError, Halted
+from domain.github.conversation import Reaction
 from memory.deliveries import command_counts
 from memory.ledger import ledger
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.gates.comment_quota import TurnedAway, check_comment_quota
 from pipeline.publishing import comments
-from safety.review_quota import over_comment_quota
 
 
-class TurnedAway(BaseModel):
-    """Why Forge ignores a comment.
-
-    :param role: of its author at this moment.
-    """
-
-    role: str
-    why: str
-
-
-async def check_quota(context: CommandContext) -> TurnedAway | None:
-    """Whether the author comments too much. GitHub is asked for their role only then, so nobody else waits for it."""
-    services, sender = context.services, context.sender
-    commented = await command_counts.count_comment(
-        services.database, context.guid, context.repository.id, sender.id, services.clock.now()
-    )
-    if not commented.is_flood:
-        return None
-    role = await services.host.permission(context.repository, sender.login, sender.id)
-    reason = over_comment_quota(commented, role)
-    return None if reason is None else TurnedAway(role=role, why=reason.text)
+async def receive_comment(context: CommandContext) -> TurnedAway | None:
+    """Show that Forge saw the comment, unless it turns the author away."""
+    away = await check_comment_quota(context.services, context.guid, context.repository, context.sender)
+    if away is None:
+        await _react(context)
+    return away
 
 
 async def turn_away(context: CommandContext, away: TurnedAway) -> str:
@@ -45,6 +32,15 @@ async def turn_away(context: CommandContext, away: TurnedAway) -> str:
 async def was_refused_before(context: CommandContext) -> bool:
     """Whether the author, who has no role, was told so within the hour."""
     return not await command_counts.claim_notice(context.database, context.guid, "refusal")
+
+
+async def _react(context: CommandContext) -> None:
+    """A decision may have a deadline, so nothing waits for the reaction, not even while Forge is halted.
+
+    GitHub takes no reaction in a locked conversation, or if the comment is gone or not there yet.
+    """
+    with contextlib.suppress(Halted, CodeHostError):
+        await comments.react(context.services, context.repository, context.comment.comment, Reaction.seen)
 
 
 async def _record(context: CommandContext, away: TurnedAway) -> None:

@@ -19,6 +19,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.target import find_run
 from pipeline.gates.actor import load_actor
+from pipeline.gates.comment_quota import check_comment_quota
 from safety.authorization import authorise
 
 
@@ -51,6 +52,8 @@ async def handle_remark(
 
 
 async def _find_target(services: Services, command: ReadRemark | ReadReply, guid: str) -> RemarkTarget:
+    if await check_comment_quota(services, guid, command.repository, command.sender) is not None:
+        return RemarkTarget(outcome="too many comments")
     replied_to = await _find_replied_to(services, command)
     said = call_reviewer(_select_words(command), await load_name(services, command.repository))
     words = flatten_markdown(said, LONGEST_TEXT)

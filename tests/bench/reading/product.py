@@ -74,7 +74,14 @@ class Asked:
     def build_second(self, candidates: Sequence[RawFinding]) -> Question | None:
         """The second look at candidates; None if there are none."""
         outlines = self.plan.outlines
-        return build_second_look(candidates, self.change, self.versions, outlines=outlines, redact=redact_outgoing)
+        return build_second_look(
+            candidates,
+            self.change,
+            self.versions,
+            outlines=outlines,
+            related=self.plan.related,
+            redact=redact_outgoing,
+        )
 
     def confirm(self, candidates: Sequence[RawFinding], key: str, report: Any) -> tuple[RawFinding, ...]:
         """The candidates that the second look confirms.

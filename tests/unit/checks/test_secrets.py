@@ -113,6 +113,30 @@ def test_finds_a_token_far_out_in_a_very_long_line() -> None:
     assert [hit.kind for hit in scan("a.js", [(1, line)], [])] == ["github-token"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"key: cache-key-{draw(32, HEX)}",
+        f"idem-key-{draw(32, HEX)}",
+        f"/static/fav-ico-{draw(32, HEX)}.png",
+        f"gap-pul-{draw(40, HEX)}",
+        "vcr_cassette_for_login_page_with_two_factor_authentication_x",
+        "phx_live_view_components_button_primary_large_rounded_x",
+        "pscale_pw_this_is_the_name_of_a_long_variable_x",
+    ],
+)
+def test_names_that_begin_like_tokens_are_none(line: str) -> None:
+    assert scan("a.py", [(1, line)], []) == []
+    assert redact(line) == line
+
+
+@pytest.mark.parametrize("beginning", ["gsk_", "r8_"])
+def test_a_token_that_is_longer_than_it_should_be_is_masked_and_not_reported(beginning: str) -> None:
+    line = beginning + draw(70)
+    assert scan("a.py", [(1, line)], []) == []
+    assert line not in redact(f"use {line} here")
+
+
 END = BEGIN.replace("BEGIN", "END")
 QUOTED = "    '{}\\n' +"
 

@@ -132,7 +132,6 @@ def test_a_range_stays_in_its_hunk():
     [
         ({}, Severity.error),
         ({"severity": "critical"}, Severity.error),
-        ({"confidence": 0.7}, Severity.warning),
         ({"rule": "model/performance"}, Severity.warning),
         ({"rule": "model/missing-test"}, Severity.info),
         ({"severity": "info"}, Severity.info),
@@ -281,7 +280,25 @@ def test_what_is_not_proven_does_not_block_anyone():
 
 def test_a_proof_makes_a_doubtful_finding_worth_saying():
     (finding,) = keep_confirmed(parse_findings(claim(confidence=0.45)), judge((1, "proven", "")), SHOWN)
-    assert finding.confidence == 0.7
+    assert finding.confidence == 0.8
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "severity"),
+    [
+        ("model/race", "warning", Severity.error),
+        ("model/security", "info", Severity.error),
+        ("model/breaking-change", "error", Severity.error),
+        ("model/breaking-change", "warning", Severity.warning),
+        ("model/error-handling", "warning", Severity.warning),
+    ],
+)
+def test_a_proof_makes_grave_damage_an_error(rule: str, said: str, severity: Severity):
+    candidates = parse_findings(claim(rule=rule, severity=said, confidence=0.5))
+    (finding,) = keep_confirmed(candidates, judge((1, "proven", "")), SHOWN)
+    assert finding.severity is severity
+    (doubted,) = keep_confirmed(parse_findings(claim(rule=rule, severity=said)), judge((1, "unsure", "")), SHOWN)
+    assert doubted.severity is min(Severity.warning, Severity(said), key=lambda grade: grade.rank)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ MOVED: dict[str, Versions] = {
     "up in its file": {"a.py": (REST + PAY, PAY + "\n\n" + REST)},
     "to another file": {"a.py": (REST + PAY, REST), "b.py": ("import a\n", "import a\n\n\n" + PAY)},
     "to a new file": {"a.py": (REST + PAY, REST), "b.py": (None, PAY)},
+    "from test to test": {"tests/test_a.py": (REST + PAY, REST), "tests/test_b.py": (None, PAY)},
     "out of a deleted file": {"a.py": (PAY, None), "b.py": (None, PAY)},
     "into a class": {"a.py": (REST + PAY, REST + "class Shop:\n" + indent(PAY))},
     "out of a class": {"a.py": (REST + "class Shop:\n" + indent(PAY), REST + PAY)},
@@ -75,6 +76,9 @@ AMONG_KEPT = "".join(f"{line}\nkeep({number})\n" for number, line in enumerate(P
 NOT_MOVED: dict[str, Versions] = {
     "imports": {"a.py": (IMPORTS + REST, REST), "b.py": ("x = 1\n", IMPORTS + "x = 1\n")},
     "closing braces": {"a.js": (BRACES + "start()\n", "start()\n"), "b.js": ("x = 1\n", "x = 1\n" + BRACES)},
+    "out of a document": {"docs/attacks.md": (REST + PAY, REST), "b.py": (None, PAY)},
+    "out of a deleted document": {"docs/attacks.md": (PAY, None), "b.py": (None, PAY)},
+    "out of a test into the program": {"tests/test_bad.py": (REST + PAY, REST), "b.py": (None, PAY)},
     "a few lines": {
         "a.py": (REST + "\n".join(PAY.split("\n")[:4]), REST),
         "b.py": (None, "\n".join(PAY.split("\n")[:4])),
