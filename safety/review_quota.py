@@ -45,7 +45,7 @@ def over_quota(begun: RunCounts, *, from_fork: bool) -> Reason | None:
 
 @dataclass(frozen=True)
 class CommentCounts:
-    """How many comments with commands there were within the last hour, this one included."""
+    """How many comments for Forge there were within the last hour, with commands or words, this one included."""
 
     by_account: int
     in_repository: int
@@ -68,5 +68,5 @@ def over_comment_quota(commented: CommentCounts, role: str) -> Reason | None:
         (commented.by_account, COMMENTS_PER_OUTSIDER) if is_own else (commented.in_repository, COMMENTS_PER_REPOSITORY)
     )
     where = "by this account" if is_own else "in this repository"
-    text = f"{count} comments with commands within an hour {where}; {limit} are allowed without a role here"
+    text = f"{count} comments for Forge within an hour {where}; {limit} are allowed without a role here"
     return Reason(code="quota", text=text, value=count, threshold=limit)

@@ -53,7 +53,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge review [full]` | triage; on a fork: write | review this head; `full`: from scratch |
 | `/forge test` | triage; on a fork: write | run the tests of this head |
 | `/forge explain F-ID` | triage | a finding in more words |
-| `/forge ask QUESTION` | write | answer a question from the code of this head |
+| `/forge ask QUESTION` | write | answer a question from the code: of this head, in an issue of the default branch |
 | `/forge dismiss F-ID reason` | write, not the author | the finding is wrong or not wanted: do not raise it again |
 | `/forge undismiss F-ID` | write | take a dismissal back |
 | `/forge remember text` | write, not the author | teach Forge something about this repository |

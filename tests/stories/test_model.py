@@ -174,7 +174,47 @@ async def test_the_fallback_reads_where_the_model_is_refused(tmp_path: Path) -> 
         assert "fast was refused: its provider does not know this model (HTTP 404)." in told
         assert "So strong was asked." in told
         assert "| model | strong" in told
-    assert len(refused.calls) == len(other.calls) == 2
+    assert (len(refused.calls), len(other.calls)) == (1, 2)
+
+
+async def test_once_the_fallback_answered_it_reads_the_rest(tmp_path: Path) -> None:
+    """Calls that were refused use up none of those that a phase may make."""
+    refused, other = ScriptedModel(name="fast"), ScriptedModel(name="strong")
+    refused.when("", Fails(404))
+    models = Models.pair(other.language_model, refused.language_model)
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
+        repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+        files = {f"shop/part_{number}.py": FILLER * 8 for number in range(7)}
+        head = await alice.push(repository, "feature", files, base="main")
+        await alice.open_pull_request(repository, "feature")
+        await story.settle()
+        check = story.check(repository, head)
+        assert check.conclusion == "success", check.summary
+    assert (len(refused.calls), len(other.calls)) == (1, 7)
+
+
+async def test_a_file_whose_remarks_no_second_look_checked_is_not_approved(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    model.when("len(prices)", {"findings": [claim() | {"confidence": 0.8}]})
+    model.when("== candidates", Fails(400))
+    repository, alice, pull, head = await _open_pull_request(story)
+    told = "billing/pay.py: no second look could check what the model remarked on it (1 in all)"
+    assert told in (story.check(repository, head).summary or "").replace("`", "")
+    assert story.check(repository, head).conclusion == "action_required"
+
+    head = await alice.push(repository, "feature", {"note.md": "A note.\n"})
+    await story.settle()
+    assert story.check(repository, head).conclusion == "action_required"
+    assert (story.gates(pull), story.comments(pull)) == (["human_review"], [])
+
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": ""}]})
+    head = await alice.push(repository, "feature", {"note.md": "Another note.\n"})
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert [comment.line for comment in story.comments(pull)] == [LINE]
+    assert story.gates(pull) == []
 
 
 async def test_ten_pushes_bring_no_new_remarks_on_old_lines(story_with_model: Story, model: ScriptedModel) -> None:

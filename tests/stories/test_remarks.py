@@ -5,11 +5,12 @@ from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import Fails, Says, ScriptedModel
+from safety.review_quota import COMMENTS_PER_OUTSIDER
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.issues import open_issue, plan
 from tests.world.model_findings import LINE, open_reviewed
-from tests.world.replies import bodies
+from tests.world.replies import bodies, first_lines
 
 MEANT, ASKED = "== reply", "== question"
 QUESTION: dict[str, JsonValue] = {"meaning": "question", "has_reason": False, "confidence": 0.9}
@@ -100,6 +101,21 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
         ]
     )
     assert len([each for each in model.calls if ASKED in each.content]) == 0
+
+
+async def test_words_to_forge_count_like_its_commands(story_with_model: Story, model: ScriptedModel) -> None:
+    """Who has no role cannot make Forge look at more comments by leaving the slash away."""
+    _, _, _, pull, _ = await open_reviewed(story_with_model, model)
+    reader = story_with_model.github.user("reader")
+    for number in range(COMMENTS_PER_OUTSIDER):
+        await reader.comment(pull, f"@{story_with_model.github.app.slug} what does line {number} do?")
+    await story_with_model.settle()
+    assert story_with_model.answers(pull) == []
+    await reader.comment(pull, "/forge status")
+    await story_with_model.settle()
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        ["Nothing was done: 11 comments for Forge within an hour by this account; 10 are…"]
+    )
 
 
 async def test_a_thread_that_forge_answered_in_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
