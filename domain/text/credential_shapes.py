@@ -20,7 +20,7 @@ _RUN = rf"(?:(?<![\w-])|{_ESCAPED})"
 _END = r"(?![A-Za-z0-9])"
 
 
-_MIXED = re.compile(r"(?=[a-z]*\d)[a-z0-9]{16}")
+_LONG_PART = re.compile(r"[a-z0-9]{16,}")
 _SNAKE = re.compile(r"[a-z]{1,20}\d{0,2}[a-z]{0,20}(?:_[a-z]+\d{0,2})+")
 
 
@@ -44,7 +44,7 @@ def _is_model_key(value: str) -> bool:
 
 def _is_no_name(value: str) -> bool:
     """Names of variables also start with vcr_, but hold no long part of letters and digits."""
-    return _is_model_key(value) or _MIXED.search(value) is not None
+    return _is_model_key(value) or any(not part.isalpha() for part in _LONG_PART.findall(value))
 
 
 def _is_literal(value: str) -> bool:
