@@ -78,7 +78,6 @@ _AREAS = (
     ),
     _area("dependencies", 6, "Touches dependencies", is_manifest),
 )
-_FOUND = "findings."
 _SENSITIVE = 20  # points for a sensitive path of the repository
 _MOST_FOR_AREAS = 40
 _FULL = 20  # changed lines from which an area counts in full; it counts a third at least
@@ -144,14 +143,12 @@ def assess(
 
 def reassess(risk: Risk, findings: Sequence[RawFinding]) -> Risk:
     """The risk of the same change with other findings."""
-    kept = [part for part in risk.parts if not part.code.startswith(_FOUND)]
+    kept = [part for part in risk.parts if not part.code.startswith("findings.")]
     return _total([*kept, *_score_findings(findings)])
 
 
 def _total(parts: Sequence[RiskPart]) -> Risk:
-    """The sum of all parts. A change of behaviour is medium at least; what was found in it adds to that."""
-    others = [part for part in parts if part.code != BEHAVIOUR and not part.code.startswith(_FOUND)]
-    missing = max(0, _MEDIUM - sum(part.points for part in others))
+    missing = max(0, _MEDIUM - sum(part.points for part in parts if part.code != BEHAVIOUR))
     parts = [part.model_copy(update={"points": missing}) if part.code == BEHAVIOUR else part for part in parts]
     score = min(100, sum(part.points for part in parts))
     return Risk(score=score, level=to_level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
@@ -235,7 +232,7 @@ def _score_findings(findings: Sequence[RawFinding]) -> list[RiskPart]:
             noun = "finding" if count == 1 else "findings"
             parts.append(
                 RiskPart(
-                    code=f"{_FOUND}{severity.value}",
+                    code=f"findings.{severity.value}",
                     points=min(each * count, most),
                     text=f"{count} {noun} of severity {severity.value}",
                 )

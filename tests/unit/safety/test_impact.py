@@ -73,13 +73,13 @@ def test_one_file_that_may_change_the_program_makes_a_change_medium() -> None:
     ]
 
 
-def test_findings_add_to_a_change_of_behaviour() -> None:
+def test_other_points_count_towards_medium() -> None:
     files = (touch("a.py"),)
     risk = assess(change(*files), [ERROR], impacts=assess_impact(files, {}, is_compared=False))
-    assert (risk.score, risk.score_of_facts) == (37, 12)
+    assert (risk.score, risk.score_of_facts) == (25, 12)
     assert (reassess(risk, []).score, reassess(risk, []).score_of_facts) == (25, 0)
     grave = reassess(risk, [ERROR] * 3)
-    assert (grave.score, grave.level, grave.score_of_facts) == (55, RiskLevel.high, 30)
+    assert (grave.score, grave.level, grave.score_of_facts) == (30, RiskLevel.medium, 30)
 
 
 def test_what_leaves_the_program_as_it_was_is_low() -> None:
