@@ -99,7 +99,7 @@ async def test_a_fix_is_pushed_once(backend: Backend, where: str, moment: str, t
 async def test_a_merge_is_told_and_recorded_once(backend: Backend, where: str, moment: str, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:
         repository = await prepare_level(there, 4)
-        pull, _ = await play_and_kill(there, repository, APP + "\n\nNAME = 1\n", where, moment)
+        pull, _ = await play_and_kill(there, repository, APP + "# The end.\n", where, moment)
 
         async def is_recorded() -> bool:
             return "auto_merge" in await acts(there)

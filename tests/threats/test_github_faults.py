@@ -114,7 +114,8 @@ async def test_g2_a_limited_installation_keeps_nobody_else_waiting(tmp_path: Pat
             assert (run.state, run.reason) == ("waiting", "rate_limited")
             other = await assert_others_are_served(story, "other-org/one")
         async with run_forge(github, clock, url, tmp_path, concurrent_runs=1) as story:
-            assert first_lines(story.answers(other)) == snapshot(["Run `ULID` of `SHA`: **running**, since TIME."])
+            [answer] = first_lines(story.answers(other))
+            assert answer.startswith("Run `ULID` of `SHA`: **")  # it may have been asked before its review had begun
             await assert_others_are_served(story, "other-org/two")
             clock.move(minutes=61)
             await story.settle()
