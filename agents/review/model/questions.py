@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ConfigDict
 
@@ -127,11 +127,10 @@ def build_questions(
     )
     again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
+    shown = _Shown(change, versions, found, withheld, intent, redact, related)
     asked = tuple(
-        _build_question(
-            index, len(groups), group, again[index], change, versions, found, withheld, intent, redact, related
-        )
-        for index, group in enumerate(groups)
+        shown.build_question(f"model review {number} of {len(groups)}", group, earlier)
+        for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
     moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
     return QuestionPlan(
@@ -159,38 +158,68 @@ def strip_hidden(text: str) -> str:
     return " ".join(_IMAGE.sub(" ", _COMMENT.sub(" ", strip_invisible(text))).split())
 
 
-def _build_question(
-    index: int,
-    count: int,
-    group: Sequence[RenderedFile],
-    earlier: Sequence[EarlierFinding],
-    change: Change,
-    versions: Mapping[str, FileVersions],
-    found: Sequence[RawFinding],
-    withheld: Mapping[str, Collection[int]],
-    intent: Intent,
-    redact: Redact,
-    related: Sequence[RelatedCode],
-) -> ReviewQuestion:
-    paths = {shown.path for shown in group}
-    parts = [
-        *_render_intent(intent, redact),
-        *(shown.text for shown in group),
-        *render_related([each for each in related if each.of in paths], redact),
-        *_list_reported([finding for finding in found if finding.path in paths], redact),
-        *(_render_earlier(item, change, versions, withheld, redact) for item in earlier),
-    ]
-    lines: dict[str, tuple[int, ...]] = {}
-    for shown in group:
-        lines[shown.path] = (*lines.get(shown.path, ()), *shown.lines)
-    return ReviewQuestion(
-        key=f"model review {index + 1} of {count}",
-        instructions=load_prompt("review"),
-        content=frame_data("\n".join(parts)),
-        lines=lines,
-        cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
-        earlier=tuple(earlier),
-    )
+@dataclass(frozen=True)
+class _Shown:
+    """What the questions about a change are made of; for its parts see :func:`build_questions`.
+
+    :param withheld: path → lines with credentials.
+    """
+
+    change: Change
+    versions: Mapping[str, FileVersions]
+    found: Sequence[RawFinding]
+    withheld: Mapping[str, Collection[int]]
+    intent: Intent
+    redact: Redact
+    related: Sequence[RelatedCode]
+
+    def build_question(
+        self, key: str, group: Sequence[RenderedFile], earlier: Sequence[EarlierFinding]
+    ) -> ReviewQuestion:
+        """The question about a part of the change.
+
+        :param group: the files it shows.
+        :param earlier: the findings that it asks to judge again.
+        """
+        redact, paths = self.redact, {shown.path for shown in group}
+        parts = [
+            *_render_intent(self.intent, redact),
+            *(shown.text for shown in group),
+            *render_related([each for each in self.related if each.of in paths], redact),
+            *_list_reported([finding for finding in self.found if finding.path in paths], redact),
+            *map(self._render_earlier, earlier),
+        ]
+        lines: dict[str, tuple[int, ...]] = {}
+        for shown in group:
+            lines[shown.path] = (*lines.get(shown.path, ()), *shown.lines)
+        return ReviewQuestion(
+            key=key,
+            instructions=load_prompt("review"),
+            content=frame_data("\n".join(parts)),
+            lines=lines,
+            cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
+            earlier=tuple(earlier),
+        )
+
+    def _render_earlier(self, item: EarlierFinding) -> str:
+        now = "(the lines are gone)"
+        version, file = self.versions.get(item.path), self.change.file(item.path)
+        if item.line is not None and version is not None and version.head is not None:
+            head = version.head.decode(errors="replace").split("\n")
+            around = range(item.line - _AROUND, item.line + _AROUND + 1)
+            lines = excerpt(head, around, file)
+            now = "\n".join(render_safely(lines, self.withheld.get(item.path, ()), self.redact))
+        before = "\n".join(self.redact(strip_invisible(line)) for line in item.before.split("\n")[:20])
+        return "\n".join(
+            [
+                f"== earlier finding {item.id}",
+                self.redact(item.message),
+                "Code then:",
+                before,
+                f"Now {clean_name(item.path)}:",
+                now,
+            ]
+        )
 
 
 def _render_intent(intent: Intent, redact: Redact) -> list[str]:
@@ -201,33 +230,6 @@ def _render_intent(intent: Intent, redact: Redact) -> list[str]:
 def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
     listed = [f"{clean_name(finding.where)} {finding.rule}" for finding in found[:_MOST_REPORTED]]
     return ["== already reported", *map(redact, listed)] if listed else []
-
-
-def _render_earlier(
-    item: EarlierFinding,
-    change: Change,
-    versions: Mapping[str, FileVersions],
-    withheld: Mapping[str, Collection[int]],
-    redact: Redact,
-) -> str:
-    now = "(the lines are gone)"
-    version, file = versions.get(item.path), change.file(item.path)
-    if item.line is not None and version is not None and version.head is not None:
-        head = version.head.decode(errors="replace").split("\n")
-        around = range(item.line - _AROUND, item.line + _AROUND + 1)
-        lines = excerpt(head, around, file)
-        now = "\n".join(render_safely(lines, withheld.get(item.path, ()), redact))
-    before = "\n".join(redact(strip_invisible(line)) for line in item.before.split("\n")[:20])
-    return "\n".join(
-        [
-            f"== earlier finding {item.id}",
-            redact(item.message),
-            "Code then:",
-            before,
-            f"Now {clean_name(item.path)}:",
-            now,
-        ]
-    )
 
 
 def _assign_earlier(reading: FileSelection, earlier: Sequence[EarlierFinding]) -> list[list[EarlierFinding]]:

@@ -30,11 +30,13 @@ class ModelRule:
     :param highest: its highest severity; ``critical`` is reserved for what tools can prove.
     :param is_grave: whether one that the second look proves is an error, whatever the first look called it: small
         models call a race a warning.
+    :param is_proven_outside: whether only a line that the change leaves alone proves one, such as a caller's.
     """
 
     category: Category
     highest: Severity
     is_grave: bool = False
+    is_proven_outside: bool = False
 
 
 RULES: dict[str, ModelRule] = {
@@ -49,7 +51,7 @@ RULES: dict[str, ModelRule] = {
     "model/security": ModelRule(Category.security, Severity.error, is_grave=True),
     "model/performance": ModelRule(Category.performance, Severity.warning),
     "model/api-misuse": ModelRule(Category.correctness, Severity.error),
-    "model/breaking-change": ModelRule(Category.correctness, Severity.error),
+    "model/breaking-change": ModelRule(Category.correctness, Severity.error, is_proven_outside=True),
     "model/architecture-fit": ModelRule(Category.correctness, Severity.info),
     "model/missing-test": ModelRule(Category.tests, Severity.info),
 }

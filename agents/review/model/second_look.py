@@ -1,6 +1,7 @@
 """The second look: a sceptical question about the candidates alone, so that people see only confirmed findings."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, model_validator
@@ -12,7 +13,7 @@ from agents.review.model.answers import strip_sign
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, Redact, clean_name, excerpt, find_enclosing, render_safely
-from agents.review.model.rules import SURE, cap_by_confidence, raise_if_grave
+from agents.review.model.rules import RULES, SURE, cap_by_confidence, raise_if_grave
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.outline import NO_OUTLINE, Outline
@@ -26,6 +27,8 @@ SURE_ENOUGH = 0.85
 """The least confidence at which a candidate is kept if there is no second look."""
 F = TypeVar("F", bound=RawFinding)
 
+_CANDIDATES = "== candidates"
+_CHANGED = re.compile(r"-|\d+\+")  # how a line begins that the change removes or adds
 _AROUND = 12  # lines around a candidate that are shown
 
 
@@ -33,7 +36,7 @@ class CandidateVerdict(BaseModel):
     """The verdict of the second look on one candidate.
 
     :param why: written first, because a model that writes it judges better.
-    :param quote: the shown line that refutes it; None in answers to earlier versions.
+    :param quote: the shown line that proves or refutes it; None in answers to earlier versions.
     :param confidence: in answers to earlier versions only.
     """
 
@@ -88,7 +91,7 @@ def build_second_look(
         f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}"
         for number, finding in enumerate(candidates, 1)
     ]
-    content = "\n".join([*shown, *elsewhere, "== candidates", *asked])
+    content = "\n".join([*shown, *elsewhere, _CANDIDATES, *asked])
     return Question(
         key="model second look",
         instructions=load_prompt("second_look"),
@@ -102,26 +105,37 @@ def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, shown: str = ""
 
     Without an answer, only candidates with a high confidence are kept.
 
-    :param shown: the question: a line that refutes a candidate stands in it.
+    :param shown: the question: the line that proves or refutes a candidate stands in its code.
     """
     if answer.value is None:
         return tuple(finding for finding in candidates if finding.confidence >= SURE_ENOUGH)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
-    lines = {strip_sign(line) for line in shown.split("\n")}
+    lines = shown.rpartition(f"\n{_CANDIDATES}\n")[0].split("\n")  # the last: a file may have this name
     pairs = [(finding, said.get(number)) for number, finding in enumerate(candidates, 1)]
     kept = [_weigh(finding, verdict, lines) for finding, verdict in pairs if verdict is not None]
     return tuple(finding for finding in kept if finding is not None)
 
 
-def _weigh(finding: F, verdict: CandidateVerdict, lines: Collection[str]) -> F | None:
-    """The finding as far as the second look leaves it; None if it is refuted or stays a guess."""
-    if verdict.verdict == "proven":
+def _weigh(finding: F, verdict: CandidateVerdict, lines: Sequence[str]) -> F | None:
+    """The finding as far as the second look leaves it; None if it is refuted or stays a guess.
+
+    Who proves or refutes quotes the line that does: without one the verdict counts as unsure.
+    """
+    has_evidence = verdict.quote is None or _is_evidence(verdict, finding.rule, lines)
+    if has_evidence and verdict.verdict == "proven":
         proven = finding.model_copy(update={"severity": raise_if_grave(finding.rule, finding.severity)})
         return _grade(proven, min(max(finding.confidence, _PROVEN), verdict.confidence))
-    is_refuted = verdict.verdict == "refuted" and (verdict.quote is None or strip_sign(verdict.quote) in lines)
-    if is_refuted or finding.confidence < _UNSURE:
+    if (has_evidence and verdict.verdict == "refuted") or finding.confidence < _UNSURE:
         return None
     return _grade(finding, min(finding.confidence, _UNSURE))
+
+
+def _is_evidence(verdict: CandidateVerdict, rule: str, lines: Sequence[str]) -> bool:
+    """Whether the quoted line is shown, and where it decides."""
+    quoted = strip_sign(verdict.quote or "")
+    is_outside = verdict.verdict == "proven" and RULES[rule].is_proven_outside
+    deciding = [line for line in lines if not (is_outside and _CHANGED.match(line))]
+    return bool(quoted) and quoted in map(strip_sign, deciding)
 
 
 def _grade(finding: F, confidence: float) -> F:

@@ -248,7 +248,16 @@ def test_there_is_no_second_look_without_candidates():
     assert build_second_look((), CHANGE, VERSIONS, redact=str) is None
 
 
-SHOWN = "== shop/till.py\n33+    share = amount / rate\n"
+PROOF = "share = amount / rate"
+CALLER = "print(share(1, 0))"
+SHOWN = f"""== shop/till.py
+-    share = amount / max(rate, 1)
+33+    {PROOF}
+== shop/receipt.py (unchanged, uses share)
+7     {CALLER}
+== candidates
+#3 shop/till.py:33 model/missing-test: no test
+"""
 
 
 def judge(*said: tuple[int, str, str]) -> ModelAnswer:
@@ -259,12 +268,15 @@ def judge(*said: tuple[int, str, str]) -> ModelAnswer:
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        ([(1, "proven", ""), (2, "proven", ""), (3, "proven", "")], ["logic-error", "performance", "missing-test"]),
+        ([(n, "proven", PROOF) for n in (1, 2, 3)], ["logic-error", "performance", "missing-test"]),
+        ([(n, "proven", "callers pass a rate") for n in (1, 2, 3)], ["logic-error", "performance"]),  # nothing shown
+        ([(n, "proven", "") for n in (1, 2, 3)], ["logic-error", "performance"]),
+        ([(3, "proven", "#3 shop/till.py:33 model/missing-test: no test")], []),  # what is asked proves nothing
         ([(1, "unsure", ""), (3, "unsure", "")], ["logic-error"]),  # of the third, the first look was not sure either
-        ([(1, "refuted", "share = amount / rate")], []),
+        ([(1, "refuted", PROOF)], []),
         ([(1, "refuted", "33+    share = amount / rate")], []),
         ([(1, "refuted", "if rate == 0:")], ["logic-error"]),  # no such line is shown
-        ([(9, "proven", "")], []),
+        ([(9, "proven", PROOF)], []),
         ([], []),
     ],
 )
@@ -279,7 +291,7 @@ def test_what_is_not_proven_does_not_block_anyone():
 
 
 def test_a_proof_makes_a_doubtful_finding_worth_saying():
-    (finding,) = keep_confirmed(parse_findings(claim(confidence=0.45)), judge((1, "proven", "")), SHOWN)
+    (finding,) = keep_confirmed(parse_findings(claim(confidence=0.45)), judge((1, "proven", PROOF)), SHOWN)
     assert finding.confidence == 0.8
 
 
@@ -295,10 +307,17 @@ def test_a_proof_makes_a_doubtful_finding_worth_saying():
 )
 def test_a_proof_makes_grave_damage_an_error(rule: str, said: str, severity: Severity):
     candidates = parse_findings(claim(rule=rule, severity=said, confidence=0.5))
-    (finding,) = keep_confirmed(candidates, judge((1, "proven", "")), SHOWN)
+    (finding,) = keep_confirmed(candidates, judge((1, "proven", CALLER)), SHOWN)
     assert finding.severity is severity
     (doubted,) = keep_confirmed(parse_findings(claim(rule=rule, severity=said)), judge((1, "unsure", "")), SHOWN)
     assert doubted.severity is min(Severity.warning, Severity(said), key=lambda grade: grade.rank)
+
+
+@pytest.mark.parametrize("quote", [PROOF, "share = amount / max(rate, 1)", "", "receipt.py calls it with 0"])
+def test_only_a_caller_proves_that_callers_break(quote: str):
+    guessed = parse_findings(claim(rule="model/breaking-change", confidence=0.5))
+    assert keep_confirmed(guessed, judge((1, "proven", quote)), SHOWN) == ()
+    assert keep_confirmed(guessed, judge((1, "proven", CALLER)), SHOWN)
 
 
 @pytest.mark.parametrize(
