@@ -209,7 +209,8 @@ async def test_a_file_whose_remarks_no_second_look_checked_is_not_approved(
     assert story.check(repository, head).conclusion == "action_required"
     assert (story.gates(pull), story.comments(pull)) == (["human_review"], [])
 
-    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": "    return sum(prices) / len(prices)"}]})
+    proof = "    return sum(prices) / len(prices)"
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": proof}]})
     head = await alice.push(repository, "feature", {"note.md": "Another note.\n"})
     await story.settle()
     assert story.check(repository, head).conclusion == "failure"
