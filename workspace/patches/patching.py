@@ -1,4 +1,7 @@
-"""Applies a diff to the files it was written against, exactly: no offset, no fuzz."""
+"""Applies a diff to the files it was written against, without fuzz: each line it shows is there.
+
+Where the numbers of a hunk's header are wrong, its lines must be at one place of the file only.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from workspace.patches.tree import FileTree
 from workspace.patches.unified_diff import FilePatch, PatchHunk
 
 _READ_AGAIN = "Read the file again and write the diff against what it holds now."
+_COUNT = "Count the lines of the hunk again, or show more unchanged lines around the change."
 _SMALLER = "Make the change in several smaller diffs."
 _MOST_COMPARED = 1_000_000
 _PLAIN_PATH = "Name a regular file by its path relative to the root of the repository."
@@ -131,11 +135,8 @@ def _apply_hunks(patch: FilePatch, before: bytes) -> bytes:
     done: list[bytes] = []
     at = 0
     for hunk in patch.hunks:
-        start = hunk.old_start - (hunk.old_length > 0)
+        start = _find_start(patch, hunk, lines, at, len(done))
         end = start + hunk.old_length
-        _check_place(patch, hunk, at, start, len(done) + start - at)
-        if lines[start:end] != hunk.old or end > len(lines):
-            raise _mismatch(patch, hunk, lines, start)
         if _lacks_context(hunk, end < len(lines)):
             text = f"The hunk at line {hunk.line} of the diff ends without context, but not at the end of the file."
             raise _unfit(patch, "base", text, "End every hunk with up to three unchanged lines.")
@@ -172,35 +173,49 @@ def _check_shape(patch: FilePatch, before: bytes) -> None:
         raise _unfit(patch, "base", "The file is deleted without its lines.", "Write each of its lines with a minus.")
 
 
-def _check_place(patch: FilePatch, hunk: PatchHunk, at: int, start: int, new_start: int) -> None:
-    """Check that the hunks are in order, and that the numbers of a header agree.
+def _find_start(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], at: int, written: int) -> int:
+    """Where a hunk begins in the file, counted from 0.
 
     :param at: where the hunk before ended, counted from 0.
-    :param new_start: where the new lines will begin, counted from 0.
+    :param written: how many lines the hunks and the lines between them gave so far.
+    :raises _Unfit: its header is wrong, and its lines are not at one place of the file.
     """
-    if start < at:
-        text = f"The hunk at line {hunk.line} of the diff begins before the one above it ends."
-        raise _unfit(patch, "syntax", text, "Order hunks by line, and join those that touch.")
-    expected = new_start + (hunk.new_length > 0)
-    if hunk.new_start != expected:
-        text = f"The hunk at line {hunk.line} of the diff says +{hunk.new_start}, but it begins at +{expected}."
-        raise _unfit(patch, "syntax", text, "Count the start of the new lines again.")
+    start = hunk.old_start - (hunk.old_length > 0)
+    new_start = written + start - at + (hunk.new_length > 0)
+    is_there = lines[start : start + hunk.old_length] == hunk.old and start + hunk.old_length <= len(lines)
+    if is_there and at <= start and hunk.new_start == new_start and not hunk.miscounted:
+        return start
+    places = [0] if patch.new_mode is not None else _find_places(lines, hunk.old)
+    if len(places) == 1 and places[0] >= at:
+        return places[0]
+    raise _misplaced(patch, hunk, lines, at, start, new_start)
 
 
-def _mismatch(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], start: int) -> _Unfit:
+def _misplaced(
+    patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], at: int, start: int, new_start: int
+) -> _Unfit:
     """Why a hunk does not fit. The file's own lines are not quoted, because not everybody may read every file."""
-    differs = next((i for i, line in enumerate(hunk.old) if lines[start + i : start + i + 1] != [line]), 0)
-    where = f"The hunk at line {hunk.line} of the diff does not fit: line {start + differs + 1} of the file"
-    if start + differs >= len(lines):
+    named = f"The hunk at line {hunk.line} of the diff"
+    if hunk.miscounted:
+        return _unfit(
+            patch, "syntax", f"{named} does not fit in one place only, and its header {hunk.miscounted}.", _COUNT
+        )
+    if start < at:
+        text = f"{named} begins before the one above it ends."
+        return _unfit(patch, "syntax", text, "Order hunks by line, and join those that touch.")
+    differs = next((i for i, line in enumerate(hunk.old) if lines[start + i : start + i + 1] != [line]), None)
+    if differs is None and start + hunk.old_length <= len(lines):
+        text = f"{named} says +{hunk.new_start}, but it begins at +{new_start}."
+        return _unfit(patch, "syntax", text, "Count the start of the new lines again.")
+    where = f"{named} does not fit: line {start + (differs or 0) + 1} of the file"
+    if start + (differs or 0) >= len(lines):
         return _unfit(patch, "base", f"{where} does not exist; it has {len(lines)}.")
-    there = _find_places(lines, hunk.old)
-    hint = f"These lines begin at line {there[0]}: correct the header." if len(there) == 1 else _READ_AGAIN
-    return _unfit(patch, "base", f"{where} is another one.", hint)
+    return _unfit(patch, "base", f"{where} is another one.", _READ_AGAIN)
 
 
 def _find_places(lines: Sequence[bytes], part: Sequence[bytes]) -> list[int]:
-    """Where some lines occur, counted from 1; empty if the search would take long."""
+    """Where some lines occur, counted from 0; empty if the search would take long."""
     if not part or len(lines) * len(part) > _MOST_COMPARED:
         return []
     starts = (i for i, line in enumerate(lines) if line == part[0])
-    return [i + 1 for i in starts if list(lines[i : i + len(part)]) == list(part)]
+    return [i for i in starts if list(lines[i : i + len(part)]) == list(part)]

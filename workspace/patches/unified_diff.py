@@ -1,11 +1,13 @@
 """Parses unified diffs strictly: whatever could be understood in two ways is refused.
 
-Lines end at a line feed only, so that a carriage return stays part of its content.
+Lines end at a line feed only, so that a carriage return stays part of its content. Models miscount: where a header does
+not fit its hunk, the lines up to the next header are the hunk.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NoReturn
 
 from domain.runs.patches import EXECUTABLE, REGULAR, Constraint
@@ -33,7 +35,9 @@ class PatchHunk:
     """One hunk; its lines keep their line feeds.
 
     :param line: where it begins in the diff, counted from 1.
+    :param old_start: as its header says, like ``new_start``; the lengths are those of its lines.
     :param lines: (mark, content); the mark is a space, a plus or a minus.
+    :param miscounted: the numbers of its header, and how many lines it has, where these differ; else empty.
     """
 
     line: int
@@ -42,6 +46,7 @@ class PatchHunk:
     new_start: int
     new_length: int
     lines: tuple[tuple[bytes, bytes], ...]
+    miscounted: str = ""
 
     @property
     def old(self) -> list[bytes]:
@@ -272,23 +277,50 @@ class _Reader:
             self.refuse("syntax", f"{_quote_start(self.line())} is not the header of a hunk.", _COUNTS)
         old_start, old_length, new_start, new_length = (1 if part is None else int(part) for part in header.groups())
         self.at += 1
-        lines = self._body(old_length, new_length, begins)
+        miscounted = ""
+        lines = self._read_counted(old_length, new_length)
+        if lines is None:
+            self.at = begins + 1
+            lines = self._read_to_header()
+            old, new = (sum(mark != other for mark, _ in lines) for other in (b"+", b"-"))
+            miscounted = f"says -{old_length} +{new_length}, but the hunk has -{old} +{new} lines"
+            if _is_ambiguous(lines) or self.line().startswith(b"\\"):
+                self.refuse("syntax", f"its header {miscounted}.", _COUNTS, begins)
+            old_length, new_length = old, new
         if all(mark == b" " for mark, _ in lines):
             self.refuse("syntax", "the hunk changes nothing.", "Leave it out.", begins)
-        return PatchHunk(begins + 1, old_start, old_length, new_start, new_length, lines)
+        return PatchHunk(begins + 1, old_start, old_length, new_start, new_length, lines, miscounted)
 
-    def _body(self, old_left: int, new_left: int, begins: int) -> tuple[tuple[bytes, bytes], ...]:
-        """The lines of a hunk, counted by its header, so that their content cannot end it early."""
+    def _read_counted(self, old_left: int, new_left: int) -> tuple[tuple[bytes, bytes], ...] | None:
+        """The lines of a hunk, counted by its header, so that their content cannot end it early.
+
+        None if the header miscounts: one of them is no line of a hunk, or the hunk goes on after them.
+        """
         lines: list[tuple[bytes, bytes]] = []
         while old_left or new_left:
             mark, text = self._content()
             old_left -= mark != b"+"
             new_left -= mark != b"-"
             if old_left < 0 or new_left < 0 or not mark:
-                counted = "more" if mark else "fewer"
-                self.refuse("syntax", f"the hunk has {counted} lines than its header counts.", _COUNTS, begins)
+                return None
+            lines.append((mark, text))
+        goes_on = self.line()[:1] in {b" ", b"+", b"-"} and not self._begins_plain_file()
+        return None if goes_on else tuple(lines)
+
+    def _read_to_header(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The lines up to what no hunk holds; empty ones at the end of the diff mean nothing."""
+        lines: list[tuple[bytes, bytes]] = []
+        while self.at < self.end and not self.line().startswith((b"@@", b"diff --git ")):
+            mark, text = self._content()
+            if not mark:
+                break
             lines.append((mark, text))
         return tuple(lines)
+
+    def _begins_plain_file(self) -> bool:
+        """Whether a file without the line ``diff --git`` may begin here."""
+        below = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else b""
+        return self.line().startswith(b"--- ") and below.startswith(b"+++ ")
 
     def _content(self) -> tuple[bytes, bytes]:
         """One line of a hunk: its mark, empty if it is none, and its content."""
@@ -302,6 +334,15 @@ class _Reader:
             self.at += 1
             return line[:1], line[1:]
         return line[:1], line[1:] + b"\n"
+
+
+def _is_ambiguous(lines: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether lines of an uncounted hunk may be the header of a file without ``diff --git``, or the end of a mail."""
+    begins_file = any(
+        first == b"-" and old.startswith(b"-- ") and second == b"+" and new.startswith(b"++ ")
+        for (first, old), (second, new) in pairwise(lines)
+    )
+    return begins_file or (b"-", b"- \n") in lines
 
 
 _TAKEN = (b"new file mode ", b"deleted file mode ", b"index ")

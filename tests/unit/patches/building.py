@@ -75,11 +75,11 @@ class Git:
         trees = [self.tree(before), self.tree(after)]
         return self.run("diff-tree", "-r", "-p", "--no-renames", "--text", *options, *trees).stdout
 
-    def apply(self, tree: str, diff: bytes) -> dict[str, bytes] | None:
+    def apply(self, tree: str, diff: bytes, *options: str) -> dict[str, bytes] | None:
         """What ``git apply`` makes of a tree, in an index of its own; None if it refuses, or crashes, as it may."""
         self.index += 1
         self.run("read-tree", tree)
-        if self.run("apply", "--cached", "--whitespace=nowarn", "-", stdin=diff).returncode:
+        if self.run("apply", "--cached", "--whitespace=nowarn", *options, "-", stdin=diff).returncode:
             return None
         listed = self.run("ls-files", "--stage", "-z").stdout.split(b"\0")
         entries = [line.partition(b"\t") for line in listed if line]

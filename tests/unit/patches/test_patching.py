@@ -9,9 +9,10 @@ from tests.unit.patches.building import Git, apply_change, hunk, new_file, tree
 from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
 
-FILES = {"x": b"1\n2\n3\n4\n5\n", "d/y": b"a\r\nb\r\n", "end": b"1\n2", "empty": b"", "one": b"1\n"}
+FILES = {"x": b"1\n2\n3\n4\n5\n", "d/y": b"a\r\nb\r\n", "end": b"1\n2", "empty": b"", "one": b"1\n", "twice": b"a\nb\na\nb\n"}
 GIT = "diff --git a/x b/x\n"
 SIDES = "--- a/x\n+++ b/x\n"
+TWICE = "--- a/twice\n+++ b/twice\n"
 EDIT = "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n"
 
 
@@ -55,6 +56,38 @@ TAKEN = [
     ("diff --git a/é b/é\nnew file mode 100644\n", "é", b""),
     ("diff --git a/empty b/empty\n--- a/empty\n+++ b/empty\n@@ -0,0 +1 @@\n+a\n", "empty", b"a\n"),
 ]
+
+
+MISCOUNTED = [
+    (SIDES + EDIT + " 3\n", b"one\n2\n3\n4\n5\n"),
+    (SIDES + EDIT + "+two and a half\n 3\n", b"one\n2\ntwo and a half\n3\n4\n5\n"),
+    (SIDES + "@@ -1,3 +1,3 @@\n-1\n+one\n 2\n", b"one\n2\n3\n4\n5\n"),
+    (SIDES + "@@ -1,2 +1 @@\n-1\n+one\n 2\n", b"one\n2\n3\n4\n5\n"),
+    (SIDES + "@@ -2,2 +2,2 @@\n-1\n+one\n 2\n", b"one\n2\n3\n4\n5\n"),
+    (SIDES + "@@ -1,2 +2,2 @@\n-1\n+one\n 2\n", b"one\n2\n3\n4\n5\n"),
+    (SIDES + "@@ -0,2 +1,2 @@\n-1\n+one\n 2\n", b"one\n2\n3\n4\n5\n"),
+    (SIDES + "@@ -900 +900 @@\n-5\n+five\n", b"1\n2\n3\n4\nfive\n"),
+    (SIDES + "@@ -1,2 +1,9 @@\n-1\n+one\n 2\n@@ -4,2 +4,9 @@\n 4\n 5\n+6\n", b"one\n2\n3\n4\n5\n6\n"),
+    (GIT + SIDES + EDIT + " 3\n" + "diff --git a/n b/n\nnew file mode 100644\n", b"one\n2\n3\n4\n5\n"),
+]
+
+
+@pytest.mark.parametrize(("diff", "after"), MISCOUNTED)
+def test_a_hunk_that_fits_in_one_place_is_taken_although_its_header_is_wrong(diff: str, after: bytes) -> None:
+    assert parse_diff(diff).files[0].after == after
+
+
+def test_a_new_file_may_be_miscounted() -> None:
+    assert parse_diff("--- /dev/null\n+++ b/new\n@@ -0,0 +1,9 @@\n+a\n+b\n").files[0].after == b"a\nb\n"
+
+
+def test_git_takes_a_miscounted_hunk_the_same_way(tmp_path: Path) -> None:
+    git = Git(tmp_path)
+    base = git.tree(FILES)
+    for diff, after in MISCOUNTED:
+        applied = git.apply(base, diff.encode(), "--recount")
+        assert applied is not None
+        assert applied["x"] == after
 
 
 @pytest.mark.parametrize(("diff", "path", "after"), TAKEN)
@@ -122,8 +155,7 @@ def test_what_looks_like_a_header_inside_a_hunk_is_content() -> None:
         ("```diff\n" + SIDES + EDIT + "```\n", "does not begin a file"),
         (SIDES + EDIT + "Done.\n", "does not begin a file"),
         (SIDES + EDIT + "\n" + GIT, "does not begin a file"),
-        (SIDES + EDIT + "-- \n2.39.5\n", "beyond what the hunk's header counts"),
-        (SIDES + EDIT + " 3\n", "beyond what the hunk's header counts"),
+        (SIDES + EDIT + "-- \n2.39.5\n", "says -2 +2, but the hunk has -3 +2 lines"),
         ((SIDES + EDIT)[:-1], "last line of the diff is not ended"),
         (SIDES, "where a hunk"),
         (GIT, "where “--- a/x” belongs"),
@@ -165,31 +197,29 @@ def test_what_looks_like_a_header_inside_a_hunk_is_content() -> None:
         (GIT + "new file mode 100644\ndeleted file mode 100644\n", "contradicts"),
         ("diff --git a/n b/n\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+a\n", "has no line “new file mode 100644”"),
         (GIT + "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n", "has no line “deleted file mode 100644”"),
-        (SIDES + "@@ -1,3 +1,3 @@\n-1\n+one\n 2\n", "fewer lines than its header counts"),
-        (SIDES + "@@ -1,2 +1 @@\n-1\n+one\n 2\n", "more lines than its header counts"),
+        (TWICE + "@@ -1 +1 @@\n-a\n+A\n b\n", "one place only, and its header says -1 +1, but the hunk has -2 +2 lines"),
+        (TWICE + "@@ -2,2 +2,2 @@\n-a\n+A\n b\n", "line 2 of the file is another one"),
+        (TWICE + "@@ -1,2 +2,2 @@\n-a\n+A\n b\n", "it begins at +1"),
+        (SIDES + "@@ -1 +1,2 @@\n-0\n+one\n 2\n", "one place only, and its header says -1 +2"),
         (SIDES + "@@ -01,2 +1,2 @@\n-1\n+one\n 2\n", "is not the header of a hunk"),
         (SIDES + "@@ -1,2 +1,2\n-1\n+one\n 2\n", "is not the header of a hunk"),
         (SIDES + "@@ -1,2 +1,9999999999 @@\n-1\n+one\n 2\n", "is not the header of a hunk"),
         (SIDES + "@@ -1,2 +1,2 @@\n 1\n 2\n", "changes nothing"),
         (SIDES + "@@ -1,2 +1,2 @@\n-1\n+1\n 2\n", "hunks change nothing"),
         ((SIDES + EDIT).replace("\n", "\r\n"), "end with CRLF"),
-        (SIDES + "@@ -1 +1 @@\n-1\n\\ no newline\n+one\n", "fewer lines"),
-        (SIDES + "@@ -4,2 +4,3 @@\n 4\n 5\n+6\n\\ No newline at end of file\n+7\n", "beyond what"),
+        (SIDES + "@@ -1 +1 @@\n-1\n\\ no newline\n+one\n", "but the hunk has -1 +0 lines"),
+        (SIDES + "@@ -4,2 +4,3 @@\n 4\n 5\n+6\n\\ No newline at end of file\n+7\n", "without a line feed"),
         (SIDES + "@@ -4,2 +4,4 @@\n 4\n 5\n+6\n\\ No newline at end of file\n+7\n", "without a line feed"),
         (SIDES + "@@ -1,2 +1,3 @@\n 1\n+one\n\\ No newline at end of file\n 2\n", "without a line feed"),
         (SIDES + "@@ -5 +5 @@\n-5\n\\ No newline at end of file\n+five\n", "line 5 of the file is another one"),
         ("--- a/end\n+++ b/end\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n", "line 2 of the file is another one"),
         ("--- a/d/y\n+++ b/d/y\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "line 1 of the file is another one"),
-        (SIDES + "@@ -2,2 +2,2 @@\n-1\n+one\n 2\n", "These lines begin at line 1"),
         (SIDES + "@@ -1,2 +1,2 @@\n-wrong\n+one\n 2\n", "line 1 of the file is another one"),
         (SIDES + "@@ -1,2 +1,2 @@\n-1\n+one\n wrong\n", "line 2 of the file is another one"),
         (SIDES + "@@ -5,2 +5,2 @@\n-5\n+five\n 6\n", "line 6 of the file does not exist; it has 5"),
-        (SIDES + "@@ -900 +900 @@\n-5\n+five\n", "does not exist"),
-        (SIDES + "@@ -0,2 +1,2 @@\n-1\n+one\n 2\n", "begins before"),
         (SIDES + "@@ -2 +2 @@\n-2\n+two\n", "ends without context"),
         ("diff --git a/one b/one\n--- a/one\n+++ b/one\n@@ -1,0 +2 @@\n+new\n", "ends without context"),
         (GIT + SIDES + "@@ -1,0 +2 @@\n+new\n", "ends without context"),
-        (SIDES + "@@ -1,2 +2,2 @@\n-1\n+one\n 2\n", "it begins at +1"),
         (SIDES + "@@ -3,2 +3,2 @@\n-3\n+three\n 4\n" + EDIT, "begins before the one above it ends"),
         (SIDES + EDIT + "@@ -2,2 +2,2 @@\n-2\n+two\n 3\n", "begins before the one above it ends"),
         (SIDES + EDIT + SIDES + "@@ -4,2 +4,2 @@\n-4\n+four\n 5\n", "in the diff twice"),
