@@ -1,4 +1,4 @@
-"""Holds an agent's changes to a commit, as commits of its own in the bare repository; nothing is checked out."""
+"""Holds an agent's edits of a commit, as commits of its own in the bare repository; nothing is checked out."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ from domain.github.commits import Signature
 from domain.runs.patches import LIMITS, NO_CHANGES, Areas, ChangeSet, PatchLimits, Violation, select_blocking
 from workspace import commits
 from workspace.objects import Objects
-from workspace.patches import bases, line_ends, patching
+from workspace.patches import bases, edits, line_ends, patching
+from workspace.patches.edits import TextEdit
 from workspace.patches.errors import PatchRefused
 from workspace.patches.tree import FileTree
 from workspace.patches.validation import JudgedPatch, judge, validate
@@ -21,27 +22,30 @@ _AUTHOR = Signature(name="forge", email="forge@localhost")
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
 _MESSAGE = "A draft.\n"
 
+Edit = bytes | TextEdit
+"""A unified diff, or an edit of one file; either written against the files as they are now."""
+
 
 @dataclass(frozen=True)
 class _Step:
-    """One applied diff.
+    """One applied edit.
 
-    :param whole: the change that all diffs up to this one make to the base.
+    :param whole: the change that all edits up to this one make to the base.
     :param commit: the SHA of the commit with that change.
     """
 
-    diff: bytes
+    edit: Edit
     whole: ChangeSet
     commit: str
 
 
 class Draft:
-    """The files of a commit with diffs applied one after the other.
+    """The files of a commit with edits applied one after the other.
 
     Simultaneous calls run in the order they were made.
 
     :param objects: of the repository, which has the base.
-    :param base: SHA of the commit the first diff is written against.
+    :param base: SHA of the commit the first edit is written against.
     :param areas: where changes may be.
     """
 
@@ -57,34 +61,33 @@ class Draft:
 
     @property
     def head(self) -> str:
-        """SHA of the commit with all applied diffs; the base if there are none."""
+        """SHA of the commit with all applied edits; the base if there are none."""
         return self._steps[-1].commit if self._steps else self.base
 
-    async def apply(self, diff: bytes) -> JudgedPatch:
-        """Apply a diff as a whole, or not at all.
+    async def apply(self, edit: Edit) -> JudgedPatch:
+        """Apply an edit as a whole, or not at all.
 
-        :param diff: unified, written against the files as they are now.
         :returns: what it does, or why it was refused: by itself, or for what it makes of the whole change.
         :raises CodeAccessError: git could not read or write what is needed.
         """
         async with self._one_at_a_time:
-            return await self._apply(diff)
+            return await self._apply(edit)
 
-    async def replay(self, diffs: Sequence[bytes]) -> None:
-        """Bring the files to the state after exactly these diffs, in their order.
+    async def replay(self, applied: Sequence[Edit]) -> None:
+        """Bring the files to the state after exactly these edits, in their order.
 
-        The first diffs are not applied again if they are the applied ones and their commits still exist.
+        The first ones are not applied again if they are the applied ones and their commits still exist.
 
-        :raises PatchRefused: a diff may not be applied, or no longer; those before it are.
+        :raises PatchRefused: an edit may not be applied, or no longer; those before it are.
         :raises CodeAccessError: git could not read or write what is needed.
         """
         async with self._one_at_a_time:
-            pairs = zip(self._steps, diffs, strict=False)
-            del self._steps[sum(1 for _ in takewhile(lambda pair: pair[0].diff == pair[1], pairs)) :]
+            pairs = zip(self._steps, applied, strict=False)
+            del self._steps[sum(1 for _ in takewhile(lambda pair: pair[0].edit == pair[1], pairs)) :]
             if self._steps and not await self._objects.sizes([self.head]):
                 self._steps.clear()
-            for diff in diffs[len(self._steps) :]:
-                judged = await self._apply(diff)
+            for edit in applied[len(self._steps) :]:
+                judged = await self._apply(edit)
                 if judged.change is None:
                     raise PatchRefused(judged.violations)
 
@@ -112,8 +115,8 @@ class Draft:
     def _whole(self) -> ChangeSet:
         return self._steps[-1].whole if self._steps else NO_CHANGES
 
-    async def _apply(self, diff: bytes) -> JudgedPatch:
-        judged = await self._judge(diff)
+    async def _apply(self, edit: Edit) -> JudgedPatch:
+        judged = await self._judge(edit)
         if judged.change is None:
             return judged
         whole = self._whole.then(judged.change)
@@ -121,18 +124,22 @@ class Draft:
             return JudgedPatch(None, tuple(wrong))
         git = self._objects.git
         commit = await commits.commit_change(git, self.head, judged.change, _MESSAGE, _AUTHOR, _AT)
-        self._steps.append(_Step(diff, whole, commit))
+        self._steps.append(_Step(edit, whole, commit))
         return judged
 
-    async def _judge(self, diff: bytes) -> JudgedPatch:
-        """The verdict on the diff by itself; in a thread, because large ones take a while."""
+    async def _judge(self, edit: Edit) -> JudgedPatch:
+        """The verdict on the edit by itself; in a thread, because large ones take a while."""
         try:
-            paths = await asyncio.to_thread(patching.list_paths, diff, self._limits)
+            paths = await asyncio.to_thread(self._list_paths, edit)
             tree = await bases.load_tree(self._objects, self.head, paths, self._limits.file_bytes)
-            diff = await asyncio.to_thread(line_ends.restore_returns, diff, tree)
+            if isinstance(edit, bytes):
+                edit = await asyncio.to_thread(line_ends.restore_returns, edit, tree)
         except PatchRefused as refused:
             return JudgedPatch(None, refused.violations)
-        return await asyncio.to_thread(judge, diff, tree, self._areas, self._limits)
+        return await asyncio.to_thread(judge, edit, tree, self._areas, self._limits)
+
+    def _list_paths(self, edit: Edit) -> Sequence[str]:
+        return patching.list_paths(edit, self._limits) if isinstance(edit, bytes) else edits.list_paths(edit)
 
     async def _validate(self, whole: ChangeSet, areas: Areas) -> tuple[Violation, ...]:
         if self._base_tree is None:

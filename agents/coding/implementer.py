@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.loop.loop import Agent, Steps, Use
-from agents.loop.tools.apply_patch import APPLY_PATCH, make_apply_patch, parse_diff
+from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.run_tests import Test, make_run_tests
 from agents.loop.turns import Assignment, CompletedTurn, Result, Turn
@@ -16,7 +16,7 @@ from agents.review.model.questions import frame_data
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import strip_invisible
-from workspace.draft import Draft
+from workspace.draft import Draft, Edit
 from workspace.patches.errors import PatchRefused
 
 Redact = Callable[[str], str]
@@ -78,7 +78,7 @@ def build_agent(draft: Draft, never_send: Sequence[str], redact: Redact, test: T
     """
     tools = [
         *make_file_tools(draft.snapshot, never_send=never_send, redact=redact),
-        make_apply_patch(draft, redact=redact),
+        *make_edit_tools(draft, redact=redact),
     ]
     if test is not None:
         tools.append(make_run_tests(draft, test, redact=redact, says_words=not never_send))
@@ -113,10 +113,11 @@ def build_content(task: ImplementationTask, redact: Redact) -> str:
     return frame_data(redact("\n".join(data)))
 
 
-def list_diffs(past: Sequence[CompletedTurn]) -> list[bytes]:
-    """The applied diffs in order; together they turn the base into the draft."""
+def list_edits(past: Sequence[CompletedTurn]) -> list[Edit]:
+    """The applied edits in order; together they turn the base into the draft."""
     pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
-    return [parse_diff(use.arguments) for use, result in pairs if use.tool == APPLY_PATCH and not result.is_error]
+    found = (parse_edit(use.tool, use.arguments) for use, result in pairs if not result.is_error)
+    return [edit for edit in found if edit is not None]
 
 
 class OnDraft:
@@ -130,13 +131,13 @@ class OnDraft:
         self._draft = draft
 
     async def load_earlier(self) -> Sequence[CompletedTurn]:
-        """The earlier turns; none if one of their diffs may no longer be applied.
+        """The earlier turns; none if one of their edits may no longer be applied.
 
         The agent then starts again, and its tools say what is wrong.
         """
         earlier = await self._steps.load_earlier()
         try:
-            await self._draft.replay(list_diffs(earlier))
+            await self._draft.replay(list_edits(earlier))
         except PatchRefused:
             return ()
         return earlier
@@ -148,15 +149,15 @@ class OnDraft:
     async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
         """The turn with the results of its tools.
 
-        :raises PatchRefused: an earlier diff may no longer be applied.
+        :raises PatchRefused: an earlier edit may no longer be applied.
         """
 
         async def on_draft() -> Sequence[Result]:
-            await self._draft.replay(list_diffs(past))
+            await self._draft.replay(list_edits(past))
             return await use()
 
         exchange = await self._steps.act(past, turn, on_draft)
-        await self._draft.replay(list_diffs([*past, exchange]))
+        await self._draft.replay(list_edits([*past, exchange]))
         return exchange
 
 

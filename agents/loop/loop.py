@@ -6,12 +6,13 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from agents.llm.messages import REPORT, describe_mistakes
-from agents.loop.tools.tool import Tool, call_tool
+from agents.loop.tools.tool import Tool, ToolEffect, call_tool
 from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
 from domain.money import Refusal
 
@@ -88,6 +89,11 @@ class Agent(Generic[A]):
     tools: Sequence[Tool]
     mistakes: Callable[[A], str | None]
 
+    def get_effect(self, tool: str) -> ToolEffect:
+        """What a tool does; a report is about what was edited."""
+        effects = {each.name: each.effect for each in self.tools} | {REPORT: ToolEffect.runs}
+        return effects.get(tool, ToolEffect.reads)
+
 
 async def run_agent(agent: Agent[A], steps: Steps) -> Done[A] | Stuck | Stopped:
     """Let an agent work until it is done, stuck or stopped."""
@@ -116,8 +122,26 @@ def _is_silent(past: Sequence[CompletedTurn]) -> bool:
 
 
 async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]:
-    """The results of all tools in order; they run at the same time."""
-    return await asyncio.gather(*(_time_use(agent, use) for use in uses))
+    """The results of all tools in order. Those that read run at the same time, all others one after the other.
+
+    What follows a refused edit in the same message is not done, unless it only reads: the model wrote it for files that
+    are not there.
+    """
+    results: list[Result] = []
+    is_refused = False
+    for is_reading, group in groupby(uses, lambda use: agent.get_effect(use.tool) is ToolEffect.reads):
+        if is_reading:
+            results += await asyncio.gather(*(_time_use(agent, use) for use in group))
+            continue
+        for use in group:
+            results.append(_skip(use) if is_refused else await _time_use(agent, use))
+            is_refused = is_refused or (agent.get_effect(use.tool) is ToolEffect.edits and results[-1].is_error)
+    return results
+
+
+def _skip(use: ToolUse) -> Result:
+    text = f"{use.tool} was not called, because an edit before it in the same message was refused. Correct that first."
+    return Result(text=text, is_error=True, reason="after a refused edit")
 
 
 async def _time_use(agent: Agent[A], use: ToolUse) -> Result:
@@ -141,8 +165,9 @@ async def _use(agent: Agent[A], use: ToolUse) -> Result:
 
 
 def _find_report(agent: Agent[A], exchange: CompletedTurn) -> A | None:
-    """The work of the first valid report."""
-    values = (_read_report(agent, use) for use in exchange.turn.uses if use.tool == REPORT)
+    """The work of the first valid report that was taken."""
+    pairs = zip(exchange.turn.uses, exchange.results, strict=True)
+    values = (_read_report(agent, use) for use, result in pairs if use.tool == REPORT and not result.is_error)
     return next((value for value in values if not isinstance(value, str)), None)
 
 

@@ -323,10 +323,11 @@ def narrow_command(command: ProjectCommand, selection: Selection) -> ProjectComm
     suffixes = _OF_FRAMEWORK.get(command.framework)
     if selection.runs_all or command.kind != "test" or suffixes is None or command.is_configured:
         return command
-    tests = [test for test in selection.tests if test.endswith(suffixes)]
-    if not tests:
-        return None
-    return _append_tests(command, tests)
+    files = {test: test.partition("::")[0] for test in selection.tests}
+    tests = [test for test, file in files.items() if file.endswith(suffixes)]
+    if command.framework is not Framework.pytest:
+        tests = list(dict.fromkeys(files[test] for test in tests))
+    return _append_tests(command, tests) if tests else None
 
 
 def build_retry(command: ProjectCommand, failed: Sequence[TestCase], selection: Selection) -> ProjectCommand:

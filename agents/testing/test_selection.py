@@ -47,6 +47,14 @@ class Selection(BaseModel):
     reason: str = Field(max_length=4 * LONGEST_PATH)
 
 
+def name_tests(names: Sequence[str]) -> Selection:
+    """Exactly these tests.
+
+    :param names: files of tests, or ids of single ones that begin with their file and ``::``.
+    """
+    return Selection(tests=tuple(names), reason="Only the tests that were named, where the command can choose.")
+
+
 def select(
     paths: Collection[str],
     sources: Mapping[str, str],

@@ -13,7 +13,7 @@ from agents.testing import command_detection
 from agents.testing.command_detection import MANIFESTS, DetectedCommands, ProjectCommand
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
-from agents.testing.test_selection import MOST_SOURCES, Selection
+from agents.testing.test_selection import MOST_SOURCES, Selection, name_tests
 from agents.testing.worker_reports import read_cobertura, read_junit, select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -108,8 +108,15 @@ class Tester:
 
         :param level: the risk of the change, which decides how many tests run.
         """
+        return await self._run(change, level, ())
+
+    async def test_named(self, change: Change, names: Sequence[str]) -> TestRun:
+        """The same with named tests only: files, or for pytest also single tests."""
+        return await self._run(change, RiskLevel.low, names)
+
+    async def _run(self, change: Change, level: RiskLevel, names: Sequence[str]) -> TestRun:
         try:
-            run = await self._test_head(change, level)
+            run = await self._test_head(change, level, names)
         except (ToolError, CodeAccessError) as error:
             run = TestRun(not_run=str(error)[:1_000])
         self._dependencies.warm_cache()
@@ -119,7 +126,7 @@ class Tester:
     def _dependencies(self) -> Dependencies:
         return Dependencies(self.mirror, self.toolbox, self.commands)
 
-    async def _test_head(self, change: Change, level: RiskLevel) -> TestRun:
+    async def _test_head(self, change: Change, level: RiskLevel, names: Sequence[str]) -> TestRun:
         head = change.head_sha
         await self.tell("Checking out")
         async with check_out(self.mirror, head, self.toolbox.sandbox) as checkout:  # fetches every blob
@@ -127,7 +134,7 @@ class Tester:
             detected = files.commands(self.commands, checkout)
             if not detected.tests:
                 return TestRun(selection=detected.reason[:1_000])
-            chosen = await self._choose_tests(head, files.paths, change, level)
+            chosen = name_tests(names) if names else await self._choose_tests(head, files.paths, change, level)
             if not chosen.runs_all and not chosen.tests:
                 return TestRun(selection=chosen.reason, is_unconcerned=True)
             if detected.setups:

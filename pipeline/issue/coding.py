@@ -1,5 +1,6 @@
 """Runs the implementer on one piece of a plan, in a draft."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agents.coding.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
@@ -62,12 +63,13 @@ class CodingAgent:
         assignment = build_assignment(item.key, item.task, redact_outgoing)
         return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft))
 
-    async def _test(self, commit: str) -> TestRun:
+    async def _test(self, commit: str, names: Sequence[str]) -> TestRun:
         services, run = self.context.services, self.context.run
         mirror = await self.context.fetch_mirror()
         change = await mirror.change(run.base_sha, commit)
         tester = Tester(mirror, services.toolbox, self.configuration.commands)
-        return await run_while_current(services, run, tester.test(change, RiskLevel.low))
+        ran = tester.test_named(change, names) if names else tester.test(change, RiskLevel.low)
+        return await run_while_current(services, run, ran)
 
 
 def _build_topic(task: ImplementationTask) -> RecallTopic:

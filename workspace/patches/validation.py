@@ -21,7 +21,8 @@ from domain.runs.patches import (
 )
 from safety.gates import STEERS_GIT
 from safety.plan_risk import PROTECTED
-from workspace.patches import patching, path_rules
+from workspace.patches import edits, patching, path_rules
+from workspace.patches.edits import TextEdit
 from workspace.patches.errors import PatchRefused, violation
 from workspace.patches.tree import FileTree
 
@@ -41,13 +42,14 @@ class JudgedPatch:
     violations: tuple[Violation, ...]
 
 
-def judge(diff: bytes, tree: FileTree, areas: Areas, limits: PatchLimits = LIMITS) -> JudgedPatch:
-    """The change that a unified diff makes, or why it is refused.
+def judge(edit: bytes | TextEdit, tree: FileTree, areas: Areas, limits: PatchLimits = LIMITS) -> JudgedPatch:
+    """The change that a unified diff or an edit makes, or why it is refused.
 
     :param tree: the files it was written against.
     """
     try:
-        change = patching.parse(diff, tree, limits)
+        is_diff = isinstance(edit, bytes)
+        change = patching.parse(edit, tree, limits) if is_diff else edits.build_change(edit, tree)
     except PatchRefused as refused:
         return JudgedPatch(None, refused.violations)
     found = validate(change, areas, tree, limits)

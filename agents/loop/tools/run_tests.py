@@ -1,21 +1,24 @@
 """Lets an agent build, check and test its draft with the repository's own commands, in the sandbox."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from agents.loop.tools.tool import Tool, ToolMistake
+from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from agents.testing.failures import ShownFailures, render_failures
-from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
+from domain.runs.testing import CaseOutcome, SuiteVerdict, TestRun, decide_verdict
 from workspace.draft import Draft
 
 RUN_TESTS = "run_tests"
 _DESCRIPTION = (
     "Sets the repository up, builds it, checks style and types, and runs the tests that the files you changed concern, "
-    "as far as it has commands for that. Takes up to minutes: call it when your diffs are applied, not in between."
+    "or those you name, as far as it has commands for that. Takes up to minutes: call it when your edits are applied, "
+    "not in between."
 )
 _SAME = "Nothing changed since you last asked, so it is the same:"
+_UNKNOWN = "No such file: {}. Name files of tests as they are now, or leave `tests` out."
 _OFTEN = "The tests ran often enough for one task. Hand in what you have; they are run once more afterwards."
 _MOST_KNOWN = 20  # tests that are named
 MAX_RUNS = 6
@@ -24,14 +27,21 @@ SECONDS = 300.0
 """The time limit of one run, including set-up and repeated tests."""
 
 Redact = Callable[[str], str]
-Test = Callable[[str], Awaitable[TestRun]]
-"""Tests a commit; raises no errors."""
+Test = Callable[[str, Sequence[str]], Awaitable[TestRun]]
+"""Tests a commit: all that its change concerns, or only the named tests; raises no errors."""
 
 
 class RunTests(BaseModel):
-    """What ``run_tests`` takes: nothing, since what is run is for people to say."""
+    """What ``run_tests`` takes: which tests. With what they are run is for people to say."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tests: tuple[str, ...] = Field(
+        default=(),
+        max_length=20,
+        description="Files of tests, such as tests/test_cart.py; for pytest also one test, such as "
+        "tests/test_cart.py::test_total. Empty: all that your changes concern.",
+    )
 
 
 def make_run_tests(
@@ -44,33 +54,42 @@ def make_run_tests(
         file.
     :param seconds: the time limit of all commands of one call together.
     """
-    answers: dict[str, str] = {}
+    answers: dict[tuple[str, tuple[str, ...]], str] = {}
     one_at_a_time = asyncio.Lock()
 
-    async def run(_arguments: RunTests) -> str:
-        commit = (await draft.snapshot()).commit
+    async def run(arguments: RunTests) -> str:
+        now = await draft.snapshot()
+        _require_files(arguments.tests, now.files, redact)
+        asked = (now.commit, arguments.tests)
         async with one_at_a_time:
-            if commit in answers:
-                return f"{_SAME}\n{answers[commit]}"
+            if asked in answers:
+                return f"{_SAME}\n{answers[asked]}"
             if len(answers) >= MAX_RUNS:
                 raise ToolMistake(_OFTEN)
-            answers[commit] = "\n".join(_describe_run(await _test_commit(test, commit, seconds), redact, says_words))
-            return answers[commit]
+            answers[asked] = "\n".join(_describe_run(await _test_commit(test, *asked, seconds), redact, says_words))
+            return answers[asked]
 
-    return Tool(RUN_TESTS, _DESCRIPTION, RunTests, run)
+    return Tool(RUN_TESTS, _DESCRIPTION, RunTests, run, ToolEffect.runs)
 
 
-async def _test_commit(test: Test, commit: str, seconds: float) -> TestRun:
+def _require_files(tests: Sequence[str], files: Container[str], redact: Redact) -> None:
+    unknown = [test for test in tests if test.partition("::")[0] not in files]
+    if unknown:
+        raise ToolMistake(redact(_UNKNOWN.format(unknown[0][:300])), _UNKNOWN)
+
+
+async def _test_commit(test: Test, commit: str, tests: Sequence[str], seconds: float) -> TestRun:
     try:
         async with asyncio.timeout(seconds):
-            return await test(commit)
+            return await test(commit, tests)
     except TimeoutError:
         return TestRun(not_run=f"Its commands did not end within {seconds:.0f} seconds, which says nothing about it.")
 
 
 def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[str]:
-    """The verdict, the reason for the choice of tests, the failures, and those that exist without the change."""
+    """The verdict, how many tests ran and why these, the failures, and those that exist without the change."""
     yield _describe_verdict(run)
+    yield from _count_tests(run)
     if run.selection:
         yield redact(run.selection)
     if run.not_run:
@@ -80,6 +99,15 @@ def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[st
     if run.known and says_words:
         yield "These fail without the change, too; leave them:"
         yield from (f"- {redact(name)}" for name in sorted(run.known)[:_MOST_KNOWN])
+
+
+def _count_tests(run: TestRun) -> Iterator[str]:
+    """How many tests ended how; nothing where no report says so."""
+    counts = Counter(case.outcome for case in run.cases)
+    if counts:
+        bad = counts[CaseOutcome.failed] + counts[CaseOutcome.error]
+        named = ((bad, "failed"), (counts[CaseOutcome.passed], "passed"), (counts[CaseOutcome.skipped], "skipped"))
+        yield f"Tests: {', '.join(f'{count:,} {what}' for count, what in named if count)}."
 
 
 def _list_places(failed: ShownFailures) -> Iterator[str]:

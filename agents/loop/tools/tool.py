@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -24,6 +25,14 @@ class ToolMistake(Exception):
         super().__init__(message)
 
 
+class ToolEffect(StrEnum):
+    """What a call does, which decides whether it may run beside others."""
+
+    reads = "reads"
+    edits = "edits"
+    runs = "runs"  # something that depends on what was edited
+
+
 @dataclass(frozen=True)
 class Tool:
     """Something an agent can call.
@@ -38,6 +47,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     call: Callable[[Any], Awaitable[str]]
+    effect: ToolEffect = ToolEffect.reads
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agents.coding.implementer import DoneTask, ImplementationTask, build_content, list_diffs, load_instructions
+from agents.coding.implementer import DoneTask, ImplementationTask, build_content, list_edits, load_instructions
 from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
 from domain.runs.plan import Plan
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
@@ -155,5 +155,5 @@ def test_the_diffs_that_were_applied_are_found_in_order() -> None:
         exchange(),
         exchange(patch("refused", is_error=True), ("apply_patch", "no JSON", True), patch("two\n"), patch("three\n")),
     ]
-    assert list_diffs(past) == ["é one\n".encode(), b"two\n", b"three\n"]
-    assert list_diffs([]) == []
+    assert list_edits(past) == ["é one\n".encode(), b"two\n", b"three\n"]
+    assert list_edits([]) == []

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from agents.coding.implementer import ImplementationTask, OnDraft, build_content, load_instructions
 from agents.llm.scripted import Reply, ScriptedModel, Uses
 from agents.loop.loop import Agent, Done, Use, run_agent
-from agents.loop.tools.apply_patch import make_apply_patch
+from agents.loop.tools.edits import make_edit_tools
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.tool import Tool, ToolOutcome, call_tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
@@ -33,7 +33,7 @@ WORKED: Mapping[str, JsonValue] = {
 
 
 def tools(draft: Draft) -> tuple[Tool, ...]:
-    return (*make_file_tools(draft.snapshot, never_send=(), redact=redact), make_apply_patch(draft, redact=redact))
+    return (*make_file_tools(draft.snapshot, never_send=(), redact=redact), *make_edit_tools(draft, redact=redact))
 
 
 async def call(draft: Draft, name: str, **arguments: object) -> ToolOutcome:
@@ -131,6 +131,40 @@ async def test_a_step_that_was_taken_but_not_written_down_is_taken_back(mirror: 
     await carry_out(journaled)
     assert not any(result.is_error for result in journaled.known[2].results)
     assert len((await draft.change()).files) == 2
+
+
+REMOVED: Mapping[str, str] = {"path": "src/cart.py", "old": "total = 0\n", "new": ""}
+WRITTEN: Mapping[str, str] = {"path": "tests/test_cart.py", "content": "assert True\n"}
+
+
+async def test_edits_are_applied_in_their_order_and_found_again(mirror: Mirror, author: Author) -> None:
+    draft = await begin_draft(mirror, author)
+    uses = Uses([("edit", REMOVED), ("apply_patch", {"diff": TEST}), ("write_file", {**WRITTEN, "content": "x = 1\n"})])
+    journaled = Journaled(draft, ScriptedModel().when("your task: T1", uses, WORKED))
+    await carry_out(journaled)
+    assert [result.text.split("\n")[0] for result in journaled.known[0].results] == ["Applied."] * 3
+    other = Draft(mirror, draft.base, AREAS)
+    rest = ScriptedModel().when("your task: T1", WORKED)
+    await carry_out(Journaled(other, rest, journaled.known[:1]))
+    assert other.head == draft.head
+    files = {file.path: file.after for file in (await other.change()).files}
+    assert files == {"src/cart.py": b"items = []\n", "tests/test_cart.py": b"x = 1\n"}
+
+
+async def test_after_a_refused_edit_only_reading_goes_on(mirror: Mirror, author: Author) -> None:
+    draft = await begin_draft(mirror, author)
+    refused = ("edit", {**REMOVED, "old": "total = 5\n"})
+    uses = Uses([refused, ("read_file", {"path": "src/cart.py"}), ("write_file", WRITTEN), ("report", WORKED)])
+    model = ScriptedModel().when("your task: T1", uses, Uses([("edit", REMOVED), ("report", WORKED)]))
+    journaled = Journaled(draft, model)
+    await carry_out(journaled)
+    first, read, written, reported = journaled.known[0].results
+    assert (first.is_error, read.is_error, written.is_error, reported.is_error) == (True, False, True, True)
+    assert "The passage is not in the file." in first.text
+    assert written.text.startswith(
+        "write_file was not called, because an edit before it in the same message was refused"
+    )
+    assert [file.path for file in (await draft.change()).files] == ["src/cart.py"]
 
 
 # --- the tool by itself ------------------------------------------------------------------------------------

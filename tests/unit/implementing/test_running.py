@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.loop.tools.apply_patch import make_apply_patch
+from agents.loop.tools.edits import make_edit_tools
 from agents.loop.tools.run_tests import MAX_RUNS, make_run_tests
 from agents.loop.tools.tool import Tool, call_tool
 from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
@@ -35,7 +35,7 @@ PASSED = TestCase(id="tests/test_cart.py::test_count", path="tests/test_cart.py"
 
 
 async def call_run_tests(mirror: Mirror, author: Author, run: TestRun, *, says_words: bool = True) -> str:
-    async def test(_commit: str) -> TestRun:
+    async def test(_commit: str, _only: Sequence[str]) -> TestRun:
         return run
 
     tool = make_run_tests(await begin_draft(mirror, author), test, redact=redact, says_words=says_words)
@@ -47,11 +47,11 @@ async def call_run_tests(mirror: Mirror, author: Author, run: TestRun, *, says_w
 def build_tools(draft: Draft, tested: list[str]) -> Sequence[Tool]:
     """The tools of a draft on which every test passes, and which commits were tested."""
 
-    async def test(commit: str) -> TestRun:
-        tested.append(commit)
+    async def test(commit: str, only: Sequence[str]) -> TestRun:
+        tested.append(" ".join([commit, *only]))
         return ran(PASSED)
 
-    return [make_run_tests(draft, test, redact=redact), make_apply_patch(draft, redact=redact)]
+    return [make_run_tests(draft, test, redact=redact), *make_edit_tools(draft, redact=redact)]
 
 
 async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author) -> None:
@@ -59,7 +59,7 @@ async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author)
     draft, tested = await begin_draft(mirror, author), list[str]()
     tools = build_tools(draft, tested)
     first, again = await asyncio.gather(*(call_tool(tools, "run_tests", {}) for _ in range(2)))
-    assert first.text == "Everything passed."
+    assert first.text == "Everything passed.\nTests: 1 passed."
     assert again.text.endswith(first.text)
     assert again.text.startswith("Nothing changed")
     assert tested == [draft.base]
@@ -69,9 +69,27 @@ async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author)
     assert draft.head != draft.base
 
 
+async def test_one_file_or_one_test_is_run_by_itself(mirror: Mirror, author: Author) -> None:
+    draft, tested = await begin_draft(mirror, author), list[str]()
+    tools = build_tools(draft, tested)
+    one = "src/cart.py::test_total"
+    for tests in ([one], ["src/cart.py"], [one]):
+        assert not (await call_tool(tools, "run_tests", {"tests": tests})).is_error
+    assert tested == [f"{draft.base} {one}", f"{draft.base} src/cart.py"]
+
+
+@pytest.mark.parametrize("name", ["tests/gone.py", "-k total", "../cart.py", "src", ""])
+async def test_what_is_no_file_is_not_run(mirror: Mirror, author: Author, name: str) -> None:
+    draft, tested = await begin_draft(mirror, author), list[str]()
+    outcome = await call_tool(build_tools(draft, tested), "run_tests", {"tests": [name]})
+    assert outcome.is_error
+    assert outcome.text.startswith("No such file: ")
+    assert tested == []
+
+
 async def test_what_failed_is_told_without_credentials(mirror: Mirror, author: Author) -> None:
     text = await call_run_tests(mirror, author, ran(FAILED, PASSED, status=1))
-    assert text.startswith("This failed:\n")
+    assert text.startswith("This failed:\nTests: 1 failed, 1 passed.\n")
     assert "#1 tests/test_cart.py::test_total at tests/test_cart.py:3" in text
     assert "assert 2 == 3" in text
     assert SECRET not in text
@@ -82,14 +100,14 @@ async def test_where_files_must_not_leave_no_test_says_a_word(mirror: Mirror, au
     """The agent writes tests: one could print such a file, without naming it, or have its content for a name."""
     run = ran(FAILED, status=1, known=("tests/test_cart.py::test_content",))
     text = await call_run_tests(mirror, author, run, says_words=False)
-    assert text.splitlines()[:2] == ["This failed:", "#1 tests/test_cart.py:3"]
+    assert text.splitlines()[:3] == ["This failed:", "Tests: 1 failed.", "#1 tests/test_cart.py:3"]
     assert "2 == 3" not in text
     assert "test_total" not in text
     assert "test_content" not in text
 
 
 async def test_what_takes_too_long_says_nothing(mirror: Mirror, author: Author) -> None:
-    async def test(_commit: str) -> TestRun:
+    async def test(_commit: str, _only: Sequence[str]) -> TestRun:
         await asyncio.sleep(60)
         raise AssertionError
 
@@ -132,7 +150,7 @@ async def test_what_cannot_be_said_is_not_said(mirror: Mirror, author: Author, r
 async def test_it_takes_no_command(mirror: Mirror, author: Author) -> None:
     """What is run is for people to say, in the repository's configuration."""
 
-    async def never(_commit: str) -> TestRun:
+    async def never(_commit: str, _only: Sequence[str]) -> TestRun:
         raise AssertionError
 
     tool = make_run_tests(await begin_draft(mirror, author), never, redact=redact)

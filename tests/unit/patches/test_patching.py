@@ -9,7 +9,14 @@ from tests.unit.patches.building import Git, apply_change, hunk, new_file, tree
 from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
 
-FILES = {"x": b"1\n2\n3\n4\n5\n", "d/y": b"a\r\nb\r\n", "end": b"1\n2", "empty": b"", "one": b"1\n", "twice": b"a\nb\na\nb\n"}
+FILES = {
+    "x": b"1\n2\n3\n4\n5\n",
+    "d/y": b"a\r\nb\r\n",
+    "end": b"1\n2",
+    "empty": b"",
+    "one": b"1\n",
+    "twice": b"a\nb\na\nb\n",
+}
 GIT = "diff --git a/x b/x\n"
 SIDES = "--- a/x\n+++ b/x\n"
 TWICE = "--- a/twice\n+++ b/twice\n"
@@ -197,7 +204,10 @@ def test_what_looks_like_a_header_inside_a_hunk_is_content() -> None:
         (GIT + "new file mode 100644\ndeleted file mode 100644\n", "contradicts"),
         ("diff --git a/n b/n\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+a\n", "has no line “new file mode 100644”"),
         (GIT + "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n", "has no line “deleted file mode 100644”"),
-        (TWICE + "@@ -1 +1 @@\n-a\n+A\n b\n", "one place only, and its header says -1 +1, but the hunk has -2 +2 lines"),
+        (
+            TWICE + "@@ -1 +1 @@\n-a\n+A\n b\n",
+            "one place only, and its header says -1 +1, but the hunk has -2 +2 lines",
+        ),
         (TWICE + "@@ -2,2 +2,2 @@\n-a\n+A\n b\n", "line 2 of the file is another one"),
         (TWICE + "@@ -1,2 +2,2 @@\n-a\n+A\n b\n", "it begins at +1"),
         (SIDES + "@@ -1 +1,2 @@\n-0\n+one\n 2\n", "one place only, and its header says -1 +2"),
