@@ -9,11 +9,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data, strip_hidden
-from agents.review.model.rendering import Redact
 from domain.events import Event, EventType
 from domain.memories.memory import MemoryKind
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
+from domain.text.redaction import Redact
 from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, ShownToModel
 from safety.reflection_triggers import Moment
 

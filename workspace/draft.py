@@ -9,6 +9,7 @@ from itertools import takewhile
 from domain.github.commits import Signature
 from domain.runs.patches import LIMITS, NO_CHANGES, Areas, ChangeSet, PatchLimits, Violation, select_blocking
 from workspace import commits
+from workspace.history import History
 from workspace.objects import Objects
 from workspace.patches import bases, edits, line_ends, patching
 from workspace.patches.edits import TextEdit
@@ -110,6 +111,11 @@ class Draft:
             if self._snapshot is None or self._snapshot.commit != self.head:
                 self._snapshot = await Snapshot.of(self._objects, self.head)
             return self._snapshot
+
+    @property
+    def history(self) -> History:
+        """The history before the first edit."""
+        return History(self._objects, self.base)
 
     @property
     def _whole(self) -> ChangeSet:

@@ -15,6 +15,7 @@ from itertools import islice
 from domain.errors import CodeAccessError
 from workspace.diff import LINK, MODULE, REGULAR, to_printable
 from workspace.git import MEGABYTE, GitOutput, TooLarge
+from workspace.history import History
 from workspace.objects import Objects
 
 _BINARY_WITHIN = 8_000  # bytes in which git also looks for a NUL
@@ -125,6 +126,11 @@ class Snapshot:
         """
         listed = await objects.git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit)
         return cls(objects, commit, _parse_entries(listed.stdout), bounds)
+
+    @property
+    def history(self) -> History:
+        """The history that ends with the commit."""
+        return History(self._objects, self.commit)
 
     async def read(self, path: str) -> bytes:
         """The content of a text file.

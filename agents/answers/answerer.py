@@ -11,9 +11,9 @@ from agents.loop.turns import Assignment, CompletedTurn, ToolUse
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import ReadingLimits, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
-from agents.review.model.rendering import Redact
 from domain import globs
 from domain.review.changes import Change
+from domain.text.redaction import Redact
 from workspace.snapshot import Snapshot
 
 KEY = "asked question "

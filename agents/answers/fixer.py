@@ -8,11 +8,11 @@ from pydantic import BaseModel
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data, strip_hidden
-from agents.review.model.rendering import Redact, clean_name
+from agents.review.model.rendering import clean_name
 from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
+from domain.text.redaction import Redact, redact_outgoing
 
 KEY = "asked fix "
 """The prefix of these questions' keys."""

@@ -13,9 +13,8 @@ from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
-from agents.review.model.rendering import Redact
 from domain.review.findings import Finding
-from domain.text.redaction import redact_outgoing
+from domain.text.redaction import Redact, redact_outgoing
 
 KEY = "hear "
 """The prefix of these questions' keys."""

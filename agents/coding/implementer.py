@@ -1,6 +1,6 @@
 """The implementer: its task (framed as data), its tools, and its loop on a draft."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Self
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from agents.loop.loop import Agent, Steps, Use
 from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools
+from agents.loop.tools.history import make_history_tools
 from agents.loop.tools.run_tests import Test, make_run_tests
 from agents.loop.turns import Assignment, CompletedTurn, Result, Turn
 from agents.prompts import load_prompt
@@ -16,10 +17,9 @@ from agents.review.model.questions import frame_data
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
 from workspace.draft import Draft, Edit
 from workspace.patches.errors import PatchRefused
-
-Redact = Callable[[str], str]
 
 _MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
 _TO_FIX = 24_000  # characters of all problems together
@@ -78,6 +78,7 @@ def build_agent(draft: Draft, never_send: Sequence[str], redact: Redact, test: T
     """
     tools = [
         *make_file_tools(draft.snapshot, never_send=never_send, redact=redact),
+        *make_history_tools(draft.history, never_send=never_send, redact=redact),
         *make_edit_tools(draft, redact=redact),
     ]
     if test is not None:

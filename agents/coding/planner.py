@@ -1,21 +1,21 @@
 """The planner: its task, framed as data, and its tools."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
+from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain.runs.contracts import CONTRACTS
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
 from workspace.snapshot import Snapshot
-
-Redact = Callable[[str], str]
 
 _TITLE, _BODY, _COMMENT = 300, 12_000, 2_000  # characters of each that are shown
 _COMMENTS = 24_000  # characters of all comments together
@@ -76,12 +76,16 @@ class PlanningTask(BaseModel):
 
 
 def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -> Agent[Planned]:
-    """The planner, which can read the code of a snapshot.
+    """The planner, which can read the code of a snapshot and its history.
 
     :param never_send: globs of files that a model must not see.
     :param redact: removes credentials from a text.
     """
-    return Agent(Planned, make_file_tools(snapshot, never_send=never_send, redact=redact), find_mistakes)
+    tools = (
+        *make_file_tools(snapshot, never_send=never_send, redact=redact),
+        *make_history_tools(snapshot.history, never_send=never_send, redact=redact),
+    )
+    return Agent(Planned, tools, find_mistakes)
 
 
 def build_assignment(task: PlanningTask, redact: Redact) -> Assignment:

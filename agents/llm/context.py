@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 from agents.llm.ask import Question
 from agents.loop.turns import Assignment
 from agents.review.model.questions import flatten_markdown
-from agents.review.model.rendering import Redact
 from domain.memories.memory import LONGEST, Memory
+from domain.text.redaction import Redact
 
 T = TypeVar("T", bound=Question | Assignment)
 

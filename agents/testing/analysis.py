@@ -10,7 +10,7 @@ from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.questions import frame_data, strip_hidden
-from agents.review.model.rendering import Redact, clean_name
+from agents.review.model.rendering import clean_name
 from agents.testing.failure_classes import classify_failure, find_exception_line
 from agents.testing.failures import (
     MOST_COMMANDS,
@@ -25,6 +25,7 @@ from domain.review.changes import Change
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
 
 FIXABLE = 0.7
 """A fix with a higher confidence sends the work back to the implementer."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.review.model.rendering import Redact, clean_name
+from agents.review.model.rendering import clean_name
 from domain.globs import matches
 from domain.runs.testing import (
     LONGEST_DETAILS,
@@ -17,7 +17,7 @@ from domain.runs.testing import (
     TestRun,
 )
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
+from domain.text.redaction import Redact, redact_outgoing
 
 MOST_TESTS = 10
 MOST_COMMANDS = 5

@@ -8,7 +8,7 @@ import base64
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
@@ -31,6 +31,9 @@ from domain.text.credential_shapes import (
 
 SHORTEST = 8
 """The least length of a secret value; a shorter one would mangle ordinary words."""
+
+Redact = Callable[[str], str]
+"""Removes credentials from a text."""
 
 AnyFinding = TypeVar("AnyFinding", bound=RawFinding)
 

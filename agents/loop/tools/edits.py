@@ -4,13 +4,13 @@ Each edit is checked first, and applied as a whole or not at all.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from domain.runs.patches import LIMITS, ChangedFile, Violation, select_reported
-from domain.text.redaction import make_mask
+from domain.text.redaction import Redact, make_mask
 from workspace.draft import Draft, Edit
 from workspace.patches.edits import Replacement, WrittenFile
 
@@ -20,8 +20,6 @@ _CREDENTIAL = (
     "without it, also as an example, or hand in that the task is not done."
 )
 _MOST = 40  # files or violations that are named
-
-Redact = Callable[[str], str]
 
 
 class _Arguments(BaseModel):

@@ -12,6 +12,7 @@ from agents.loop.tools.grep_patterns import to_extended
 from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake
 from domain import globs
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
 from workspace.patches import path_rules
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
@@ -23,7 +24,6 @@ _SUGGESTIONS = 5
 _MOST_STEPS = 30_000_000  # characters of paths × characters of a glob with many wildcards: a few seconds
 _WITHHELD = "the repository keeps its content from models (review.never_send)"
 
-Redact = Callable[[str], str]
 Current = Callable[[], Awaitable[Snapshot]]
 """Returns the files as they are when a tool is called."""
 

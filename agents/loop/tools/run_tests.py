@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from agents.testing.failures import ShownFailures, render_failures
 from domain.runs.testing import CaseOutcome, SuiteVerdict, TestRun, decide_verdict
+from domain.text.redaction import Redact
 from workspace.draft import Draft
 
 RUN_TESTS = "run_tests"
@@ -26,7 +27,6 @@ MAX_RUNS = 6
 SECONDS = 300.0
 """The time limit of one run, including set-up and repeated tests."""
 
-Redact = Callable[[str], str]
 Test = Callable[[str, Sequence[str]], Awaitable[TestRun]]
 """Tests a commit: all that its change concerns, or only the named tests; raises no errors."""
 

@@ -8,11 +8,12 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from agents.llm.ask import ModelAnswer
 from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
-from agents.review.model.rendering import LONGEST_LINE, Redact, make_legible
+from agents.review.model.rendering import LONGEST_LINE, make_legible
 from agents.review.model.rules import RULES, RuleName, cap_by_rule
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Fix, Layer, RawFinding, Severity
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
 LEAST_SURE = 0.4  # of the first look; the second look decides about what it brings

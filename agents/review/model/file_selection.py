@@ -6,12 +6,13 @@ from functools import partial
 
 from agents.llm.tokens import estimate
 from agents.review.model.moved_code import Moves, find_moves, find_moves_within
-from agents.review.model.rendering import LONGEST_LINE, Redact, RenderedFile, render
+from agents.review.model.rendering import LONGEST_LINE, RenderedFile, render
 from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, SkippedFile
 from domain.review.outline import NO_OUTLINE, Outline
 from domain.text.credential_shapes import find_key_lines
+from domain.text.redaction import Redact
 from safety.reading_order import rank
 
 _MOST_CONTEXT = 8  # the part of a question that context may take is one of so many

@@ -11,12 +11,13 @@ from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.related import RelatedCode, render_related
-from agents.review.model.rendering import Redact, RenderedFile, clean_name, excerpt, render_safely
+from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.findings import RawFinding
 from domain.review.outline import Outline
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
 
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
 _AROUND = 5  # lines around an earlier finding

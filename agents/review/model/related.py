@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.llm.tokens import estimate
-from agents.review.model.rendering import WITHHELD, Line, Redact, clean_name, render_safely
+from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
 from agents.review.model.source_lines import is_import
 from domain.paths import is_source, is_test
 from domain.review.outline import Outline
 from domain.text.credential_shapes import find_key_lines
+from domain.text.redaction import Redact
 
 _DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
 _INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.llm.tokens import estimate
@@ -11,6 +11,7 @@ from domain.review.changes import ChangeStatus, FileChange, Hunk
 from domain.review.outline import NO_OUTLINE, FunctionSpan, Outline
 from domain.text.credential_shapes import find_key_lines
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
 
 WITHHELD = "[withheld: holds a credential]"
 LONGEST_LINE = 1000  # characters; generated code has longer ones
@@ -24,8 +25,6 @@ _AFTER_EXIT = 40  # lines that an added exit may skip, where the function is too
 _OPENS_A_BLOCK = re.compile(
     r"\b(class|def|func|function|fn|impl|interface|struct|trait|module|namespace|enum|type)\b|[{:(]\s*$"
 )
-
-Redact = Callable[[str], str]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from agents.prompts import load_prompt
 from agents.review.model.answers import strip_sign
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.related import RelatedCode, render_related
-from agents.review.model.rendering import LONGEST_FUNCTION, Redact, clean_name, excerpt, find_enclosing, render_safely
+from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt, find_enclosing, render_safely
 from agents.review.model.rules import RULES, SURE, cap_by_confidence, raise_if_grave
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.outline import NO_OUTLINE, Outline
+from domain.text.redaction import Redact
 
 _LEAST_CONFIRMED = 0.6  # of an answer to an earlier version
 _PROVEN = SURE  # confidence that a proof gives at least: what is proven may request changes
