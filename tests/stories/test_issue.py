@@ -115,6 +115,43 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(story_with_model: St
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
+async def test_an_implementer_edits_passages_asks_the_history_and_runs_one_test(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    asked = await open_issue(story_with_model)
+    cart = "shop/cart.py"
+    asks = Uses([("git_log", {"path": cart}), ("git_blame", {"path": cart, "first_line": 1})])
+    wrong = {"path": cart, "old": "def total(prices):\n    return sum(price)\n", "new": "x"}
+    right = {
+        "path": cart,
+        "old": "def total(prices):\n    return sum(prices)\n",
+        "new": "def total(prices, discount=0):\n    return sum(prices) * (1 - discount)\n",
+    }
+    tests = {
+        "path": "tests/test_discount.py",
+        "content": "from shop.cart import total\n\n\ndef test_half():\n    assert total([10], discount=0.5) == 5\n",
+    }
+    one = ("run_tests", {"tests": ["tests/test_discount.py::test_half"]})
+    model.when("Discounts", plan())
+    model.when(
+        TASK,
+        asks,
+        Uses([("edit", wrong), one]),
+        Uses([("edit", right), ("write_file", tests), one]),
+        {**DONE, "tests_added": [tests["path"]]},
+    )
+    await asked.comment(asked.alice, "/forge run")
+    told = next(call.content for call in reversed(model.calls) if TASK in call.content)
+    assert f"1-2\t{get_pull_request(asked).base_sha[:12]} " in told
+    assert "The passage is not in the file." in told
+    assert "run_tests was not called, because an edit before it in the same message was refused." in told
+    assert "Everything passed.\nTests: 1 passed.\nOnly the tests that were named" in told
+    pull = get_pull_request(asked)
+    changed = {each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)}
+    assert changed == {cart, "tests/test_discount.py"}
+    assert not pull.draft
+
+
 async def test_what_is_granted_to_one_task_is_granted_to_no_other(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
