@@ -108,6 +108,7 @@ class GateRequest(BaseModel):
     :param grants: what an approval grants, for money or model calls.
     :param on_issue: the run of an issue asks, so its comments are on the issue.
     :param proposed_head: the head of the run's pull request, which shows the check; empty: none yet.
+    :param needs_words: whether an approval has to say what to do.
     :param task: the key of the stopped agent's task; empty if the whole phase was stopped, or nothing.
     """
 
@@ -129,6 +130,7 @@ class GateRequest(BaseModel):
     proposed_head: str = ""
     task: str = ""
     shows: str = ""
+    needs_words: bool = False
 
     @property
     def timeout(self) -> timedelta:

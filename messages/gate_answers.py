@@ -46,6 +46,14 @@ def report_new_question(gate: Gate) -> str:
     )
 
 
+def ask_for_words(gate: Gate) -> str:
+    """For an approval without words where the same attempt would only fail again."""
+    return (
+        f"{_gate_label(gate)} was not decided: without a word of yours the same attempt would fail again. Write "
+        f"`/forge approve {gate.name} with: what to do`, or `/forge reject {gate.name} reason`."
+    )
+
+
 def ask_which_gate(waiting: Sequence[Gate], last: Gate | None) -> str:
     """For an answer without a name where not exactly one gate waits."""
     if waiting:

@@ -24,6 +24,7 @@ from workspace.patches.errors import PatchRefused
 _MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
 _TO_FIX = 24_000  # characters of all problems together
 _AREAS = 60
+_ATTEMPTS, _PROBLEMS = 5, 8  # earlier attempts that are shown, and problems of each
 
 
 class DoneTask(BaseModel):
@@ -38,6 +39,18 @@ class DoneTask(BaseModel):
     summary: Words
 
 
+class TriedFix(BaseModel):
+    """An attempt to fix something.
+
+    :param answer: what the agent says it changed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    to_fix: tuple[RequiredFix, ...]
+    answer: Words
+
+
 class ImplementationTask(BaseModel):
     """One task of a plan, and its context.
 
@@ -46,6 +59,7 @@ class ImplementationTask(BaseModel):
     :param protected: globs that the repository protects, in addition to those that are always protected.
     :param granted: protected paths that a person lets agents change.
     :param to_fix: problems of an earlier attempt; if there are any, only they are fixed.
+    :param tried: the fixes before this one, in order.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,6 +70,7 @@ class ImplementationTask(BaseModel):
     protected: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()
     to_fix: tuple[RequiredFix, ...] = ()
+    tried: tuple[TriedFix, ...] = ()
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:
@@ -110,6 +125,7 @@ def build_content(task: ImplementationTask, redact: Redact) -> str:
         *_render_other_tasks(task),
         *_render_areas(task),
         *_render_to_fix(task.to_fix, redact),
+        *_render_tried(task.tried, redact),
     ]
     return frame_data(redact("\n".join(data)))
 
@@ -224,6 +240,21 @@ def _render_to_fix(items: Sequence[RequiredFix], redact: Redact) -> Iterator[str
             yield from _note_omitted(len(items) - index, "more")
             return
         yield from lines
+
+
+def _render_tried(tried: Sequence[TriedFix], redact: Redact) -> Iterator[str]:
+    """The newest attempts: what each was to fix, in short, and what was answered."""
+    if not tried:
+        return
+    yield "== tried before"
+    yield from _note_omitted(len(tried) - _ATTEMPTS, "earlier attempts")
+    for number, attempt in list(enumerate(tried, 1))[-_ATTEMPTS:]:
+        yield f"Attempt {number} was to fix:"
+        for item in attempt.to_fix[:_PROBLEMS]:
+            yield f"- {_render_place(item, redact)}: {_flatten(redact(item.message))[:_PLACE]}"
+        yield from _note_omitted(len(attempt.to_fix) - _PROBLEMS, "more")
+        yield "It answered:"
+        yield from _quote(redact(attempt.answer))
 
 
 def _render_place(item: RequiredFix, redact: Redact) -> str:

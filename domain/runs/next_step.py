@@ -51,6 +51,7 @@ class PullRequestState(BaseModel):
 
     :param to_fix: the problems found by the review, or else by the tests.
     :param failing: how many tests failed; None if they did not run.
+    :param blames_environment: whether all of them failed for what the place where they ran lacks.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -62,13 +63,15 @@ class PullRequestState(BaseModel):
     tested: VerificationState = VerificationState.pending
     to_fix: tuple[RequiredFix, ...] = ()
     failing: int | None = None
+    blames_environment: bool = False
 
 
 class SendBack(BaseModel):
     """A return of the work for fixing.
 
-    :param phase: the phase the phase that sent it back.
+    :param phase: the phase that sent it back.
     :param head: its commit.
+    :param recalls: whether the fix is told what earlier ones tried; not where an earlier version sent it back.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -76,6 +79,7 @@ class SendBack(BaseModel):
     phase: Phase
     head: str
     to_fix: tuple[RequiredFix, ...]
+    recalls: bool = False
 
 
 class NextStep(StrEnum):
@@ -112,6 +116,11 @@ def next_step(now: PullRequestState, head: str, send_backs: Sequence[SendBack]) 
     if now.tested is VerificationState.failed:
         return _send_back(Phase.testing, head, send_backs), Phase.testing
     return _AFTER_TESTS[now.tested], Phase.testing
+
+
+def is_known_failure(to_fix: Sequence[RequiredFix], send_backs: Sequence[SendBack]) -> bool:
+    """Whether an earlier fix was to do away with exactly this."""
+    return any(set(sent_back.to_fix) == set(to_fix) for sent_back in send_backs)
 
 
 def _send_back(phase: Phase, head: str, send_backs: Sequence[SendBack]) -> NextStep:

@@ -82,6 +82,9 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     allowed = await _authorise_answer(services, guid, gate, answer.command, answer.sender)
     if isinstance(allowed, GateDecisionReply):
         return allowed
+    is_bare = answer.choice is Choice.approve and not answer.words.strip()
+    if gate.is_waiting and gate.request.needs_words and is_bare:
+        return GateDecisionReply(gate_answers.ask_for_words(gate))
     state = GateState.approved if answer.choice is Choice.approve else GateState.rejected
     decision = _build_decision(gate, answer, guid, services.clock.now(), is_waived=allowed)
     decided = await gates.decide(services.database, gate.id, state, decision)

@@ -48,9 +48,9 @@ class Cycle:
         await enter_phase(self.context, Phase.implementation)
         built = await self.implementation.build()
         send_backs = await SendBacks(self.context).load()
-        for turn, sent_back in enumerate(send_backs, 2):
-            await enter_phase(self.context, Phase.implementation, turn)
-            built = await self.implementation.fix(built, sent_back)
+        for count, sent_back in enumerate(send_backs):
+            await enter_phase(self.context, Phase.implementation, count + 2)
+            built = await self.implementation.fix(built, sent_back, send_backs[:count])
         while True:
             opened = await self.publisher.publish(built)
             if isinstance(opened, RunEnd):
@@ -69,7 +69,7 @@ class Cycle:
         await SendBacks(self.context).add(send_backs[-1], count - 1)
         await self.comment.show_progress(f"mends {count}", _mark_fixing(self.comment.progress, count))
         await enter_phase(self.context, Phase.implementation, count + 1)
-        return await self.implementation.fix(built, send_backs[-1])
+        return await self.implementation.fix(built, send_backs[-1], send_backs[:-1])
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class _Round:
             case NextStep.fix:
                 return self._send_back(phase, state)
             case NextStep.help:
-                may_fix = await self._help.may_fix(phase, self.built.head, self.send_backs)
+                may_fix = await self._help.may_fix(phase, self.built.head, self.send_backs, state)
                 return self._send_back(phase, state) if may_fix else await self._end.finish(NextStep.given_up)
             case _:
                 return await self._end.finish(step)
@@ -130,7 +130,7 @@ class _Round:
         return HelpGate(self.cycle.context, self.cycle.commits.planned.configuration)
 
     def _send_back(self, phase: Phase, state: PullRequestState) -> SendBack:
-        return SendBack(phase=phase, head=self.built.head, to_fix=state.to_fix)
+        return SendBack(phase=phase, head=self.built.head, to_fix=state.to_fix, recalls=True)
 
     async def _leave_phases(self, state: PullRequestState) -> RunEnd | None:
         """Leave the phases that are over, where people let the run; how it ends if they refuse.

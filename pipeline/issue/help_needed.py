@@ -5,14 +5,18 @@ from dataclasses import dataclass
 
 from domain.config.configuration import Configuration
 from domain.gates import GateState, Option, digest
-from domain.runs.next_step import SendBack
+from domain.runs.next_step import PullRequestState, SendBack, is_known_failure
 from domain.runs.run import Phase
+from domain.runs.task_result import RequiredFix
 from domain.verdicts import Reason
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.run_context import RunContext
 from safety.gates import build_request, default_options
 
 _NAME = "help_needed"
+_MOST_PROBLEMS, _LONGEST_PROBLEM = 8, 300  # named in a question, and characters of each
+_WHAT_ELSE = "The agent does not get on by itself, and the same attempt would fail again. What shall it do otherwise?"
+_LACKING = "the tests fail for what the place where they run lacks, which no change of the code mends"
 _UNSURE = "the tests fail, and nobody is sure enough how to mend that"
 
 
@@ -23,8 +27,10 @@ class HelpGate:
     context: RunContext
     configuration: Configuration
 
-    async def may_fix(self, phase: Phase, head: str, send_backs: Sequence[SendBack]) -> bool:
+    async def may_fix(self, phase: Phase, head: str, send_backs: Sequence[SendBack], state: PullRequestState) -> bool:
         """Whether a person lets a change be fixed once more.
+
+        Where nothing is known that another attempt would do otherwise, only a person's words can let it begin.
 
         :param phase: that sends it back.
         :raises WaitingForGate: nobody answered yet.
@@ -32,9 +38,11 @@ class HelpGate:
         count = sum(each.phase is phase for each in send_backs)
         finder = "review" if phase is Phase.review else "tests"
         times = "once" if count == 1 else f"{count} times"
-        text = f"the {finder} sent the change back {times}, and it is still not right" if count else _UNSURE
-        reason = Reason(code="help.bounces", text=text, value=count)
-        return await self._ask_for_help(phase, digest(_NAME, head, len(send_backs)), reason)
+        unsure = _LACKING if state.blames_environment else _UNSURE
+        text = f"the {finder} sent the change back {times}, and it is still not right" if count else unsure
+        reason = Reason(code="help.bounces", text=text, value=count, children=_list_problems(state.to_fix))
+        is_stuck = state.blames_environment or is_known_failure(state.to_fix, send_backs)
+        return await self._ask_for_help(phase, digest(_NAME, head, len(send_backs)), reason, needs_words=is_stuck)
 
     async def may_retry(self, work: str, attempt: int, why: str) -> bool:
         """Whether a person lets a stuck agent try a piece of work once more.
@@ -45,14 +53,25 @@ class HelpGate:
         reason = Reason(code="help.stuck", text=why.rstrip("."))
         return await self._ask_for_help(Phase.implementation, digest(_NAME, work, attempt), reason)
 
-    async def _ask_for_help(self, phase: Phase, subject: str, reason: Reason) -> bool:
-        prompt = "The agent does not get on by itself. Shall it try once more?"
-        request = build_request(_NAME, phase, subject, prompt, [reason], self.configuration, options=_OPTIONS)
+    async def _ask_for_help(self, phase: Phase, subject: str, reason: Reason, *, needs_words: bool = False) -> bool:
+        """:param needs_words: whether an approval has to say what to do."""
+        prompt = _WHAT_ELSE if needs_words else "The agent does not get on by itself. Shall it try once more?"
+        options = _OPTIONS[1:] if needs_words else _OPTIONS
+        request = build_request(_NAME, phase, subject, prompt, [reason], self.configuration, options=options)
+        request = request.model_copy(update={"needs_words": needs_words})
         context = self.context
         gate = await context.journal.step("ask for help", open_gate, context.services, context.run, request)
         if gate.is_waiting:
             raise WaitingForGate(gate)
         return gate.state is GateState.approved
+
+
+def _list_problems(to_fix: Sequence[RequiredFix]) -> tuple[Reason, ...]:
+    """What is to be fixed, in short."""
+    named = [f"{each.path} {each.rule}: {each.message}".strip() for each in to_fix[:_MOST_PROBLEMS]]
+    more = len(to_fix) - len(named)
+    texts = [*(" ".join(text.split())[:_LONGEST_PROBLEM] for text in named), *([f"{more} more"] if more > 0 else [])]
+    return tuple(Reason(code="help.problem", text=text) for text in texts)
 
 
 _, _CONDITIONS, *_REST = default_options(_NAME, "the run ends; what it made stays as it is")

@@ -1,9 +1,10 @@
 """The implementation phase of an issue's run: each task of the plan becomes a commit."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from agents.coding.implementer import DoneTask, ImplementationTask
+from agents.coding.implementer import DoneTask, ImplementationTask, TriedFix
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done, Stuck
 from domain.runs.next_step import SendBack
@@ -47,9 +48,13 @@ class Implementation:
             built = replace(built, finished=(*built.finished, FinishedTask(task, worked)))
         return built
 
-    async def fix(self, built: BuiltChange, sent_back: SendBack) -> BuiltChange:
-        """Fix what a review or a test found, in one more commit."""
-        task = self._build_task(None, built).model_copy(update={"to_fix": sent_back.to_fix})
+    async def fix(self, built: BuiltChange, sent_back: SendBack, earlier: Sequence[SendBack]) -> BuiltChange:
+        """Fix what a review or a test found, in one more commit.
+
+        :param earlier: the send-backs before, each of which ``built`` has a fix for.
+        """
+        tried = _list_tried(earlier, built.fixes) if sent_back.recalls else ()
+        task = self._build_task(None, built).model_copy(update={"to_fix": sent_back.to_fix, "tried": tried})
         message = pull_request_texts.render_fix_message(sent_back, self.context.run.id)
         kind = TaskKind.tests if sent_back.phase is Phase.testing else TaskKind.implementation
         built, worked = await self._add_commit(built, WorkItem(f"mend {len(built.fixes) + 1}", task, message, kind))
@@ -81,3 +86,8 @@ class Implementation:
             protected=(*planned.configuration.paths.protected, *granted.refused),
             granted=granted.paths,
         )
+
+
+def _list_tried(send_backs: Sequence[SendBack], fixes: Sequence[Worked]) -> tuple[TriedFix, ...]:
+    pairs = zip(send_backs, fixes, strict=False)
+    return tuple(TriedFix(to_fix=sent_back.to_fix, answer=worked.summary) for sent_back, worked in pairs)

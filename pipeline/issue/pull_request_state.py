@@ -105,6 +105,7 @@ def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) 
         return {
             "tested": VerificationState.failed if is_fixable else VerificationState.unfixable,
             "to_fix": (*to_fix, *tested.weakened),
+            "blames_environment": not tested.weakened and tested.blames_environment,
         }
     if tested.weakened:
         return {"tested": VerificationState.failed, "to_fix": tested.weakened}

@@ -31,6 +31,12 @@ class HeadTestResult(BaseModel):
         return decide_verdict(self.run)
 
     @property
+    def blames_environment(self) -> bool:
+        """Whether everything that failed did so for what the place where it ran lacks."""
+        classes = {each.failure_class for each in self.analyses} - {FailureClass.flaky}
+        return classes == {FailureClass.environment}
+
+    @property
     def failures(self) -> tuple[RequiredFix, ...]:
         """Every failure, also those that nobody knows how to fix."""
         cases = {case.id: case for case in analysis.list_failures(self.run)}
@@ -39,7 +45,7 @@ class HeadTestResult(BaseModel):
                 path=(case.path or "") if (case := cases.get(each.test_id)) else "",
                 line=case.line if case else None,
                 rule=each.test_id,
-                message=each.root_cause,
+                message=" ".join(filter(None, (each.root_cause, each.suggested_fix))),
             )
             for each in self.analyses
             if each.failure_class is not FailureClass.flaky

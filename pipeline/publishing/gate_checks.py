@@ -144,8 +144,15 @@ def _build_check(gate: Gate, text: CheckText) -> CheckRun:
         title=redact_outgoing(text.title),
         summary=redact_outgoing(text.summary),
         conclusion=_CONCLUSIONS[gate.state],
-        buttons=GATE_BUTTONS if gate.is_waiting else (),
+        buttons=_list_buttons(gate),
     )
+
+
+def _list_buttons(gate: Gate) -> tuple[Button, ...]:
+    """A button says nothing, so there is none to approve what needs words."""
+    if not gate.is_waiting:
+        return ()
+    return tuple(each for each in GATE_BUTTONS if each.identifier != Choice.approve or not gate.request.needs_words)
 
 
 def _render(services: Services, gate: Gate, spent: int) -> str:
