@@ -188,10 +188,10 @@ def _find_start(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], at: i
     places = [0] if patch.new_mode is not None else _find_places(lines, hunk.old)
     if len(places) == 1 and places[0] >= at:
         return places[0]
-    raise _misplaced(patch, hunk, lines, at, start, new_start)
+    raise _explain_misfit(patch, hunk, lines, at, start, new_start)
 
 
-def _misplaced(
+def _explain_misfit(
     patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], at: int, start: int, new_start: int
 ) -> _Unfit:
     """Why a hunk does not fit. The file's own lines are not quoted, because not everybody may read every file."""

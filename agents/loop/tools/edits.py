@@ -36,7 +36,7 @@ class ApplyPatch(_Arguments):
     )
 
     @property
-    def added(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         """The lines that it adds."""
         return [line for line in self.diff.splitlines() if line.startswith("+")]
 
@@ -56,7 +56,7 @@ class EditFile(_Arguments):
     new: str = Field(max_length=LIMITS.file_bytes, description="What stands there afterwards; empty to delete it.")
 
     @property
-    def added(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         """The lines that it adds."""
         return [line for line in self.new.splitlines() if line not in self.old.splitlines()]
 
@@ -71,7 +71,7 @@ class WriteFile(_Arguments):
     content: str = Field(max_length=LIMITS.file_bytes, description="All that the file holds afterwards.")
 
     @property
-    def added(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         """The lines that it adds."""
         return self.content.splitlines()
 
@@ -93,7 +93,7 @@ def make_edit_tools(draft: Draft, *, redact: Redact) -> tuple[Tool, ...]:
     """
 
     async def apply(arguments: ApplyPatch | EditFile | WriteFile) -> str:
-        if any(_REDACTED in line for line in arguments.added):
+        if any(_REDACTED in line for line in arguments.new_lines):
             raise ToolMistake(_CREDENTIAL)
         judged = await draft.apply(arguments.to_edit())
         said = select_reported(judged.violations)

@@ -64,6 +64,7 @@ def test_t_r14_what_is_left_out_is_never_approved(cut: int, decision: Decision) 
     assert [reason.code for reason in verdict.reasons] == ["findings.cut" if cut else "risk.level"]
 
 
+@pytest.mark.deep
 @pytest.mark.asyncio(loop_scope="session")
 async def test_t_r14_what_a_flood_kept_a_tool_from_was_not_read(toolbox: Toolbox) -> None:
     """Else source that nobody came to would count as read, and could be approved (T-R13)."""

@@ -249,6 +249,7 @@ async def test_files_that_cannot_be_read_or_written(url: str, tmp_path: Path) ->
         await remembered.export(settings(url), MemoryOptions(), tmp_path)
 
 
+@pytest.mark.deep
 async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "many.jsonl"
     file.write_text("\n".join(json.dumps({"content": f"Number {number}."}) for number in range(9_999)))

@@ -105,6 +105,7 @@ def test_episodes_that_are_merged_count() -> None:
     assert planned.live == 1
 
 
+@pytest.mark.deep
 def test_ten_thousand_are_soon_decided() -> None:
     """Not each is compared with each."""
     many = [build_numbered(1, CACHE).model_copy(update={"id": f"{n:026}", "content": _text(n)}) for n in range(10_000)]

@@ -50,7 +50,7 @@ acts = st.builds(
 
 
 @settings(
-    max_examples=15,
+    max_examples=settings().max_examples // 6,
     phases=[Stage.explicit, Stage.reuse, Stage.generate],  # an order that happened once cannot be shrunk
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.runs.patches import Areas
@@ -107,7 +107,7 @@ def test_git_round_trip(tmp_path: Path) -> None:
             assert apply_change(before, parse(diff, tree(before))) == after
 
 
-MUTATIONS = 400
+MUTATIONS = 4 * settings().max_examples
 
 
 def test_what_is_accepted_git_applies_to_the_same(tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ def test_sources_that_cannot_be_parsed_are_survived(text: str) -> None:
     assert set(select(list(sources), sources, ["a.py"], RiskLevel.low, {}).tests) >= {"test_a.py"}
 
 
+@pytest.mark.deep
 def test_five_thousand_files_take_seconds() -> None:
     body = "class A:\n    def run(self, x):\n        return [x + 1 for x in range(10)]\n" * 20
     sources = {f"p{n % 50}/m{n}.py": f"from p{(n + 1) % 50} import m{n + 1}\n{body}" for n in range(4_900)}
