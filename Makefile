@@ -41,7 +41,7 @@ test-both: install ## every story and every attack on both databases
 test-lagging: install ## every story while GitHub's API lags a second behind its webhooks
 	TEST_LAG=1 $(PYTEST) tests/stories
 
-# About half an hour. What a test reaches in a process of its own is not measured.
+# An hour or two. What a test reaches in a process of its own is not measured.
 selection: install ## choose anew which stories and attacks `make test` leaves out
 	rm -rf .selection && mkdir .selection
 	TEST_SELECTION=.selection $(BIN)/python -m pytest -p tests.selection -n 3 --dist worksteal \

@@ -1,6 +1,6 @@
 """Chooses the slow tests that `make test` leaves out: others reach nearly every line that they reach.
 
-`make selection` plays all of them under coverage, in about half an hour, and writes ``tests/left_out.txt``. A test that
+`make selection` plays all of them under coverage, in an hour or two, and writes ``tests/left_out.txt``. A test that
 is not in that file is played, so a new one always is. `make test-all` plays every one.
 """
 

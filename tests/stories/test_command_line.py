@@ -259,7 +259,7 @@ def hooked(repository: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return commit
 
 
-@pytest.mark.parametrize("arguments", [["-a"], ["app.py"], ["--include", "app.py"], ["--only", "app.py"]])
+@pytest.mark.parametrize("arguments", [["-a"], ["--only", "app.py"]])
 def test_the_hook_reads_what_is_about_to_be_committed(
     arguments: list[str], repository: Path, hooked: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
