@@ -69,7 +69,7 @@ class ModelLayer:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
             second = await self._ask(calls, assessed.second, Verdicts, going_on, can_spare=can_spare)
             answers.append(second)
-            kept = keep_confirmed(assessed.candidates, second, assessed.second.content)
+            kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
 

@@ -108,7 +108,7 @@ async def _count(plan: QuestionPlan, change: Change, versions: dict[str, FileVer
     again = build_second_look(found, change, versions, outlines=outlines, redact=str)
     assert again is not None
     assert len(found) == len(asked)
-    keep_confirmed(found, await ask(again, Verdicts, model.language_model, purse))
+    keep_confirmed(found, await ask(again, Verdicts, model.language_model, purse), again)
     return Sent(
         diff=diff,
         reading=sum(_tokens(question, Report) for question in asked),

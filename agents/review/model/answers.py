@@ -159,13 +159,13 @@ def find_anchor(claim: ReportedFinding, head: Sequence[str], lines: Sequence[int
 
     :param lines: the lines that the model was shown as part of the diff.
     """
-    quote = _squash(next((line for line in claim.quote.split("\n") if line.strip()), ""))
+    quote = squash(next((line for line in claim.quote.split("\n") if line.strip()), ""))
     wanted = {text for text in (quote, _NUMBERED.sub("", quote), strip_sign(quote)) if text}
     if not wanted:
         return None
     if claim.line in lines and _holds(head, claim.line, wanted):
         return claim.line
-    near = [n for n in lines if abs(n - claim.line) <= _NEAR and 0 < n <= len(head) and _squash(head[n - 1]) in wanted]
+    near = [n for n in lines if abs(n - claim.line) <= _NEAR and 0 < n <= len(head) and squash(head[n - 1]) in wanted]
     return near[0] if len(near) == 1 else None
 
 
@@ -173,7 +173,7 @@ def _holds(head: Sequence[str], number: int, wanted: set[str]) -> bool:
     """Whether a line is the quoted one, or contains a quote of at least 12 characters."""
     if not 0 < number <= len(head):
         return False
-    text = _squash(head[number - 1])
+    text = squash(head[number - 1])
     return text in wanted or any(len(part) >= 12 and part in text for part in wanted)
 
 
@@ -231,10 +231,11 @@ def _earlier_to_finding(earlier: EarlierFinding) -> RawFinding:
 
 def strip_sign(line: str) -> str:
     """A line as a model may quote it, without number, sign and spaces."""
-    return _NUMBERED.sub("", _squash(line)).removeprefix("+").removeprefix(">").strip()
+    return _NUMBERED.sub("", squash(line)).removeprefix("+").removeprefix(">").strip()
 
 
-def _squash(text: str) -> str:
+def squash(text: str) -> str:
+    """A line of code without what is not legible, and with single spaces."""
     return " ".join(make_legible(text).split())[:LONGEST_LINE].removesuffix("…").strip()
 
 

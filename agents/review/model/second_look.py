@@ -1,6 +1,5 @@
 """The second look: a sceptical question about the candidates alone, so that people see only confirmed findings."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
 
@@ -9,7 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
-from agents.review.model.answers import strip_sign
+from agents.review.model.evidence import CANDIDATES, ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt, find_enclosing, render_safely
@@ -28,8 +27,6 @@ SURE_ENOUGH = 0.85
 """The least confidence at which a candidate is kept if there is no second look."""
 F = TypeVar("F", bound=RawFinding)
 
-_CANDIDATES = "== candidates"
-_CHANGED = re.compile(r"-|\d+\+")  # how a line begins that the change removes or adds
 _AROUND = 12  # lines around a candidate that are shown
 
 
@@ -92,7 +89,7 @@ def build_second_look(
         f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}"
         for number, finding in enumerate(candidates, 1)
     ]
-    content = "\n".join([*shown, *elsewhere, _CANDIDATES, *asked])
+    content = "\n".join([*shown, *elsewhere, CANDIDATES, *asked])
     return Question(
         key="model second look",
         instructions=load_prompt("second_look"),
@@ -101,42 +98,41 @@ def build_second_look(
     )
 
 
-def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, shown: str = "") -> tuple[F, ...]:
+def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, question: Question | None) -> tuple[F, ...]:
     """The proven candidates, and those the first look was sure of and the second could not refute, as warnings.
 
     Without an answer, only candidates with a high confidence are kept.
 
-    :param shown: the question: the line that proves or refutes a candidate stands in its code.
+    :param question: what was asked: the line that proves or refutes a candidate stands in its code.
     """
-    if answer.value is None:
+    if answer.value is None or question is None:
         return tuple(finding for finding in candidates if finding.confidence >= SURE_ENOUGH)
+    asks_for_proof = question.instructions == load_prompt("second_look")  # an earlier version asked for none
+    shown = ShownCode.of(question.content)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
-    lines = shown.rpartition(f"\n{_CANDIDATES}\n")[0].split("\n")  # the last: a file may have this name
     pairs = [(finding, said.get(number)) for number, finding in enumerate(candidates, 1)]
-    kept = [_weigh(finding, verdict, lines) for finding, verdict in pairs if verdict is not None]
+    kept = [_weigh(*pair, shown, asks_for_proof=asks_for_proof) for pair in pairs]
     return tuple(finding for finding in kept if finding is not None)
 
 
-def _weigh(finding: F, verdict: CandidateVerdict, lines: Sequence[str]) -> F | None:
-    """The finding as far as the second look leaves it; None if it is refuted or stays a guess.
+def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, asks_for_proof: bool) -> F | None:
+    """The finding as far as the second look leaves it; None if it is refuted, not judged or stays a guess.
 
     Who proves or refutes quotes the line that does: without one the verdict counts as unsure.
     """
-    has_evidence = verdict.quote is None or _is_evidence(verdict, finding.rule, lines)
-    if has_evidence and verdict.verdict == "proven":
+    if verdict is None:
+        return None
+    is_proven, is_refuted = verdict.verdict == "proven", verdict.verdict == "refuted"
+    has_evidence = verdict.quote is None or (is_proven and not asks_for_proof)
+    if not has_evidence:
+        is_outside = is_proven and RULES[finding.rule].is_proven_outside
+        has_evidence = (shown.holds_outside if is_outside else shown.holds)(verdict.quote or "")
+    if is_proven and has_evidence:
         proven = finding.model_copy(update={"severity": raise_if_grave(finding.rule, finding.severity)})
         return _grade(proven, min(max(finding.confidence, _PROVEN), verdict.confidence))
-    if (has_evidence and verdict.verdict == "refuted") or finding.confidence < _UNSURE:
+    if (is_refuted and has_evidence) or finding.confidence < _UNSURE:
         return None
     return _grade(finding, min(finding.confidence, _UNSURE))
-
-
-def _is_evidence(verdict: CandidateVerdict, rule: str, lines: Sequence[str]) -> bool:
-    """Whether the quoted line is shown, and where it decides."""
-    quoted = strip_sign(verdict.quote or "")
-    is_outside = verdict.verdict == "proven" and RULES[rule].is_proven_outside
-    deciding = [line for line in lines if not (is_outside and _CHANGED.match(line))]
-    return bool(quoted) and quoted in map(strip_sign, deciding)
 
 
 def _grade(finding: F, confidence: float) -> F:

@@ -89,7 +89,7 @@ class Asked:
         :raises ValidationError: the report does not fit its schema.
         """
         second = self.build_second(candidates)
-        return keep_confirmed(candidates, _wrap(key, Verdicts, report), "" if second is None else second.content)
+        return keep_confirmed(candidates, _wrap(key, Verdicts, report), second)
 
 
 async def prepare(entry: Entry, folder: Path) -> Asked:

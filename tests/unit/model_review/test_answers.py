@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from pydantic import JsonValue
 
-from agents.llm.ask import ModelAnswer, ask
+from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.scripted import ScriptedModel
+from agents.prompts import load_prompt
 from agents.review.model import (
     EarlierFinding,
     Report,
@@ -250,14 +251,18 @@ def test_there_is_no_second_look_without_candidates():
 
 PROOF = "share = amount / rate"
 CALLER = "print(share(1, 0))"
-SHOWN = f"""== shop/till.py
+SHOWN = f"""BEGIN x
+== shop/till.py
+1 import os
 -    share = amount / max(rate, 1)
 33+    {PROOF}
 == shop/receipt.py (unchanged, uses share)
+6 }}
 7     {CALLER}
 == candidates
 #3 shop/till.py:33 model/missing-test: no test
-"""
+END x"""
+ASKED = Question(key="k", instructions=load_prompt("second_look"), content=SHOWN, max_output_tokens=1)
 
 
 def judge(*said: tuple[int, str, str]) -> ModelAnswer:
@@ -281,17 +286,17 @@ def judge(*said: tuple[int, str, str]) -> ModelAnswer:
     ],
 )
 def test_only_what_the_second_look_does_not_refute_is_kept(said: list[tuple[int, str, str]], kept: list[str]):
-    found = keep_confirmed(candidates(), judge(*said), SHOWN)
+    found = keep_confirmed(candidates(), judge(*said), ASKED)
     assert [finding.rule.removeprefix("model/") for finding in found] == kept
 
 
 def test_what_is_not_proven_does_not_block_anyone():
-    (finding,) = keep_confirmed(candidates()[:1], judge((1, "unsure", "")), SHOWN)
+    (finding,) = keep_confirmed(candidates()[:1], judge((1, "unsure", "")), ASKED)
     assert (finding.severity, finding.confidence) == (Severity.warning, 0.75)
 
 
 def test_a_proof_makes_a_doubtful_finding_worth_saying():
-    (finding,) = keep_confirmed(parse_findings(claim(confidence=0.45)), judge((1, "proven", PROOF)), SHOWN)
+    (finding,) = keep_confirmed(parse_findings(claim(confidence=0.45)), judge((1, "proven", PROOF)), ASKED)
     assert finding.confidence == 0.8
 
 
@@ -307,17 +312,46 @@ def test_a_proof_makes_a_doubtful_finding_worth_saying():
 )
 def test_a_proof_makes_grave_damage_an_error(rule: str, said: str, severity: Severity):
     candidates = parse_findings(claim(rule=rule, severity=said, confidence=0.5))
-    (finding,) = keep_confirmed(candidates, judge((1, "proven", CALLER)), SHOWN)
+    (finding,) = keep_confirmed(candidates, judge((1, "proven", CALLER)), ASKED)
     assert finding.severity is severity
-    (doubted,) = keep_confirmed(parse_findings(claim(rule=rule, severity=said)), judge((1, "unsure", "")), SHOWN)
+    (doubted,) = keep_confirmed(parse_findings(claim(rule=rule, severity=said)), judge((1, "unsure", "")), ASKED)
     assert doubted.severity is min(Severity.warning, Severity(said), key=lambda grade: grade.rank)
 
 
-@pytest.mark.parametrize("quote", [PROOF, "share = amount / max(rate, 1)", "", "receipt.py calls it with 0"])
+@pytest.mark.parametrize(
+    "quote",
+    [PROOF, "share = amount / max(rate, 1)", "", "receipt.py calls it with 0", "import os", "}", "== shop/till.py"],
+)
 def test_only_a_caller_proves_that_callers_break(quote: str):
     guessed = parse_findings(claim(rule="model/breaking-change", confidence=0.5))
-    assert keep_confirmed(guessed, judge((1, "proven", quote)), SHOWN) == ()
-    assert keep_confirmed(guessed, judge((1, "proven", CALLER)), SHOWN)
+    assert keep_confirmed(guessed, judge((1, "proven", quote)), ASKED) == ()
+    assert keep_confirmed(guessed, judge((1, "proven", CALLER)), ASKED)
+
+
+@pytest.mark.parametrize(
+    ("quote", "is_kept"),
+    [
+        ("share = amount / max(rate, 1)", True),  # a removed line
+        ("- share = amount / max(rate, 1)", True),
+        ("33+    share = amount / rate", True),
+        ("share = amount / rate\nprint(share)", True),
+        ("amount / max(rate", True),
+        ("}", False),
+        ("BEGIN x", False),
+        ("== shop/till.py", False),
+        ("== shop/receipt.py (unchanged, uses share)", False),
+    ],
+)
+def test_evidence_is_a_line_of_code(quote: str, is_kept: bool):
+    guessed = parse_findings(claim(confidence=0.5))
+    assert bool(keep_confirmed(guessed, judge((1, "proven", quote)), ASKED)) is is_kept
+    sure = parse_findings(claim(confidence=0.9))
+    assert bool(keep_confirmed(sure, judge((1, "refuted", quote)), ASKED)) is not is_kept
+
+
+def test_what_an_earlier_version_asked_needs_no_proof():
+    asked = ASKED.model_copy(update={"instructions": "as it was"})
+    assert keep_confirmed(parse_findings(claim(confidence=0.5)), judge((1, "proven", "")), asked)
 
 
 @pytest.mark.parametrize(
@@ -329,11 +363,11 @@ def test_only_a_caller_proves_that_callers_break(quote: str):
     ],
 )
 def test_an_answer_to_an_earlier_version_is_understood(said: list[tuple[int, bool, float]], kept: int):
-    assert len(keep_confirmed(candidates(), verdicts(*said))) == kept
+    assert len(keep_confirmed(candidates(), verdicts(*said), ASKED)) == kept
 
 
 def test_without_a_second_look_only_the_sure_ones_are_kept():
-    kept = keep_confirmed(candidates(), ModelAnswer(key="k", problem="no money"))
+    kept = keep_confirmed(candidates(), ModelAnswer(key="k", problem="no money"), ASKED)
     assert [finding.confidence for finding in kept] == [0.9, 0.9]
 
 
@@ -362,7 +396,7 @@ async def test_a_whole_review_by_a_scripted_model():
     candidates = extract_findings(answer, question, CHANGE, VERSIONS, redact=str)
     again = build_second_look(candidates, CHANGE, VERSIONS, redact=str)
     assert again is not None
-    kept = keep_confirmed(candidates, await ask(again, Verdicts, model.language_model, purse))
+    kept = keep_confirmed(candidates, await ask(again, Verdicts, model.language_model, purse), again)
 
     assert [(finding.where, finding.confidence) for finding in kept] == [("shop/till.py:33", 0.9)]
     assert len(model.calls) == 2
