@@ -35,15 +35,20 @@ def report_too_late(gate: Gate) -> str:
 def report_other_head(gate: Gate, seen: str) -> str:
     return (
         f"{_gate_label(gate)} asks about {inline_code(gate.head_sha[:7])}, not about {inline_code(seen[:7])}. "
-        f"Look at that head; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
+        f"Look at that head; {_approve_command(gate)} approves it."
     )
 
 
 def report_new_question(gate: Gate) -> str:
     return (
         f"{_gate_label(gate)} was asked again, about {inline_code(gate.head_sha[:7])}, after you wrote this. "
-        f"Look at it, then answer again; `/forge approve {gate.name} {gate.head_sha[:7]}` approves it."
+        f"Look at it, then answer again; {_approve_command(gate)} approves it."
     )
+
+
+def _approve_command(gate: Gate) -> str:
+    words = " with: what to do" if gate.request.needs_words else ""
+    return f"`/forge approve {gate.name} {gate.head_sha[:7]}{words}`"
 
 
 def ask_for_words(gate: Gate) -> str:

@@ -11,6 +11,7 @@ from workspace.objects import Objects
 
 _PLAIN = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature")
 _NOWHERE = "0" * 40
+_LONGEST_SUBJECT = 1_000  # characters of a commit's subject that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,12 @@ class History:
 
         :raises CodeAccessError: git could not read them.
         """
-        shown = ("--format=%H%x00%at%x00%s%x00", f"--max-count={most}", "--end-of-options", self._commit, "--")
+        subject = f"%<({_LONGEST_SUBJECT},trunc)%s"
+        shown = (f"--format=%H%x00%at%x00{subject}%x00", f"--max-count={most}", "--end-of-options", self._commit, "--")
         listed = await self._objects.git.run("--literal-pathspecs", "log", *_PLAIN, *shown, *([path] if path else []))
         parts = listed.stdout.decode(errors="replace").split("\0")
         rows = (parts[at : at + 3] for at in range(0, len(parts) - 3, 3))
-        return [PastCommit(sha.strip(), _day(time), subject) for sha, time, subject in rows]
+        return [PastCommit(sha.strip(), _day(time), subject.rstrip()) for sha, time, subject in rows]
 
     async def blame(self, path: str, first: int, last: int) -> list[BlamedLines]:
         """Who wrote some lines of a file.
@@ -69,24 +71,27 @@ class History:
         :param first, last: numbers of lines that the file has, counted from 1.
         :raises CodeAccessError: git could not fetch or read its versions.
         """
-        oldest = await self._fetch_versions(path)
-        until = self._commit if oldest is None else f"{oldest}..{self._commit}"
+        edge = await self._fetch_versions(path)
         options = ("--line-porcelain", "--no-follow", "--no-textconv", "-L", f"{first},{last}")
-        blamed = await self._objects.git.run("blame", *options, until, "--", path)
+        blamed = await self._objects.git.run("blame", *options, self._commit, *edge, "--", path)
         lines = blamed.stdout.decode(errors="replace").split("\n")
-        return list(_join(_parse(lines, is_bounded=oldest is not None)))
+        return list(_join(_parse(lines, is_bounded=bool(edge))))
 
-    async def _fetch_versions(self, path: str) -> str | None:
-        """Fetch the versions of a file; the commit before which it is not looked at, if there are too many."""
-        shown = ("-m", "--raw", "--no-abbrev", "--format=%H", f"--max-count={self.most_versions}")
+    async def _fetch_versions(self, path: str) -> list[str]:
+        """Fetch the versions of a file; the commits beyond which it is not looked at, each as ``^SHA``."""
+        shown = ("-m", "--raw", "--no-abbrev", "--format=%H %P", "--parents", f"--max-count={self.most_versions}")
         listed = await self._objects.git.run(
             "--literal-pathspecs", "log", *_PLAIN, *shown, "--end-of-options", self._commit, "--", path
         )
         lines = listed.stdout.decode(errors="replace").split("\n")
         versions = {blob for line in lines if line.startswith(":") for blob in line.split(" ")[2:4]}
         await self._objects.available(versions - {_NOWHERE})
-        commits = list(dict.fromkeys(line for line in lines if line and not line.startswith(":")))
-        return commits[-1] if len(commits) >= self.most_versions else None
+        named = [line.split(" ") for line in lines if line and not line.startswith(":")]
+        parents = {commit: others for commit, *others in named}
+        if len(parents) < self.most_versions:
+            return []
+        beyond = {each: None for others in parents.values() for each in others if each not in parents}
+        return [f"^{commit}" for commit in beyond]
 
 
 def _parse(lines: Sequence[str], *, is_bounded: bool) -> Iterator[BlamedLines]:

@@ -18,6 +18,8 @@ from domain.money import Refusal
 
 A = TypeVar("A", bound=BaseModel)
 
+SKIPPED = "after a refused edit"
+"""The reason of a call that was not made."""
 MAX_SILENT_TURNS = 3
 """After so many turns in a row without a tool call, the agent is stuck."""
 
@@ -141,7 +143,7 @@ async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]
 
 def _skip(use: ToolUse) -> Result:
     text = f"{use.tool} was not called, because an edit before it in the same message was refused. Correct that first."
-    return Result(text=text, is_error=True, reason="after a refused edit")
+    return Result(text=text, is_error=True, reason=SKIPPED)
 
 
 async def _time_use(agent: Agent[A], use: ToolUse) -> Result:

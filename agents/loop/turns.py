@@ -24,6 +24,8 @@ from domain.gates import digest
 from domain.money import Refusal
 from domain.ports import ModelBudget
 
+TURN = "turn "
+"""How names of turns begin; an earlier version named them without it, and with the instructions of its time."""
 DROPPED = "(This was left out to make room. Call the tool again if you need it.)"
 _NUDGE = f"Use a tool, or hand in your work with `{messages.REPORT}`."
 
@@ -126,12 +128,13 @@ async def take_turn(
 def digest_turn(
     assignment: Assignment, past: Sequence[CompletedTurn], schema: type[BaseModel], model: LanguageModel
 ) -> str:
-    """A digest of the assignment and of all the model sees in this turn, by which its answer is found again.
+    """A digest of the assignment and of what the model sees in this turn, by which its answer is found again.
 
-    It includes the assignment's key: the same words in a later assignment meet files that the first one changed.
+    It includes the assignment's key: the same words in a later assignment meet files that the first one changed. It
+    leaves the instructions out: what is done stays done when a new version of Forge words them otherwise.
     """
     seen = [(_summarize(each.turn), each.results) for each in past]
-    return digest(model.name, assignment.key, assignment.instructions, assignment.content, schema.__name__, seen)
+    return TURN + digest(model.name, assignment.key, assignment.content, schema.__name__, seen)
 
 
 def _summarize(turn: Turn) -> tuple[str, Sequence[tuple[str, str]]]:

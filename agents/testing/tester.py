@@ -53,6 +53,8 @@ _NO_RUNNER = (
     "folder in FORGE_SANDBOX_TOOLS."
 )
 
+_NONE_NAMED = "No command for tests takes these files: name files of tests, or ask for all that your changes concern."
+
 _FailedTests = Mapping[int, Sequence[TestCase]]
 Tell = Callable[[str], Awaitable[None]]
 
@@ -144,6 +146,8 @@ class Tester:
             run = await running.run_all(detected, chosen)
         if was_furnished and not _is_set_up(run):
             running, run = await self._run_without_cache(head, files, chosen)
+        if names and not run.test_commands and not run.not_run and _is_set_up(run):
+            run = run.model_copy(update={"not_run": _NONE_NAMED})
         if running.failed and not run.not_run:
             run = await self._classify_failures(run, change, files, chosen, running.failed)
         added = {file.path: frozenset(file.added_lines) for file in change.files}

@@ -118,9 +118,16 @@ def next_step(now: PullRequestState, head: str, send_backs: Sequence[SendBack]) 
     return _AFTER_TESTS[now.tested], Phase.testing
 
 
-def is_known_failure(to_fix: Sequence[RequiredFix], send_backs: Sequence[SendBack]) -> bool:
-    """Whether an earlier fix was to do away with exactly this."""
-    return any(set(sent_back.to_fix) == set(to_fix) for sent_back in send_backs)
+def would_repeat(now: PullRequestState, head: str, send_backs: Sequence[SendBack]) -> bool:
+    """Whether another fix would only repeat one: the last changed nothing, or an earlier one was about the same.
+
+    The same are findings of the same rules in the same files; words and lines differ between two looks.
+
+    :param head: the run's last commit.
+    """
+    asked = {(each.path, each.rule) for each in now.to_fix}
+    known = [{(each.path, each.rule) for each in sent_back.to_fix} for sent_back in send_backs]
+    return (bool(send_backs) and send_backs[-1].head == head) or (bool(asked) and asked in known)
 
 
 def _send_back(phase: Phase, head: str, send_backs: Sequence[SendBack]) -> NextStep:

@@ -96,6 +96,7 @@ class RecordedToolUse:
 
     :param reason: why it failed, the same for all uses that failed for this reason; empty: ``text`` says why.
     :param seconds: its duration.
+    :param is_skipped: it was not called, because of another one: no mistake of its own.
     """
 
     tool: str
@@ -103,11 +104,13 @@ class RecordedToolUse:
     is_error: bool = False
     reason: str = ""
     seconds: float | None = None
+    is_skipped: bool = False
 
     @property
     def wrong(self) -> str:
         """The kind of error on one line; empty: none."""
-        return " ".join(f"{self.tool}: {self.reason or self.text}".split()) if self.is_error else ""
+        is_wrong = self.is_error and not self.is_skipped
+        return " ".join(f"{self.tool}: {self.reason or self.text}".split()) if is_wrong else ""
 
 
 @dataclass(frozen=True)
@@ -137,14 +140,14 @@ async def record_outcome(
         **answered,
         _RESULTS: [each.text for each in used],
         _ERRORS: [each.is_error for each in used],
-        _WRONG: [each.wrong for each in used if each.is_error],
+        _WRONG: [each.wrong for each in used if each.wrong],
     }
     seen = await asyncio.to_thread(_extract_turn, question, value)
     mine = (AnswerRow.run_id == run.id) & (AnswerRow.question == question)
     async with database.transaction() as session:
         await session.execute(update(AnswerRow).where(mine).values(value=value, turn=seen))
         for each in used:
-            payload = {"problem": "the call was refused" if each.is_error else None}
+            payload = {"problem": "the call was refused" if each.wrong else None}
             ledger.record(
                 session,
                 run.id,

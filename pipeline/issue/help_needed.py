@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain.config.configuration import Configuration
 from domain.gates import GateState, Option, digest
-from domain.runs.next_step import PullRequestState, SendBack, is_known_failure
+from domain.runs.next_step import PullRequestState, SendBack, would_repeat
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix
 from domain.verdicts import Reason
@@ -16,7 +16,7 @@ from safety.gates import build_request, default_options
 _NAME = "help_needed"
 _MOST_PROBLEMS, _LONGEST_PROBLEM = 8, 300  # named in a question, and characters of each
 _WHAT_ELSE = "The agent does not get on by itself, and the same attempt would fail again. What shall it do otherwise?"
-_LACKING = "the tests fail for what the place where they run lacks, which no change of the code mends"
+_LACKING = "the tests seem to fail for what the place where they run lacks, which is hardly for the code to mend"
 _UNSURE = "the tests fail, and nobody is sure enough how to mend that"
 
 
@@ -38,10 +38,10 @@ class HelpGate:
         count = sum(each.phase is phase for each in send_backs)
         finder = "review" if phase is Phase.review else "tests"
         times = "once" if count == 1 else f"{count} times"
-        unsure = _LACKING if state.blames_environment else _UNSURE
-        text = f"the {finder} sent the change back {times}, and it is still not right" if count else unsure
+        text = f"the {finder} sent the change back {times}, and it is still not right" if count else _UNSURE
+        text = _LACKING if state.blames_environment else text
         reason = Reason(code="help.bounces", text=text, value=count, children=_list_problems(state.to_fix))
-        is_stuck = state.blames_environment or is_known_failure(state.to_fix, send_backs)
+        is_stuck = state.blames_environment or would_repeat(state, head, send_backs)
         return await self._ask_for_help(phase, digest(_NAME, head, len(send_backs)), reason, needs_words=is_stuck)
 
     async def may_retry(self, work: str, attempt: int, why: str) -> bool:

@@ -32,9 +32,13 @@ class HeadTestResult(BaseModel):
 
     @property
     def blames_environment(self) -> bool:
-        """Whether everything that failed did so for what the place where it ran lacks."""
-        classes = {each.failure_class for each in self.analyses} - {FailureClass.flaky}
-        return classes == {FailureClass.environment}
+        """Whether everything that failed seems to have done so for what the place where it ran lacks."""
+        failed = [each for each in self.analyses if each.failure_class is not FailureClass.flaky]
+        is_lacking = (
+            each.failure_class is FailureClass.environment and each.confidence >= analysis.LACKS_SOMETHING
+            for each in failed
+        )
+        return bool(failed) and all(is_lacking)
 
     @property
     def failures(self) -> tuple[RequiredFix, ...]:

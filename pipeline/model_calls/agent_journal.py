@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.llm.models import LanguageModel
-from agents.loop.loop import Agent, Use
-from agents.loop.turns import Assignment, CompletedTurn, Result, Turn, digest_turn
+from agents.loop.loop import SKIPPED, Agent, Use
+from agents.loop.turns import TURN, Assignment, CompletedTurn, Result, Turn, digest_turn
 from memory.budgets import model_answers
 from memory.budgets.model_answers import RecordedToolUse
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -27,8 +27,9 @@ class AgentSteps:
 
     async def _load_earlier(self) -> list[CompletedTurn]:
         kept = await model_answers.load_outcomes(self.calls.context.database, self.calls.context.run)
+        before = {outcome.value["key"]: outcome for name, outcome in kept.items() if not name.startswith(TURN)}
         past: list[CompletedTurn] = []
-        while (done := kept.get(self._name_turn(past))) is not None:
+        while done := kept.get(self._name_turn(past)) or before.get(f"{self.assignment.key} {len(past) + 1}"):
             results = tuple(Result(text=text, is_error=is_error) for text, is_error in done.results)
             past.append(CompletedTurn(turn=Turn.model_validate(done.value), results=results))
         return past
@@ -45,7 +46,9 @@ class AgentSteps:
     async def _run_tools(self, name: str, turn: Turn, use: Use) -> CompletedTurn:
         exchange = CompletedTurn(turn=turn, results=tuple(await use()))
         used = [
-            RecordedToolUse(use.tool, result.text, result.is_error, result.reason, result.seconds)
+            RecordedToolUse(
+                use.tool, result.text, result.is_error, result.reason, result.seconds, result.reason == SKIPPED
+            )
             for use, result in zip(turn.uses, exchange.results, strict=True)
         ]
         context, phase = self.calls.context, self.calls.phase

@@ -1,11 +1,14 @@
 """Rounds that learn: each attempt is told of those before it, and none is begun that could only fail again."""
 
 from pydantic import JsonValue
+from sqlalchemy import func, update
 
 from agents.llm.scripted import ScriptedModel
+from agents.loop.turns import TURN
+from memory.db.tables.money import AnswerRow
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
-from tests.world.issues import PROJECT, last_instructions, patches
+from tests.world.issues import PROJECT, TASK, last_instructions, patches
 from tests.world.verification import FAILED, MEND, MENDED, WRONG, change, get_outcome, propose_diffs
 
 RIGHT = {"summary": "It is right as it is.", "is_done": True}
@@ -49,6 +52,19 @@ async def test_what_could_only_fail_again_needs_a_word(story_with_model: Story, 
     assert "> It is right as it is." in last_instructions(model)
 
 
+async def test_what_an_earlier_version_did_is_not_done_again(story_with_model: Story, model: ScriptedModel) -> None:
+    """It named turns by its own instructions, which are other ones now."""
+    model.when(MEND, RIGHT)
+    asked, _ = await propose_diffs(story_with_model, model, WRONG)
+    async with story_with_model.forge.services.database.transaction() as session:
+        await session.execute(update(AnswerRow).values(question=func.replace(AnswerRow.question, TURN, "")))
+    before = [call for call in model.calls if TASK in call.content]
+    model.when(MEND, patches(change("discont", "discount")), MENDED)
+    await asked.comment(asked.alice, "/forge approve help_needed with: it is spelled like the argument")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert [call for call in model.calls if TASK in call.content] == before
+
+
 async def test_what_needs_a_word_has_no_button_to_approve(story_with_model: Story, model: ScriptedModel) -> None:
     model.when(MEND, RIGHT)
     asked, pull = await propose_diffs(story_with_model, model, WRONG)
@@ -71,7 +87,7 @@ async def test_what_the_place_lacks_is_asked_once_and_not_sent_to_the_implemente
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **needs)
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     question = story_with_model.questions(asked.issue)[-1].body
-    assert "the tests fail for what the place where they run lacks, which no change of the code mends" in question
+    assert "the tests seem to fail for what the place where they run lacks" in question
     assert "Install it in commands.setup." in question
     assert not [call for call in model.calls if MEND in call.content]
     answer = await asked.comment(asked.alice, "/forge approve")

@@ -85,18 +85,19 @@ def _replace(edit: Replacement, before: bytes) -> bytes:
         raise refusal(edit.path, "base", "The passage is not in the file.", _COPY)
     if len(places) > 1:
         lines = ", ".join(str(before.count(b"\n", 0, at) + 1) for at in places[:_MOST_PLACES])
-        more = " and others" if len(places) > _MOST_PLACES else ""
-        message = f"The passage is in the file {len(places)} times, in lines {lines}{more}."
+        is_all = len(places) <= _MOST_PLACES
+        times = f"{len(places)} times, in lines {lines}" if is_all else f"often, in lines {lines} and others"
+        message = f"The passage is in the file {times}."
         raise refusal(edit.path, "base", message, "Add lines above or below to the passage until it is there once.")
     (at,) = places
     return before[:at] + new + before[at + len(old) :]
 
 
 def _find_places(text: bytes, part: bytes) -> list[int]:
-    """Where a passage begins, also where it overlaps itself."""
+    """The first places where a passage begins, also where it overlaps itself; one more than are named."""
     places: list[int] = []
     at = text.find(part)
-    while at >= 0:
+    while at >= 0 and len(places) <= _MOST_PLACES:
         places.append(at)
         at = text.find(part, at + 1)
     return places

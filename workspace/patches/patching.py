@@ -17,14 +17,14 @@ from workspace.patches.unified_diff import FilePatch, PatchHunk
 _READ_AGAIN = "Read the file again and write the diff against what it holds now."
 _COUNT = "Count the lines of the hunk again, or show more unchanged lines around the change."
 _SMALLER = "Make the change in several smaller diffs."
-_MOST_COMPARED = 1_000_000
+_MOST_COMPARED = 2_000_000  # lines that are compared to find hunks whose header is wrong
 _PLAIN_PATH = "Name a regular file by its path relative to the root of the repository."
 
 
 def parse(diff: bytes, tree: FileTree, limits: PatchLimits = LIMITS) -> ChangeSet:
     """The change that a unified diff makes to the files of a tree. Every path is judged before its file is read.
 
-    ``git apply`` applies whatever is accepted here with the same result; much that git accepts is refused.
+    What ``git apply`` takes of it, it applies with the same result, with ``--recount`` where a header miscounts.
 
     :raises PatchRefused: it is not a diff of text files, names a file in a way that is not allowed, or does not fit.
         The error lists what is wrong with all of its files.
@@ -33,9 +33,10 @@ def parse(diff: bytes, tree: FileTree, limits: PatchLimits = LIMITS) -> ChangeSe
     wrong: list[Violation] = []
     files: list[ChangedFile] = []
     seen: set[str] = set()
+    search = _Search()
     for patch in patches:
         try:
-            files.append(_change_file(patch, tree, seen))
+            files.append(_change_file(patch, tree, seen, search))
         except _Unfit as unfit:
             wrong.append(unfit.violation)
     if wrong:
@@ -81,7 +82,7 @@ def _unfit(
     return _Unfit(violation(patch.path, constraint, severity, message, suggestion))
 
 
-def _change_file(patch: FilePatch, tree: FileTree, seen: set[str]) -> ChangedFile:
+def _change_file(patch: FilePatch, tree: FileTree, seen: set[str], search: "_Search") -> ChangedFile:
     """One file of the patch.
 
     :param seen: paths of the files before it; this one is added.
@@ -93,7 +94,7 @@ def _change_file(patch: FilePatch, tree: FileTree, seen: set[str]) -> ChangedFil
         raise _unfit(patch, "syntax", "The file is in the diff twice.", "Put all hunks of a file below one header.")
     seen.add(patch.path)
     before, old_mode = _read_before(patch, tree)
-    after = _apply_hunks(patch, before or b"")
+    after = _apply_hunks(patch, before or b"", search)
     if patch.is_gone and after:
         raise _unfit(patch, "base", "The file is deleted, but its hunk leaves lines of it.", _READ_AGAIN)
     if after == before and not patch.is_gone:
@@ -125,7 +126,7 @@ def _read_before(patch: FilePatch, tree: FileTree) -> tuple[bytes | None, str | 
     return tree.read(patch.path), mode
 
 
-def _apply_hunks(patch: FilePatch, before: bytes) -> bytes:
+def _apply_hunks(patch: FilePatch, before: bytes, search: "_Search") -> bytes:
     """The content after all hunks.
 
     :raises _Unfit: if a hunk does not fit exactly where its header says.
@@ -135,7 +136,7 @@ def _apply_hunks(patch: FilePatch, before: bytes) -> bytes:
     done: list[bytes] = []
     at = 0
     for hunk in patch.hunks:
-        start = _find_start(patch, hunk, lines, at, len(done))
+        start = _find_start(patch, hunk, lines, at, len(done), search)
         end = start + hunk.old_length
         if _lacks_context(hunk, end < len(lines)):
             text = f"The hunk at line {hunk.line} of the diff ends without context, but not at the end of the file."
@@ -173,7 +174,9 @@ def _check_shape(patch: FilePatch, before: bytes) -> None:
         raise _unfit(patch, "base", "The file is deleted without its lines.", "Write each of its lines with a minus.")
 
 
-def _find_start(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], at: int, written: int) -> int:
+def _find_start(
+    patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], at: int, written: int, search: "_Search"
+) -> int:
     """Where a hunk begins in the file, counted from 0.
 
     :param at: where the hunk before ended, counted from 0.
@@ -185,7 +188,7 @@ def _find_start(patch: FilePatch, hunk: PatchHunk, lines: Sequence[bytes], at: i
     is_there = lines[start : start + hunk.old_length] == hunk.old and start + hunk.old_length <= len(lines)
     if is_there and at <= start and hunk.new_start == new_start and not hunk.miscounted:
         return start
-    places = [0] if patch.new_mode is not None else _find_places(lines, hunk.old)
+    places = [0] if patch.new_mode is not None else search.find(lines, hunk.old)
     if len(places) == 1 and places[0] >= at:
         return places[0]
     raise _explain_misfit(patch, hunk, lines, at, start, new_start)
@@ -213,9 +216,22 @@ def _explain_misfit(
     return _unfit(patch, "base", f"{where} is another one.", _READ_AGAIN)
 
 
-def _find_places(lines: Sequence[bytes], part: Sequence[bytes]) -> list[int]:
-    """Where some lines occur, counted from 0; empty if the search would take long."""
-    if not part or len(lines) * len(part) > _MOST_COMPARED:
-        return []
-    starts = (i for i, line in enumerate(lines) if line == part[0])
-    return [i for i in starts if list(lines[i : i + len(part)]) == list(part)]
+class _Search:
+    """Finds lines in files, within a bound for the whole diff."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_COMPARED
+
+    def find(self, lines: Sequence[bytes], part: Sequence[bytes]) -> list[int]:
+        """Where some lines occur, counted from 0; empty if too much was looked at before."""
+        if not part:
+            return []
+        found: list[int] = []
+        self._left -= len(lines)
+        for start in (i for i, line in enumerate(lines) if line == part[0]):
+            self._left -= len(part)
+            if self._left < 0:
+                return []
+            if list(lines[start : start + len(part)]) == list(part):
+                found.append(start)
+        return found if self._left >= 0 else []

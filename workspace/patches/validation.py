@@ -49,6 +49,11 @@ def judge(edit: bytes | TextEdit, tree: FileTree, areas: Areas, limits: PatchLim
     """
     try:
         is_diff = isinstance(edit, bytes)
+        named = patching.list_paths(edit, limits) if is_diff else edits.list_paths(edit)
+        rules = _Rules(areas)
+        forbidden = [each for path in named for each in rules.of(path)]
+        if select_blocking(forbidden):  # before any content is looked at: whether an edit fits says what a file holds
+            return JudgedPatch(None, tuple(forbidden))
         change = patching.parse(edit, tree, limits) if is_diff else edits.build_change(edit, tree)
     except PatchRefused as refused:
         return JudgedPatch(None, refused.violations)

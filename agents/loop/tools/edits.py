@@ -58,7 +58,8 @@ class EditFile(_Arguments):
     @property
     def new_lines(self) -> list[str]:
         """The lines that it adds."""
-        return [line for line in self.new.splitlines() if line not in self.old.splitlines()]
+        known = set(self.old.splitlines())
+        return [line for line in self.new.splitlines() if line not in known]
 
     def to_edit(self) -> Edit:
         return Replacement(self.path, self.old, self.new)

@@ -1,6 +1,8 @@
 """Lets an agent ask why code is as it is: which commits changed a file, and which one wrote its lines."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,12 +11,16 @@ from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from workspace.git import TooLarge, read_stderr
 from workspace.history import BlamedLines, History, PastCommit
 from workspace.patches import path_rules
 
 _LONGEST_SUBJECT = 200  # characters
 _ABBREVIATED = 12  # digits of a commit
-_NO_SUCH_LINES = "{path} has no lines {first} to {last} in this history: it may be new. Read it with read_file."
+_ABSENT = "{path} has no such lines in this history: it may be new or shorter. Read it with read_file."
+_IS_ABSENT = re.compile(r"has only \d+ lines?|no such path|cannot stat path")
+_TOO_LARGE = "This history is too large to be read. Ask for fewer commits, or do without it."
+T = TypeVar("T")
 
 
 class _Arguments(BaseModel):
@@ -46,25 +52,20 @@ def make_history_tools(history: History, *, never_send: Sequence[str], redact: R
     def require_shown(path: str) -> None:
         if wrong := path_rules.find_mistake(path):
             raise ToolMistake(redact(f"The path {wrong}. Name a file by its path from the root of the repository."))
-        if matches(path, never_send):
+        if any(matches(each, never_send) for each in (path, f"{path}/x")):
             raise ToolMistake(redact(f"{path} is kept from models by the repository (review.never_send)."))
 
     async def log(arguments: GitLog) -> str:
         if arguments.path:
             require_shown(arguments.path)
-        found = await history.list_commits(arguments.path or None, arguments.count)
-        return redact("\n".join(_render(commit) for commit in found)) or "No commit changed such a file."
+        found = await _read(history.list_commits(arguments.path or None, arguments.count), arguments.path)
+        return "\n".join(_render(commit, redact) for commit in found) or "No commit changed such a file."
 
     async def blame(arguments: GitBlame) -> str:
         require_shown(arguments.path)
-        first, last = arguments.first_line, arguments.first_line + arguments.lines - 1
-        try:
-            found = await history.blame(arguments.path, first, last)
-        except CodeAccessError:
-            raise ToolMistake(
-                redact(_NO_SUCH_LINES.format(path=arguments.path, first=first, last=last)), _NO_SUCH_LINES
-            ) from None
-        return redact("\n".join(map(_render_lines, found)))
+        last = arguments.first_line + arguments.lines - 1
+        found = await _read(history.blame(arguments.path, arguments.first_line, last), redact(arguments.path))
+        return "\n".join(_render_lines(part, redact) for part in found)
 
     return (
         Tool("git_log", "Lists commits with their day and subject, of all or of one file.", GitLog, log),
@@ -72,10 +73,26 @@ def make_history_tools(history: History, *, never_send: Sequence[str], redact: R
     )
 
 
-def _render_lines(part: BlamedLines) -> str:
-    return f"{part.first}-{part.last}\t{_render(part.commit)}{' (or before)' if part.is_older else ''}"
+async def _read(asked: Awaitable[T], path: str) -> T:
+    """What the history says.
+
+    :raises ToolMistake: there is no such thing, or it is too large to be read.
+    :raises CodeAccessError: git could not fetch it.
+    """
+    try:
+        return await asked
+    except TooLarge:
+        raise ToolMistake(_TOO_LARGE) from None
+    except CodeAccessError as error:
+        if _IS_ABSENT.search(read_stderr(error)):
+            raise ToolMistake(_ABSENT.format(path=path), _ABSENT) from None
+        raise
 
 
-def _render(commit: PastCommit) -> str:
-    subject = " ".join(strip_invisible(commit.subject).split())[:_LONGEST_SUBJECT]
+def _render_lines(part: BlamedLines, redact: Redact) -> str:
+    return f"{part.first}-{part.last}\t{_render(part.commit, redact)}{' (or before)' if part.is_older else ''}"
+
+
+def _render(commit: PastCommit, redact: Redact) -> str:
+    subject = redact(" ".join(strip_invisible(commit.subject).split()))[:_LONGEST_SUBJECT]
     return f"{commit.sha[:_ABBREVIATED]} {commit.date} {subject}"

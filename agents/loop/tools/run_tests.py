@@ -3,8 +3,9 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from agents.testing.failures import ShownFailures, render_failures
@@ -36,7 +37,7 @@ class RunTests(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    tests: tuple[str, ...] = Field(
+    tests: tuple[Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")], ...] = Field(
         default=(),
         max_length=20,
         description="Files of tests, such as tests/test_cart.py; for pytest also one test, such as "
@@ -105,8 +106,13 @@ def _count_tests(run: TestRun) -> Iterator[str]:
     """How many tests ended how; nothing where no report says so."""
     counts = Counter(case.outcome for case in run.cases)
     if counts:
-        bad = counts[CaseOutcome.failed] + counts[CaseOutcome.error]
-        named = ((bad, "failed"), (counts[CaseOutcome.passed], "passed"), (counts[CaseOutcome.skipped], "skipped"))
+        named = (
+            (len(run.failures), "failed"),
+            (counts[CaseOutcome.passed], "passed"),
+            (len(run.flaky), "failed and passed when run again"),
+            (len(run.known), "failed as without the change"),
+            (counts[CaseOutcome.skipped], "skipped"),
+        )
         yield f"Tests: {', '.join(f'{count:,} {what}' for count, what in named if count)}."
 
 

@@ -78,7 +78,19 @@ async def test_one_file_or_one_test_is_run_by_itself(mirror: Mirror, author: Aut
     assert tested == [f"{draft.base} {one}", f"{draft.base} src/cart.py"]
 
 
-@pytest.mark.parametrize("name", ["tests/gone.py", "-k total", "../cart.py", "src", ""])
+@pytest.mark.parametrize("name", ["src/cart.py::\0", "src/cart.py\n", "src/cart.py::" + "x" * 500])
+async def test_a_name_is_short_and_can_be_read(mirror: Mirror, author: Author, name: str) -> None:
+    draft, tested = await begin_draft(mirror, author), list[str]()
+    assert (await call_tool(build_tools(draft, tested), "run_tests", {"tests": [name]})).is_error
+    assert tested == []
+
+
+async def test_what_fails_anyway_is_counted_apart(mirror: Mirror, author: Author) -> None:
+    text = await call_run_tests(mirror, author, ran(FAILED, PASSED, known=(FAILED.id,)))
+    assert "Tests: 1 passed, 1 failed as without the change." in text
+
+
+@pytest.mark.parametrize("name", ["tests/gone.py", "-k total", "../cart.py", "src"])
 async def test_what_is_no_file_is_not_run(mirror: Mirror, author: Author, name: str) -> None:
     draft, tested = await begin_draft(mirror, author), list[str]()
     outcome = await call_tool(build_tools(draft, tested), "run_tests", {"tests": [name]})
@@ -100,7 +112,11 @@ async def test_where_files_must_not_leave_no_test_says_a_word(mirror: Mirror, au
     """The agent writes tests: one could print such a file, without naming it, or have its content for a name."""
     run = ran(FAILED, status=1, known=("tests/test_cart.py::test_content",))
     text = await call_run_tests(mirror, author, run, says_words=False)
-    assert text.splitlines()[:3] == ["This failed:", "Tests: 1 failed.", "#1 tests/test_cart.py:3"]
+    assert text.splitlines()[:3] == [
+        "This failed:",
+        "Tests: 1 failed, 1 failed as without the change.",
+        "#1 tests/test_cart.py:3",
+    ]
     assert "2 == 3" not in text
     assert "test_total" not in text
     assert "test_content" not in text

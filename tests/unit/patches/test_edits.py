@@ -73,7 +73,7 @@ def test_a_passage_that_overlaps_itself_is_there_twice() -> None:
 
 
 def test_many_places_are_counted() -> None:
-    with pytest.raises(PatchRefused, match="9 times, in lines 1, 2, 3, 4, 5 and others"):
+    with pytest.raises(PatchRefused, match="is in the file often, in lines 1, 2, 3, 4, 5 and others"):
         build_change(Replacement("x", "a\n", "c\n"), tree({"x": b"a\n" * 9}))
 
 
@@ -90,3 +90,22 @@ def test_areas_hold_for_edits_as_for_diffs() -> None:
         assert [each.constraint for each in judged.violations] == ["allowed_areas"]
     protected = judge(WrittenFile(".github/workflows/x.yml", "x\n"), tree({}), Areas(role="implementer", contracts={}))
     assert [each.constraint for each in protected.violations] == ["protected_areas"]
+
+
+def test_what_may_not_be_changed_says_nothing_of_what_it_holds() -> None:
+    """Else a guess at a passage would be answered, letter by letter."""
+    files, areas = (
+        {"secret.env": b"PASSWORD=trout\n"},
+        Areas(role="implementer", forbidden=("secret.env",), contracts={}),
+    )
+    for guess in ("PASSWORD=t", "PASSWORD=a", "PASSWORD=trout"):
+        judged = judge(Replacement("secret.env", guess, "x"), tree(files), areas)
+        assert [each.constraint for each in judged.violations] == ["forbidden_areas"]
+    for line in (b"PASSWORD=trout", b"PASSWORD=pike"):
+        diff = b"--- a/secret.env\n+++ b/secret.env\n@@ -1 +1 @@\n-" + line + b"\n+x\n"
+        assert [each.constraint for each in judge(diff, tree(files), areas).violations] == ["forbidden_areas"]
+
+
+def test_a_passage_that_is_nearly_everywhere_is_found_in_time() -> None:
+    with pytest.raises(PatchRefused, match="often"):
+        build_change(Replacement("x", "a" * 200_000, "b"), tree({"x": b"a" * 900_000}))

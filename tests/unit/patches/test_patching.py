@@ -280,3 +280,10 @@ def test_a_change_is_kept_and_read_again() -> None:
     assert ChangeSet.model_validate_json(change.model_dump_json()) == change
     raw = ChangeSet(files=(change.files[0].model_copy(update={"after": b"\xff\0"}),))
     assert ChangeSet.model_validate_json(raw.model_dump_json()) == raw
+
+
+def test_hunks_with_wrong_headers_are_looked_for_within_a_bound() -> None:
+    lines = [b"%d\n" % number for number in range(20_000)]
+    hunks = b"".join(b"@@ -1,9 +1,9 @@\n-%d\n+x\n %d\n" % (number, number + 1) for number in range(0, 20_000, 2))
+    with pytest.raises(PatchRefused, match="one place only"):
+        parse(b"--- a/x\n+++ b/x\n" + hunks, tree({"x": b"".join(lines)}))

@@ -11,8 +11,10 @@ from domain.runs.next_step import (
     SendBack,
     VerificationState,
     next_step,
+    would_repeat,
 )
 from domain.runs.run import Phase
+from domain.runs.task_result import RequiredFix
 
 HEAD = "b" * 40
 OPEN = PullRequestState(is_open=True)
@@ -68,3 +70,25 @@ def test_what_is_next(now: PullRequestState, before: list[SendBack], step: NextS
 def test_the_phase_it_is_about(tested: VerificationState, phase: Phase) -> None:
     assert next_step(stands(**REVIEWED, tested=tested), HEAD, [])[1] is phase
     assert next_step(stands(reviewed=ReviewState.changes, tested=tested), HEAD, [])[1] is Phase.review
+
+
+def fix(rule: str, line: int = 1, message: str = "It is wrong.") -> RequiredFix:
+    return RequiredFix(path="shop/cart.py", line=line, rule=rule, message=message)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "last", "repeats"),
+    [
+        ((fix("F821"),), (), "a", False),
+        ((fix("F821"),), ((fix("F821", 9, "It is still wrong, confidence 0.85."),),), "a", True),
+        ((fix("F821"), fix("E999")), ((fix("F821"),),), "a", False),
+        ((fix("F821"),), ((fix("F821"),), (fix("E999"),)), "a", True),
+        ((fix("F821"),), ((fix("E999"),),), HEAD, True),  # the last one changed nothing
+        ((), ((),), "a", False),
+    ],
+)
+def test_another_fix_may_only_repeat_one(
+    now: tuple[RequiredFix, ...], before: tuple[tuple[RequiredFix, ...], ...], last: str, repeats: bool
+) -> None:
+    sent_back = [SendBack(phase=Phase.review, head=last, to_fix=each) for each in before]
+    assert would_repeat(stands(to_fix=now), HEAD, sent_back) is repeats

@@ -64,8 +64,8 @@ async def test_beyond_the_versions_looked_at_it_may_be_older(mirror: Mirror, sha
     history = await open_history(mirror, shas[-1])
     history.most_versions = 2
     lines = (await call(history, "git_blame", path="src/a.py", first_line=1)).text.split("\n")
-    assert [line.endswith(" (or before)") for line in lines] == [True, False]
-    assert lines[1] == f"4-4\t{shas[2][:12]} 2026-03-04 Add d"
+    assert [line.endswith(" (or before)") for line in lines] == [True, False, True, False]
+    assert lines[3] == f"4-4\t{shas[2][:12]} 2026-03-04 Add d"
 
 
 async def test_lines_that_came_through_a_merge_keep_their_commit(
@@ -84,14 +84,15 @@ async def test_lines_that_came_through_a_merge_keep_their_commit(
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("git_blame", {"path": "src/gone.py", "first_line": 1}, "has no lines 1 to 50 in this history"),
-        ("git_blame", {"path": "src/a.py", "first_line": 99}, "has no lines 99 to 148"),
+        ("git_blame", {"path": "src/gone.py", "first_line": 1}, "src/gone.py has no such lines in this history"),
+        ("git_blame", {"path": "src/a.py", "first_line": 99}, "src/a.py has no such lines"),
         ("git_blame", {"path": "secret/x", "first_line": 1}, "kept from models"),
         ("git_log", {"path": "secret/x"}, "kept from models"),
+        ("git_log", {"path": "secret"}, "kept from models"),
         ("git_log", {"path": "../x"}, "could lead elsewhere"),
         ("git_log", {"path": "--all"}, "No commit changed such a file."),
         ("git_log", {"path": ":(glob)**"}, "No commit changed such a file."),
-        ("git_blame", {"path": "-L1,5", "first_line": 1}, "has no lines"),
+        ("git_blame", {"path": "-L1,5", "first_line": 1}, "has no such lines"),
         ("git_log", {"count": 1000}, "less than or equal to 100"),
         ("git_log", {"rev": "HEAD"}, "rev"),
     ],
@@ -101,3 +102,38 @@ async def test_what_cannot_be_told(
 ) -> None:
     history = await open_history(mirror, shas[-1])
     assert said in (await call(history, name, ["secret/**"], **arguments)).text
+
+
+async def test_a_subject_is_redacted_before_it_is_cut(mirror: Mirror, author: Author) -> None:
+    sha = commit(author, f"{'x' * 180} {TOKEN}", {"a": "a"})
+    text = (await call(await open_history(mirror, sha), "git_log")).text
+    assert TOKEN[:20] not in text
+    assert "[redacted" in text
+
+
+async def test_endless_subjects_are_cut_by_git(mirror: Mirror, author: Author) -> None:
+    sha = commit(author, "y" * 50_000, {"a": "a"})
+    assert len((await call(await open_history(mirror, sha), "git_log")).text) < 300
+
+
+async def test_branches_that_grew_apart_are_looked_at_as_far_as_was_fetched(mirror: Mirror, author: Author) -> None:
+    """Both sides of a merge end where the versions end, and neither asks for what was not fetched."""
+    lines = [f"line {number}" for number in range(20)]
+    base = commit(author, "Begin", {"f": "\n".join(lines)})
+    for number in range(6):
+        commit(
+            author, f"Ours {number}", {"f": "\n".join([*(f"o{at}" for at in range(number + 1)), *lines[number + 1 :]])}
+        )
+    author.git("checkout", "-q", "-b", "side", base)
+    for number in range(6):
+        at = 19 - number
+        commit(author, f"Theirs {number}", {"f": "\n".join([*lines[:at], *(f"t{each}" for each in range(at, 20))])})
+    author.git("checkout", "-q", "main")
+    author.git("merge", "-q", "--no-edit", "side")
+    history = await open_history(mirror, author.publish("refs/heads/main"))
+    history.most_versions = 6
+    outcome = await call(history, "git_blame", path="f", first_line=1, lines=20)
+    assert not outcome.is_error
+    told = outcome.text.split("\n")
+    assert any("Ours 5" in line and "or before" not in line for line in told)
+    assert any(line.endswith("(or before)") for line in told)
