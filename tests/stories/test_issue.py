@@ -1,6 +1,7 @@
 """From an issue to a pull request, as people see it."""
 
 from inline_snapshot import snapshot
+from pydantic import JsonValue
 
 from agents.llm.scripted import Says, ScriptedModel, Stalls, Uses
 from domain.events import EventType
@@ -121,17 +122,17 @@ async def test_an_implementer_edits_passages_asks_the_history_and_runs_one_test(
     asked = await open_issue(story_with_model)
     cart = "shop/cart.py"
     asks = Uses([("git_log", {"path": cart}), ("git_blame", {"path": cart, "first_line": 1})])
-    wrong = {"path": cart, "old": "def total(prices):\n    return sum(price)\n", "new": "x"}
-    right = {
+    wrong: dict[str, JsonValue] = {"path": cart, "old": "def total(prices):\n    return sum(price)\n", "new": "x"}
+    right: dict[str, JsonValue] = {
         "path": cart,
         "old": "def total(prices):\n    return sum(prices)\n",
         "new": "def total(prices, discount=0):\n    return sum(prices) * (1 - discount)\n",
     }
-    tests = {
+    tests: dict[str, JsonValue] = {
         "path": "tests/test_discount.py",
         "content": "from shop.cart import total\n\n\ndef test_half():\n    assert total([10], discount=0.5) == 5\n",
     }
-    one = ("run_tests", {"tests": ["tests/test_discount.py::test_half"]})
+    one: tuple[str, dict[str, JsonValue]] = ("run_tests", {"tests": ["tests/test_discount.py::test_half"]})
     model.when("Discounts", plan())
     model.when(
         TASK,
