@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from dbos import DBOS
 from inline_snapshot import snapshot
 
@@ -510,7 +509,6 @@ async def test_merge_queue_gets_the_verdict_of_the_reviewed_head(story: Story) -
     assert story.check(repository, queued).conclusion == "success"
 
 
-@pytest.mark.deep
 async def test_too_many_pushes_within_an_hour(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     head = await alice.push(repository, "feature", {"note.md": "0\n"}, base="main")

@@ -71,7 +71,6 @@ async def test_it_looks_back_once_and_pays_once(where: str, moment: str, tmp_pat
         assert await find_discrepancies(there.database) == []
 
 
-@pytest.mark.deep
 async def test_a_night_that_is_cut_short_ends_the_same(tmp_path: Path) -> None:
     """150 memories say what 75 say, and ten are doubtful: carried out in four transactions."""
     async with stage("sqlite", tmp_path) as there:

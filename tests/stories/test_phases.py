@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import pytest
 from inline_snapshot import snapshot
 from pydantic import JsonValue
 
@@ -73,7 +72,6 @@ async def test_a_phase_has_its_own_time(story_with_model: Story, model: Scripted
     assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
-@pytest.mark.deep
 async def test_a_phase_that_is_entered_again_goes_on_with_its_time(
     story_with_model: Story, model: ScriptedModel
 ) -> None:

@@ -6,7 +6,6 @@ import string
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pytest
 from aiohttp import web
 
 from messages import review as review_texts
@@ -123,7 +122,6 @@ def _read_files(folder: Path) -> str:
     return "\n".join(file.read_bytes().decode("latin-1") for file in folder.rglob("*") if file.is_file())
 
 
-@pytest.mark.deep
 async def test_t_x1_planted_secrets_are_nowhere(tmp_path: Path) -> None:
     """Not in the log, the database, the folder of the data, the prompts, nor in anything said on GitHub."""
     key_file = tmp_path / "forge.pem"

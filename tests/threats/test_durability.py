@@ -106,7 +106,6 @@ async def test_d1_killed_while_an_issue_is_carried_out(scene: str, tmp_path: Pat
         assert result.kills == len(_ON_AN_ISSUE[scene])
 
 
-@pytest.mark.deep
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("scene", ["superseded", "closed"])
 async def test_d1_killed_while_a_write_of_a_run_that_was_ended_is_on_its_way(scene: str, tmp_path: Path) -> None:
@@ -149,7 +148,6 @@ async def test_g7_an_update_that_arrives_after_its_check_was_closed(tmp_path: Pa
         assert await find_violations(there.github, there.database) == []
 
 
-@pytest.mark.deep
 async def test_d3_two_executors_share_the_work(tmp_path: Path) -> None:
     async with stage("postgresql", tmp_path) as there:
         await prepare(there)

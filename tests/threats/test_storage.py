@@ -47,7 +47,6 @@ async def test_t_d4_a_command_that_another_version_stored_comes_to_an_end(story:
     assert "stored by another version" in row.reason
 
 
-@pytest.mark.deep
 async def test_t_d3_a_process_whose_work_was_taken_over_ends(tmp_path: Path) -> None:
     """It was frozen for longer than its lease, say, and another works under its id by now."""
     async with start_process("sqlite", tmp_path) as forge:
