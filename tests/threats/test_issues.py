@@ -196,8 +196,11 @@ async def test_t_t1_what_people_write_is_framed_and_hides_nothing(
     assert all(line.startswith("> ") for line in lines if "Ignore your rules" in line)
 
 
-async def test_t_t4_a_hostile_implementer_writes_nowhere_else(story_with_model: Story, model: ScriptedModel) -> None:
-    """Also where the plan, as hostile as it is, allows everything."""
+@pytest.mark.parametrize("part", range(3))
+async def test_t_t4_a_hostile_implementer_writes_nowhere_else(
+    story_with_model: Story, model: ScriptedModel, part: int
+) -> None:
+    """Also where the plan, as hostile as it is, allows everything. One try a message: what follows is not done."""
     asked = await open_issue(story_with_model, **{"CODEOWNERS": "* @alice\n", "uv.lock": "a\n"})
     made = plan()
     assert isinstance(made["plan"], dict)
@@ -222,12 +225,13 @@ async def test_t_t4_a_hostile_implementer_writes_nowhere_else(story_with_model: 
     diffs += [f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-{was}\n+x\n" for path, was in
               (("CODEOWNERS", "* @alice"), ("uv.lock", "a"))]  # fmt: skip
     model.when("Discounts", made)
-    model.when(TASK, Uses([("apply_patch", {"diff": diff}) for diff in [*diffs, DIFF]]), DONE)
+    tried = diffs[part::3]
+    model.when(TASK, *(patches(diff) for diff in [*tried, DIFF]), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
-    assert last_instructions(model).count("Nothing was applied.") == len(diffs)
+    assert last_instructions(model).count("Nothing was applied.") == len(tried)
 
 
 async def test_t_t4_a_planner_cannot_talk_the_risk_down(story_with_model: Story, model: ScriptedModel) -> None:
