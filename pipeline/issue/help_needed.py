@@ -8,6 +8,7 @@ from domain.gates import GateState, Option, digest
 from domain.runs.next_step import PullRequestState, SendBack, would_repeat
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix
+from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.run_context import RunContext
@@ -68,7 +69,7 @@ class HelpGate:
 
 def _list_problems(to_fix: Sequence[RequiredFix]) -> tuple[Reason, ...]:
     """What is to be fixed, in short."""
-    named = [f"{each.path} {each.rule}: {each.message}".strip() for each in to_fix[:_MOST_PROBLEMS]]
+    named = [redact_outgoing(f"{each.path} {each.rule}: {each.message}") for each in to_fix[:_MOST_PROBLEMS]]
     more = len(to_fix) - len(named)
     texts = [*(" ".join(text.split())[:_LONGEST_PROBLEM] for text in named), *([f"{more} more"] if more > 0 else [])]
     return tuple(Reason(code="help.problem", text=text) for text in texts)
