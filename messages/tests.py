@@ -156,6 +156,8 @@ def _explain_not_run(run: TestRun) -> str:
             "report, so Forge does not "
             f"know what it tested. {escape(unproven.report_problem, 160)}"
         )
+    if run.known and not run.has_passed_test:
+        return "every test that concerns this change fails without it, too, so nothing shows whether it works."
     if run.is_all_skipped:
         return f"all tests were skipped ({len(run.cases):,}), so nothing shows whether this change works."
     return "Forge could not start the tests."
@@ -284,7 +286,7 @@ def _flaky(run: TestRun) -> str:
 
 def _list_known(run: TestRun) -> str:
     rows = [f"- {inline_code(each, 160)}" for each in run.known[:_FLAKY]]
-    intro = ["These fail on the merge base as well, so they do not count against this change.", ""]
+    intro = ["These fail on the base as well, so they do not count against this change.", ""]
     return _section("### Also fails without this change", [*intro, *rows] if rows else [], len(run.known) - len(rows))
 
 
@@ -347,7 +349,11 @@ def _commands(run: TestRun) -> str:
 def _status(command: CommandResult) -> str:
     ended = "did not finish" if command.exit_status is None else f"exit status {command.exit_status}"
     if command.is_excused:
-        ended += ", only because of tests that are flaky or fail without this change"
+        ended += (
+            ", only because of tests that are flaky or fail without this change"
+            if command.kind in {"test", "retry"}
+            else ", as it does without this change"
+        )
     if command.report_problem:
         return f"{ended}; {escape(command.report_problem, 160)}"
     if command.has_no_tests:

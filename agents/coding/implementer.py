@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from agents.coding.baseline import render_baseline
 from agents.loop.loop import Agent, Steps, Use
 from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools
@@ -14,6 +15,7 @@ from agents.loop.tools.run_tests import Test, make_run_tests
 from agents.loop.turns import Assignment, CompletedTurn, Result, Turn
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
+from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import strip_invisible
@@ -60,6 +62,7 @@ class ImplementationTask(BaseModel):
     :param granted: protected paths that a person lets agents change.
     :param to_fix: problems of an earlier attempt; if there are any, only they are fixed.
     :param tried: the fixes before this one, in order.
+    :param baseline: how the repository's commands end before any change, if that is known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,6 +74,7 @@ class ImplementationTask(BaseModel):
     granted: tuple[str, ...] = ()
     to_fix: tuple[RequiredFix, ...] = ()
     tried: tuple[TriedFix, ...] = ()
+    baseline: Baseline | None = None
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:
@@ -101,12 +105,14 @@ def build_agent(draft: Draft, never_send: Sequence[str], redact: Redact, test: T
     return Agent(Worked, tuple(tools), find_mistakes)
 
 
-def build_assignment(key: str, task: ImplementationTask, redact: Redact) -> Assignment:
+def build_assignment(key: str, task: ImplementationTask, redact: Redact, *, says_words: bool = True) -> Assignment:
     """The implementer's assignment.
 
     :param key: names the piece of work in the journal.
+    :param says_words: whether the model may see what tests print.
     """
-    return Assignment(key=key, instructions=load_instructions(), content=build_content(task, redact))
+    content = build_content(task, redact, says_words=says_words)
+    return Assignment(key=key, instructions=load_instructions(), content=content)
 
 
 def load_instructions() -> str:
@@ -114,16 +120,18 @@ def load_instructions() -> str:
     return load_prompt("implement")
 
 
-def build_content(task: ImplementationTask, redact: Redact) -> str:
+def build_content(task: ImplementationTask, redact: Redact, *, says_words: bool = True) -> str:
     """The content that varies, all of it framed as data.
 
     :param redact: removes credentials from a text.
+    :param says_words: whether the model may see what tests print.
     """
     data = [
         *_render_plan(task.plan),
         *_render_task(task.mine),
         *_render_other_tasks(task),
         *_render_areas(task),
+        *render_baseline(task.baseline, redact, says_words=says_words),
         *_render_to_fix(task.to_fix, redact),
         *_render_tried(task.tried, redact),
     ]

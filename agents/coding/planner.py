@@ -5,12 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.coding.baseline import render_baseline
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data
+from domain.runs.baseline import Baseline
 from domain.runs.contracts import CONTRACTS
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import strip_invisible
@@ -88,9 +90,16 @@ def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -
     return Agent(Planned, tools, find_mistakes)
 
 
-def build_assignment(task: PlanningTask, redact: Redact) -> Assignment:
-    """The planner's assignment. Its key must never change, because journals hold it."""
-    return Assignment(key="plan", instructions=load_instructions(), content=build_content(task, redact))
+def build_assignment(
+    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
+) -> Assignment:
+    """The planner's assignment. Its key must never change, because journals hold it.
+
+    :param baseline: how the repository's commands end before any change, if that is known.
+    :param says_words: whether the model may see what tests print.
+    """
+    content = build_content(task, redact, baseline, says_words=says_words)
+    return Assignment(key="plan", instructions=load_instructions(), content=content)
 
 
 def load_instructions() -> str:
@@ -98,14 +107,19 @@ def load_instructions() -> str:
     return load_prompt("plan")
 
 
-def build_content(task: PlanningTask, redact: Redact) -> str:
+def build_content(
+    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
+) -> str:
     """The content that varies, all of it framed as data.
 
     :param redact: removes credentials from a text.
+    :param baseline: how the repository's commands end before any change, if that is known.
+    :param says_words: whether the model may see what tests print.
     """
     data = [
         *_render_issue(task, redact),
         *_render_repository(task, redact),
+        *render_baseline(baseline, redact, says_words=says_words),
         *_render_comments("comments", task.comments, redact),
     ]
     if task.earlier is not None:

@@ -186,8 +186,11 @@ def _build_pytest(known: _RepositoryFacts, declared: str) -> list[ProjectCommand
 
 
 def _add_reports(words: Sequence[str], known: _RepositoryFacts) -> ProjectCommand:
-    """pytest's command line with the options for reports; only the older family names file and line."""
-    report = ("-o", "junit_family=xunit1", f"--junit-xml={known.results}/junit.xml")
+    """pytest's command line with the options for reports; only the older family names file and line.
+
+    A file that cannot be collected does not keep the others from being run.
+    """
+    report = ("-o", "junit_family=xunit1", f"--junit-xml={known.results}/junit.xml", "--continue-on-collection-errors")
     measure: tuple[str, ...] = ()
     if "pytest-cov" in known.text(*_PYTHON):
         chosen = any(word == "--cov" or word.startswith("--cov=") for word in words)
@@ -335,12 +338,19 @@ def build_retry(command: ProjectCommand, failed: Sequence[TestCase], selection: 
 
     :param command: as it was before it was narrowed.
     """
-    named = [case.id for case in failed]
+    named = [_name_for_pytest(case) for case in failed]
     is_pytest = command.framework is Framework.pytest and not command.is_configured
     is_known = is_pytest and all(case.path and case.id.startswith(case.path) for case in failed)
     if named and is_known and _can_name(named):
         return _append_tests(command, named).model_copy(update={"kind": "retry"})
     return (narrow_command(command, selection) or command).model_copy(update={"kind": "retry"})
+
+
+def _name_for_pytest(case: TestCase) -> str:
+    """The name by which pytest runs a test again: that of its file if the file itself could not be collected."""
+    path = case.path or ""
+    module = path.removesuffix(".py").replace("/", ".")
+    return path if case.id == f"{path}::{module}" else case.id
 
 
 def is_missing(result: CommandResult) -> bool:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from domain.runs.testing import Analysis, FailureClass, TestCase
+from agents.testing.failures import list_failures
+from domain.runs.testing import Analysis, FailureClass, TestCase, TestRun
 
 MOST_CONFIDENT = 0.7
 """The highest confidence that an error text alone can give."""
@@ -77,6 +78,15 @@ _SYMPTOMS = (
         0.55,
     ),
 )
+
+
+def classify_failures(run: TestRun, paths: Collection[str]) -> tuple[Analysis, ...]:
+    """The causes of the failures of a run, as far as their texts tell.
+
+    :param paths: the files of the repository.
+    """
+    modules = find_own_modules(paths)
+    return tuple(classify_failure(case, run.flaky, modules) for case in list_failures(run))
 
 
 def classify_failure(case: TestCase, flaky: Collection[str] = (), modules: Collection[str] = ()) -> Analysis:

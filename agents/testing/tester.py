@@ -20,6 +20,7 @@ from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
+from domain.runs.baseline import Baseline, excuse_failures
 from domain.runs.testing import (
     LONGEST_MESSAGE,
     LONGEST_OUTPUT,
@@ -97,6 +98,7 @@ class Tester:
 
     :param commands: from the configuration on the default branch.
     :param tell: called with what is being done, in a few words.
+    :param baseline: what fails without the change; None if failed tests are to be tried without it.
     """
 
     mirror: Mirror
@@ -104,6 +106,7 @@ class Tester:
     commands: Commands
     tell: Tell = _ignore
     bounds: CommandTimeouts = field(default=CommandTimeouts())
+    baseline: Baseline | None = None
 
     async def test(self, change: Change, level: RiskLevel) -> TestRun:
         """Test the head of a change. Raises no errors: the result says what could not run.
@@ -116,11 +119,17 @@ class Tester:
         """The same with named tests only: files, or for pytest also single tests."""
         return await self._run(change, RiskLevel.low, names)
 
+    async def test_base(self, commit: str) -> TestRun:
+        """All tests of a commit that no change is compared with."""
+        nothing = await self.mirror.change(commit, commit)
+        return await self._run(nothing, RiskLevel.high, ())
+
     async def _run(self, change: Change, level: RiskLevel, names: Sequence[str]) -> TestRun:
         try:
             run = await self._test_head(change, level, names)
         except (ToolError, CodeAccessError) as error:
             run = TestRun(not_run=str(error)[:1_000])
+        run = run if self.baseline is None else excuse_failures(run, self.baseline)
         self._dependencies.warm_cache()
         return run
 
@@ -168,9 +177,15 @@ class Tester:
         self, run: TestRun, change: Change, files: _Files, chosen: Selection, failed: _FailedTests
     ) -> TestRun:
         """The run, with its flaky failures and those that also fail without the change."""
-        await self.tell("Running failed tests once more")
-        again = await self._rerun(change.head_sha, files, chosen, failed)
-        run = merge_retry(run, TestRun(commands=tuple(again))) if again else run
+        excused = frozenset(() if self.baseline is None else self.baseline.failing)
+        asked = {index: [case for case in cases if case.id not in excused] for index, cases in failed.items()}
+        asked = {index: cases for index, cases in asked.items() if cases}
+        if asked:
+            await self.tell("Running failed tests once more")
+            again = await self._rerun(change.head_sha, files, chosen, asked)
+            run = merge_retry(run, TestRun(commands=tuple(again))) if again else run
+        if self.baseline is not None or change.head_sha == change.merge_base:
+            return run
         still = {case.id for case in run.failures}
         there = set((await Snapshot.of(self.mirror, change.merge_base)).files)
         commands = files.commands(self.commands, None).commands

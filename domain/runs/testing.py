@@ -316,6 +316,13 @@ class TestRun(_Value):
         return not has_run and any(command.is_all_skipped for command in self.test_commands)
 
     @property
+    def has_passed_test(self) -> bool:
+        """Whether at least one test passed; a command without a report counts as one test."""
+        if any(case.outcome is CaseOutcome.passed or case.id in self.flaky for case in self.cases):
+            return True
+        return any(command.is_successful for command in self.without_report)
+
+    @property
     def without_report(self) -> tuple[CommandResult, ...]:
         """The test commands without cases in a report; only their exit status is known."""
         return tuple(command for command in self.test_commands if not command.cases and not command.has_no_tests)
@@ -340,9 +347,18 @@ def decide_verdict(run: TestRun) -> SuiteVerdict:
         return SuiteVerdict.passed
     if any(command.is_unproven for command in run.test_commands) or run.is_all_skipped:
         return SuiteVerdict.not_run
+    if run.known and not run.has_passed_test:
+        return SuiteVerdict.not_run
     if all(command.has_no_tests for command in run.test_commands):
         return SuiteVerdict.no_tests
     return SuiteVerdict.passed
+
+
+def shows_nothing(run: TestRun) -> bool:
+    """Whether its tests say nothing about the code: they could not run, or not one of those that ran passed."""
+    verdict = decide_verdict(run)
+    has_failed_all = bool(run.test_commands) and not run.has_passed_test
+    return verdict is SuiteVerdict.not_run or (verdict is SuiteVerdict.failed and has_failed_all)
 
 
 def merge_retry(first: TestRun, retried: TestRun) -> TestRun:

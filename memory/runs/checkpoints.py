@@ -13,6 +13,7 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.review.review import Conclusion, Review
 from domain.review.suppression import SuppressedFinding
+from domain.runs.baseline import Baseline
 from domain.runs.next_step import SendBack
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Phase, ReasonCode, Run, RunState
@@ -21,6 +22,8 @@ from memory.db.tables.runs import CheckpointRow, RunRow
 from memory.findings import findings
 from memory.ledger import ledger
 from memory.runs.runs import OF_ISSUES
+
+_BASELINE = "baseline"  # among the phases, although it is part of the planning
 
 
 async def save_review(database: Database, run: Run, review: Review, now: datetime) -> Review:
@@ -171,6 +174,48 @@ async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | 
         return None if row is None else row.output
 
 
+async def save_baseline(database: Database, run: Run, key: str, baseline: Baseline, now: datetime) -> None:
+    """Store, once, how the repository's commands end before anything is changed.
+
+    :param key: stands for the commands.
+    """
+    async with database.transaction() as session:
+        if await session.scalar(_select_baseline(run)) is not None:
+            return
+        output = {"key": key, "baseline": baseline.model_dump(mode="json")}
+        row = CheckpointRow(id=new_id(), run_id=run.id, phase=_BASELINE, output=output, time=now)
+        session.add(row)
+        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.planning, payload={"id": row.id})
+
+
+async def load_baseline(database: Database, run: Run) -> Baseline | None:
+    """The baseline of a run, if it has one."""
+    async with database.transaction() as session:
+        row = await session.scalar(_select_baseline(run))
+        return None if row is None else Baseline.model_validate(row.output["baseline"])
+
+
+async def find_baseline(database: Database, run: Run, key: str) -> Baseline | None:
+    """The newest baseline of any run on the same base with the same commands.
+
+    :param key: stands for the commands.
+    """
+    query = (
+        select(CheckpointRow)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(
+            RunRow.repository_id == run.repository.id,
+            RunRow.base_sha == run.base_sha,
+            CheckpointRow.phase == _BASELINE,
+        )
+        .order_by(RunRow.id.desc())
+    )
+    async with database.transaction() as session:
+        rows = await session.scalars(query)
+        found = next((row.output["baseline"] for row in rows if row.output["key"] == key), None)
+        return None if found is None else Baseline.model_validate(found)
+
+
 async def save_send_back(database: Database, run: Run, bounce: SendBack, count: int, now: datetime) -> None:
     """Store, once, that the proposed change was sent back for correction.
 
@@ -261,6 +306,10 @@ def _select_newest(repository_id: int, number: int, phase: Phase):
         .order_by(RunRow.id.desc())
         .limit(1)
     )
+
+
+def _select_baseline(run: Run):
+    return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == _BASELINE)
 
 
 def _select_phase(run: Run, phase: Phase):

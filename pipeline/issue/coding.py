@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agents.coding.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
 from agents.llm.models import LanguageModel
@@ -57,17 +58,21 @@ class CodingAgent:
         """Work on one piece; what changes is in the draft afterwards."""
         topic, task = _build_topic(item.task), GuardedTask(f"{item.key} ", item.kind)
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, topic, task)
-        has_own_workflows = self.configuration.testing.runner == "actions"
-        test = None if has_own_workflows else self._test
-        agent = build_agent(draft, self.configuration.review.never_send, redact_outgoing, test)
-        assignment = build_assignment(item.key, item.task, redact_outgoing)
+        never_send = self.configuration.review.never_send
+        test = partial(self._test, item.task) if self._can_test(item.task) else None
+        agent = build_agent(draft, never_send, redact_outgoing, test)
+        assignment = build_assignment(item.key, item.task, redact_outgoing, says_words=not never_send)
         return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft))
 
-    async def _test(self, commit: str, names: Sequence[str]) -> TestRun:
+    def _can_test(self, task: ImplementationTask) -> bool:
+        shows_nothing = task.baseline is not None and bool(task.baseline.lacks)
+        return self.configuration.testing.runner != "actions" and not shows_nothing
+
+    async def _test(self, task: ImplementationTask, commit: str, names: Sequence[str]) -> TestRun:
         services, run = self.context.services, self.context.run
         mirror = await self.context.fetch_mirror()
         change = await mirror.change(run.base_sha, commit)
-        tester = Tester(mirror, services.toolbox, self.configuration.commands)
+        tester = Tester(mirror, services.toolbox, self.configuration.commands, baseline=task.baseline)
         ran = tester.test_named(change, names) if names else tester.test(change, RiskLevel.low)
         return await run_while_current(services, run, ran)
 

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.config.configuration import Configuration
-from domain.gates import GateState, Option, digest
+from domain.gates import Gate, GateRequest, GateState, Option, digest
+from domain.runs.baseline import Baseline
 from domain.runs.next_step import PullRequestState, SendBack, would_repeat
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
+from messages import baseline as baseline_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.run_context import RunContext
 from safety.gates import build_request, default_options
@@ -54,17 +56,32 @@ class HelpGate:
         reason = Reason(code="help.stuck", text=why.rstrip("."))
         return await self._ask_for_help(Phase.implementation, digest(_NAME, work, attempt), reason)
 
+    async def ask_to_go_untested(self, baseline: Baseline) -> Gate:
+        """The answer to whether the run shall go on although its tests show nothing.
+
+        :raises WaitingForGate: nobody answered yet.
+        """
+        subject, reasons = digest(_NAME, "untested", baseline.commit), baseline_texts.list_reasons(baseline)
+        options = default_options(_NAME, "the run ends, and nothing is changed")
+        prompt, configuration = baseline_texts.PROMPT, self.configuration
+        return await self._ask(
+            build_request(_NAME, Phase.planning, subject, prompt, reasons, configuration, options=options)
+        )
+
     async def _ask_for_help(self, phase: Phase, subject: str, reason: Reason, *, needs_words: bool = False) -> bool:
         """:param needs_words: whether an approval has to say what to do."""
         prompt = _WHAT_ELSE if needs_words else "The agent does not get on by itself. Shall it try once more?"
         options = _OPTIONS[1:] if needs_words else _OPTIONS
         request = build_request(_NAME, phase, subject, prompt, [reason], self.configuration, options=options)
-        request = request.model_copy(update={"needs_words": needs_words})
+        gate = await self._ask(request.model_copy(update={"needs_words": needs_words}))
+        return gate.state is GateState.approved
+
+    async def _ask(self, request: GateRequest) -> Gate:
         context = self.context
         gate = await context.journal.step("ask for help", open_gate, context.services, context.run, request)
         if gate.is_waiting:
             raise WaitingForGate(gate)
-        return gate.state is GateState.approved
+        return gate
 
 
 def _list_problems(to_fix: Sequence[RequiredFix]) -> tuple[Reason, ...]:

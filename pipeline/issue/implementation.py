@@ -85,6 +85,7 @@ class Implementation:
             done=tuple(DoneTask(id=each.task.id, summary=each.worked.summary) for each in built.finished),
             protected=(*planned.configuration.paths.protected, *granted.refused),
             granted=granted.paths,
+            baseline=planned.baseline,
         )
 
 

@@ -9,6 +9,7 @@ from agents.coding.planner import AuthoredText, PlanningTask
 from domain.config.configuration import Configuration
 from domain.github.issues import Issue, IssueComment
 from domain.globs import matches
+from domain.runs.baseline import Baseline
 from domain.runs.plan import RatedPlan
 from memory.budgets import model_answers
 from memory.repositories import permits
@@ -39,10 +40,11 @@ class IssueRunInput(BaseModel):
 
 @dataclass(frozen=True)
 class PlannedIssue:
-    """What a run was started with, and its plan."""
+    """What a run was started with, its plan, and how the repository's commands ended before any change."""
 
     input: IssueRunInput
     plan: RatedPlan
+    baseline: Baseline | None = None
 
     @property
     def configuration(self) -> Configuration:

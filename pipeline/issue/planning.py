@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
 from domain.review.review import RiskLevel
+from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import ReasonCode, RunState
 from memory.runs import checkpoints
 from messages import plan as plan_texts
+from pipeline.issue.baseline import establish_baseline
 from pipeline.issue.issue_input import IssueRunInput, PlannedIssue
 from pipeline.issue.planning_agent import run_planner
 from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
@@ -17,15 +19,21 @@ from safety.plan_risk import rate_plan
 
 
 async def make_plan(context: RunContext, issue: IssueRunInput) -> PlannedIssue | RunEnd:
-    """The issue with its plan, which is made once; or how the run ends without one."""
+    """The issue with its plan, which is made once; or how the run ends without one.
+
+    :raises WaitingForGate: the tests of the base show nothing, and nobody said yet whether to go on.
+    """
+    baseline = await establish_baseline(context, issue)
+    if isinstance(baseline, RunEnd):
+        return baseline
     plan = await context.journal.step("is it planned", _load_plan, context)
     if plan is None:
-        ended = await _plan_and_save(context, issue)
+        ended = await _plan_and_save(context, issue, baseline)
         if ended is not None:
             return ended
         plan = await context.journal.step("is it planned", _load_plan, context)
         assert plan is not None  # it was saved
-    return PlannedIssue(issue, plan)
+    return PlannedIssue(issue, plan, baseline)
 
 
 async def post_plan(context: RunContext, planned: PlannedIssue) -> None:
@@ -33,12 +41,12 @@ async def post_plan(context: RunContext, planned: PlannedIssue) -> None:
     await context.journal.step("post the plan", _post_comment, context, planned)
 
 
-async def _plan_and_save(context: RunContext, issue: IssueRunInput) -> RunEnd | None:
+async def _plan_and_save(context: RunContext, issue: IssueRunInput, baseline: Baseline | None) -> RunEnd | None:
     """How the run ends, if the planner made no plan."""
     model = context.services.models.choose(ModelTier.strong)
     if isinstance(model, Unusable):
         return end_without_model(model.reason)
-    match await run_planner(context, issue, model):
+    match await run_planner(context, issue, baseline, model):
         case Done(Planned(plan=Plan() as plan)):
             await context.journal.step("keep the plan", _save_plan, context, issue, plan)
             return None

@@ -3,6 +3,7 @@
 from agents.coding.planner import build_agent, build_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
+from domain.runs.baseline import Baseline
 from domain.runs.plan import Planned
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
@@ -17,12 +18,14 @@ from safety.guards import TaskKind
 
 
 async def run_planner(
-    context: RunContext, issue: IssueRunInput, model: LanguageModel
+    context: RunContext, issue: IssueRunInput, baseline: Baseline | None, model: LanguageModel
 ) -> Done[Planned] | Stuck | Stopped:
     """A plan, or questions."""
     snapshot = await run_outside_journal(load_snapshot, context)
-    agent = build_agent(snapshot, issue.configuration.review.never_send, redact_outgoing)
+    never_send = issue.configuration.review.never_send
+    agent = build_agent(snapshot, never_send, redact_outgoing)
+    assignment = build_assignment(issue.task, redact_outgoing, baseline, says_words=not never_send)
     topic = RecallTopic(f"{issue.task.title}\n{issue.task.issue.text}")
     task = GuardedTask("plan ", TaskKind.research)
     calls = BudgetedCalls(context, Phase.planning, issue.configuration, topic, task)
-    return await run_agent(agent, AgentSteps(calls, agent, build_assignment(issue.task, redact_outgoing), model))
+    return await run_agent(agent, AgentSteps(calls, agent, assignment, model))

@@ -1,19 +1,17 @@
 """Tests one head, has its failures analysed, and shows the result in a check."""
 
 import asyncio
-from collections.abc import Collection
 from functools import cached_property, partial
 
 from agents.testing import analysis, missing_tests
-from agents.testing.failure_classes import classify_failure, find_own_modules
+from agents.testing.failure_classes import classify_failures
 from agents.testing.tester import Tester
 from agents.testing.weakened import find_weakened
 from domain.config.configuration import Configuration
 from domain.review.review import RiskLevel
-from domain.runs.testing import Analysis, TestRun
+from domain.runs.baseline import Baseline
 from memory.ledger import ledger
 from messages import tests as test_texts
-from messages.review import CheckText
 from pipeline.issue.failure_analysis import FailureAnalysis, load_change
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.workflow_results import WorkflowResults
@@ -31,6 +29,7 @@ class HeadTester:
     :param occasion: distinguishes this testing of the head from others.
     :param attempt: counts the tests of the run's change.
     :param is_beside_run: a person asked for it, see :class:`FailureAnalysis`.
+    :param baseline: what fails without the change, if that is known.
     """
 
     def __init__(
@@ -42,10 +41,12 @@ class HeadTester:
         attempt: int = 1,
         *,
         is_beside_run: bool = False,
+        baseline: Baseline | None = None,
     ) -> None:
         self._context = context
         self._configuration = configuration
         self._head = head
+        self._baseline = baseline
         self._check = HeadTestCheck(context.services, context.run, head, occasion)
         self._analysis = FailureAnalysis(context, configuration, attempt, is_beside_run)
 
@@ -72,6 +73,10 @@ class HeadTester:
             await self._progress.quiet()
         if tested is None:
             return None
+        await self._context.journal.step("show the tests", self._conclude, tested)
+        return tested
+
+    async def _conclude(self, tested: HeadTestResult) -> None:
         text = test_texts.render_outcome(
             tested.run,
             tested.analyses,
@@ -79,10 +84,6 @@ class HeadTester:
             weakened=tested.weakened,
             unexplained=tested.unexplained,
         )
-        await self._context.journal.step("show the tests", self._conclude, tested, text)
-        return tested
-
-    async def _conclude(self, tested: HeadTestResult, text: CheckText) -> None:
         failed = [
             {"test": case.id, "path": case.path, "line": case.line} for case in analysis.list_failures(tested.run)
         ]
@@ -114,21 +115,18 @@ class HeadTester:
             ran = await WorkflowResults(self._context, self._check).load()
         else:
             toolbox, commands = self._context.services.toolbox, self._configuration.commands
-            ran = await Tester(mirror, toolbox, commands, self._show_progress).test(change, level)
+            tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline)
+            ran = await tester.test(change, level)
         if ran is None:
             return None
         files = (await Snapshot.of(mirror, self._head)).files
         return HeadTestResult(
             head=self._head,
             run=ran,
-            analyses=await asyncio.to_thread(_classify_failures, ran, find_own_modules(files)),
+            analyses=await asyncio.to_thread(classify_failures, ran, files),
             missing=missing_tests.find_missing_tests(ran, [each.path for each in change.touched if each.path in files]),
             weakened=find_weakened(change),
         )
 
     async def _show_progress(self, doing: str) -> None:
         self._progress.post_later(partial(self._check.show_progress, doing))
-
-
-def _classify_failures(run: TestRun, modules: Collection[str]) -> tuple[Analysis, ...]:
-    return tuple(classify_failure(case, run.flaky, modules) for case in analysis.list_failures(run))

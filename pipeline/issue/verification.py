@@ -39,7 +39,8 @@ class Verification:
     async def test(self, built: BuiltChange) -> bool:
         """Test the head once; False while the repository's own workflows run."""
         attempt = len(built.fixes) + 1
-        tester = HeadTester(self.context, self.planned.configuration, built.head, "by the run", attempt)
+        configuration, baseline = self.planned.configuration, self.planned.baseline
+        tester = HeadTester(self.context, configuration, built.head, "by the run", attempt, baseline=baseline)
         tested = await tester.test(self.planned.plan.level)
         if tested is not None:
             await self.context.journal.step("keep the tests", self._save_tests, tested)

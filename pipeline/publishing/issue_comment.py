@@ -13,6 +13,7 @@ from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, runs
+from messages import baseline as baseline_texts
 from messages import plan as plan_texts
 from messages import pull_request as pull_request_texts
 from messages.pull_request import Progress
@@ -119,7 +120,10 @@ class IssueStatus:
         return (await reservations.sum_run(self.services.database, self.run.id)).amount
 
     async def _append_plan(self, text: str) -> str:
-        """The text with the run's plan below it, unless another comment shows the plan or asks about it."""
+        """The text with what failed before any change and the plan, unless another comment shows the plan."""
+        baseline = await checkpoints.load_baseline(self.services.database, self.run)
+        note = "" if baseline is None else baseline_texts.render_note(baseline)
+        text = f"{text}\n\n{note}" if note else text
         plan = await checkpoints.load_plan(self.services.database, self.run)
         if plan is None or self.run.trigger is Trigger.plan or needs_approval(plan.level):
             return text

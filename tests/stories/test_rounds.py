@@ -8,11 +8,20 @@ from agents.loop.turns import TURN
 from memory.db.tables.money import AnswerRow
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
-from tests.world.issues import PROJECT, TASK, last_instructions, patches
+from tests.world.issues import TASK, last_instructions, patches
 from tests.world.verification import FAILED, MEND, MENDED, WRONG, change, get_outcome, propose_diffs
 
 RIGHT = {"summary": "It is right as it is.", "is_done": True}
-NEEDS = "import nowhere\n\nfrom shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+NEEDS = """\
+--- /dev/null
++++ b/tests/test_rates.py
+@@ -0,0 +1,5 @@
++import nowhere
++
++
++def test_rates():
++    assert nowhere.rates()
+"""
 
 
 async def test_each_attempt_is_told_what_those_before_it_tried(story_with_model: Story, model: ScriptedModel) -> None:
@@ -83,8 +92,7 @@ async def test_what_the_place_lacks_is_asked_once_and_not_sent_to_the_implemente
         "confidence": 0.9,
     }
     model.when(FAILED, {"failures": [said]})
-    needs = {"pyproject.toml": PROJECT, "tests/test_cart.py": NEEDS}
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, **needs)
+    asked, pull = await propose_diffs(story_with_model, model, DIFF, NEEDS)
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     question = story_with_model.questions(asked.issue)[-1].body
     assert "the tests seem to fail for what the place where they run lacks" in question

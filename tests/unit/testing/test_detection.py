@@ -17,7 +17,7 @@ from domain.config.configuration import Commands
 from domain.runs.testing import CaseOutcome, CommandResult, Framework
 from tests.unit.testing.forging import case, command
 
-REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml"
+REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml --continue-on-collection-errors"
 COVERAGE = "--cov --cov-branch --cov-report=xml:/r/coverage.xml"
 
 
@@ -191,6 +191,11 @@ def build_selection(*tests: str) -> Selection:
 def test_only_the_chosen_tests_are_named(given: ProjectCommand, selection: Selection, expected: str | None) -> None:
     found = narrow_command(given, selection)
     assert (found and found.line) == expected
+
+
+def test_a_file_that_could_not_be_collected_is_run_again_by_its_name() -> None:
+    failed = [case("tests/unit/test_a.py::tests.unit.test_a", CaseOutcome.error, path="tests/unit/test_a.py")]
+    assert build_retry(PY, failed, Selection(runs_all=True, reason="")).line == "python3 -m pytest tests/unit/test_a.py"
 
 
 def test_failed_tests_are_run_again_by_their_ids() -> None:

@@ -1,0 +1,71 @@
+"""Tests the base of an issue's run before anything is planned, and asks people where its tests show nothing."""
+
+import asyncio
+
+from agents.testing.failure_classes import classify_failures
+from agents.testing.tester import Tester
+from domain.gates import Gate, GateState, digest
+from domain.runs.baseline import Baseline, build_baseline
+from domain.runs.run import RunState, Trigger
+from domain.runs.testing import TestRun, shows_nothing
+from memory.runs import checkpoints
+from messages import baseline as baseline_texts
+from messages import plan as plan_texts
+from pipeline.issue.help_needed import HelpGate
+from pipeline.issue.issue_input import IssueRunInput
+from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
+from pipeline.run_context import RunContext
+from pipeline.runs.lifecycle import run_while_current
+from workspace.mirror import Mirror
+from workspace.snapshot import Snapshot
+
+_VERSION = 1  # of what is measured; a new one measures anew
+
+
+async def establish_baseline(context: RunContext, issue: IssueRunInput) -> Baseline | RunEnd | None:
+    """How the commands of the repository end on the base; how the run ends if people do not let it go on without tests.
+
+    None where nobody asked for a change, where the repository's own workflows test, or where the run was planned by a
+    version of Forge that tested no base.
+
+    :raises WaitingForGate: the tests show nothing, and nobody said yet whether to go on.
+    """
+    if context.run.trigger is Trigger.plan or issue.configuration.testing.runner == "actions":
+        return None
+    if not await context.journal.has_patch("the base is tested before the plan"):
+        return None
+    baseline = await context.journal.step("test the base", _find_or_test, context, issue)
+    if baseline is None or not baseline.lacks:
+        return baseline
+    gate = await HelpGate(context, issue.configuration).ask_to_go_untested(baseline)
+    return baseline if gate.state is GateState.approved else await _end_refused(context, gate)
+
+
+async def _find_or_test(context: RunContext, issue: IssueRunInput) -> Baseline | None:
+    """The baseline of the run, which every execution finds again."""
+    database, run = context.database, context.run
+    kept = await checkpoints.load_baseline(database, run)
+    if kept is not None or await checkpoints.load_plan(database, run) is not None:
+        return kept
+    key = digest(_VERSION, issue.configuration.commands.model_dump_json())
+    found = await checkpoints.find_baseline(database, run, key)
+    baseline = found or await run_while_current(context.services, run, _test(context, issue))
+    await checkpoints.save_baseline(database, run, key, baseline, context.now())
+    return baseline
+
+
+async def _test(context: RunContext, issue: IssueRunInput) -> Baseline:
+    mirror = await context.fetch_mirror()
+    base = context.run.base_sha
+    run = await Tester(mirror, context.services.toolbox, issue.configuration.commands).test_base(base)
+    return build_baseline(base, run, await _explain_lack(mirror, base, run) if shows_nothing(run) else "")
+
+
+async def _explain_lack(mirror: Mirror, base: str, run: TestRun) -> str:
+    paths = (await Snapshot.of(mirror, base)).files
+    return baseline_texts.explain_lack(run, await asyncio.to_thread(classify_failures, run, paths))
+
+
+async def _end_refused(context: RunContext, gate: Gate) -> RunEnd:
+    text = plan_texts.report_rejection(gate, spent=await context.load_cost())
+    return RunEnd(RunState.failed, REFUSAL_REASONS[gate.state], text)

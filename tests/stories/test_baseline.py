@@ -1,0 +1,97 @@
+"""What works before anything is changed is known first: what fails already is not charged, what cannot run is asked."""
+
+import pytest
+from sqlalchemy import select
+
+from agents.llm.scripted import ScriptedModel
+from memory.db.tables.runs import CheckpointRow
+from tests.stories.driver import Story
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, TEST, IssueScene, last_instructions, open_issue, patches, plan
+from tests.world.verification import FAILED, MEND, get_outcome, propose_diffs
+
+NEEDS = "import nowhere\n\n\ndef test_rates():\n    assert nowhere.rates()\n"
+WRONG = "from shop.cart import total\n\n\ndef test_old():\n    assert total([19]) == 20\n"
+SETUP = {".github/forge.yml": "commands: {setup: \"sh -c 'echo No such package; exit 3'\"}\n"}
+LINTED = {".github/forge.yml": "commands: {lint: \"sh -c 'echo shop/cart.py: too short; exit 1'\"}\n"}
+
+
+async def open_unprepared(story: Story, model: ScriptedModel, **files: str) -> IssueScene:
+    asked = await open_issue(story, **files)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        (SETUP, "ends with exit status 3. It says: No such package"),
+        ({"tests/test_cart.py": NEEDS}, "The module nowhere is not installed where the tests ran"),
+    ],
+)
+async def test_an_unprepared_repository_costs_one_question(
+    story_with_model: Story, model: ScriptedModel, files: dict[str, str], why: str
+) -> None:
+    asked = await open_unprepared(story_with_model, model, **files)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    [question] = story_with_model.questions(asked.issue)
+    assert why in question.body
+    assert "commands.setup" in question.body
+    assert "testing.runner: actions" in question.body
+    assert not model.calls  # nothing was spent
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.comment(asked.alice, "/forge approve help_needed")
+    assert await get_outcome(story_with_model) == ("completed", "untested")
+    told = last_instructions(model)
+    assert "== before any change\nThe tests show nothing where they run: " in told
+    assert "Nobody can run them for you." in told
+    assert not [call for call in model.calls if MEND in call.content or FAILED in call.content]
+    assert len(story_with_model.questions(asked.issue)) == 1
+    assert "**Before any change** the tests show nothing here: " in asked.status
+
+
+async def test_whoever_wants_it_prepared_first_ends_the_run(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_unprepared(story_with_model, model, **SETUP)
+    await asked.comment(asked.alice, "/forge reject help_needed I set it up first")
+    assert await get_outcome(story_with_model) == ("failed", "gate_rejected")
+    assert "`alice` rejected `help_needed`. Nothing was changed. `/forge run` starts again." in asked.status
+    assert not model.calls
+
+
+async def test_what_fails_already_is_not_charged(story_with_model: Story, model: ScriptedModel) -> None:
+    """A file that cannot be collected hides none of the others, and a check says nothing new."""
+    files = {"tests/test_old.py": WRONG, "tests/test_rates.py": "from shop.cart import total\n" + NEEDS, **LINTED}
+    asked, pull = await propose_diffs(story_with_model, model, DIFF, TEST, **files)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert not pull.draft
+    assert story_with_model.gates(asked.issue) == []
+    told = last_instructions(model)
+    assert "1 tests pass, 2 fail already." in told
+    assert "- tests/test_old.py::test_old" in told
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    assert check.title == "Passed: 2 tests, 2 also fail without this change"
+    assert "as it does without this change" in (check.summary or "")
+    assert "**Before any change** 2 tests fail already: " in asked.status
+    assert "`tests/test_old.py::test_old`" in asked.status
+    assert "does not count against the work on the issue" in asked.status
+
+
+async def test_a_base_is_tested_once(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_unprepared(story_with_model, model, **SETUP)
+    await asked.comment(asked.alice, "/forge reject help_needed no")
+    await asked.comment(asked.alice, "/forge run")
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    async with story_with_model.forge.services.database.transaction() as session:
+        rows = [*await session.scalars(select(CheckpointRow).where(CheckpointRow.phase == "baseline"))]
+    first, second = [row.output["baseline"] for row in rows]
+    assert first == second  # to the microsecond
+
+
+async def test_who_asks_for_a_plan_only_waits_for_no_tests(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **SETUP)
+    model.when("Discounts", plan())
+    await asked.comment(asked.alice, "/forge plan")
+    run = await asked.run()
+    assert (run.state, run.reason) == ("completed", "planned")

@@ -1,0 +1,153 @@
+"""What failed before a change does not count against it, and nothing else is excused."""
+
+import pytest
+
+from agents.coding.baseline import render_baseline
+from domain.runs.baseline import Baseline, build_baseline, excuse_failures
+from domain.runs.testing import (
+    LONGEST_OUTPUT,
+    CaseOutcome,
+    CommandResult,
+    Framework,
+    SuiteVerdict,
+    TestRun,
+    decide_verdict,
+    shows_nothing,
+)
+from domain.text.redaction import redact_outgoing
+from messages.baseline import explain_lack, render_note
+from tests.unit.testing.forging import case, command, run
+
+GOOD, BAD, BROKEN = case("a"), case("b", CaseOutcome.failed), case("c", CaseOutcome.error)
+MAKE = {"framework": Framework.other, "line": "make test"}
+
+
+def lint(status: int, output: str = "", kind: str = "lint") -> CommandResult:
+    return command(status, kind=kind, line="ruff check .", framework=Framework.other, output=output)
+
+
+def base_of(*commands: CommandResult) -> Baseline:
+    return build_baseline("base", run(*commands), "")
+
+
+def test_a_test_that_failed_before_is_excused() -> None:
+    after = excuse_failures(run(command(1, GOOD, BAD)), base_of(command(1, GOOD, BAD)))
+    assert after.known == ("b",)
+    assert decide_verdict(after) is SuiteVerdict.passed
+
+
+def test_another_test_that_fails_is_not() -> None:
+    after = excuse_failures(run(command(1, GOOD, BAD, BROKEN)), base_of(command(1, GOOD, BAD)))
+    assert [each.id for each in after.failures] == ["c"]
+    assert decide_verdict(after) is SuiteVerdict.failed
+
+
+def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
+    after = excuse_failures(run(command(1, BAD)), base_of(command(1, GOOD, BAD)))
+    assert decide_verdict(after) is SuiteVerdict.not_run
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_excused"),
+    [
+        (lint(1, "a.py:3: E1 x\nFound 1 error."), lint(1, "a.py:7: E1 x\nFound 1 error."), True),  # it moved
+        (lint(1, "a.py:3: E1 x"), lint(1, "a.py:3: E1 x\na.py:9: E1 x"), False),  # a second one
+        (lint(1, "a.py:3: E1 x"), lint(1, "b.py:3: E1 x"), False),
+        (lint(1, "a.py:3: E1 x\nb.py:1: E2 y"), lint(1, "a.py:3: E1 x"), True),  # one less
+        (lint(1, "a.py:3: E1 x"), lint(2, "a.py:3: E1 x"), False),
+        (lint(1, "a.py:3: E1 x"), lint(1, "a.py:3: E1 x", kind="typecheck"), False),
+        (lint(0), lint(1, "a.py:3: E1 x"), False),
+        (lint(1, "x" * LONGEST_OUTPUT), lint(1, "y" * LONGEST_OUTPUT), True),  # nobody knows what it said first
+    ],
+)
+def test_a_check_that_failed_before_is_excused_if_it_says_nothing_new(
+    before: CommandResult, after: CommandResult, is_excused: bool
+) -> None:
+    head = excuse_failures(run(after, command(0, GOOD)), base_of(before, command(0, GOOD)))
+    assert decide_verdict(head) is (SuiteVerdict.passed if is_excused else SuiteVerdict.failed)
+
+
+def test_where_the_tests_showed_nothing_a_failure_says_nothing_and_a_success_counts() -> None:
+    base = build_baseline("base", run(command(1, BAD)), "The module x is not installed.")
+    failed = excuse_failures(run(command(1, BAD, BROKEN)), base)
+    assert decide_verdict(failed) is SuiteVerdict.not_run
+    assert failed.not_run == "As before the change, the tests show nothing here: The module x is not installed."
+    assert decide_verdict(excuse_failures(run(command(0, case("b"))), base)) is (SuiteVerdict.passed)
+
+
+@pytest.mark.parametrize(
+    ("given_run", "expected", "why"),
+    [
+        (run(command(0, GOOD)), False, ""),
+        (run(command(1, GOOD, BAD)), False, ""),
+        (run(command(0, **MAKE)), False, ""),
+        (run(), False, ""),
+        (run(lint(1, "E1")), False, ""),  # it has no tests
+        (run(lint(1, "E1"), command(0, GOOD)), False, ""),
+        (run(command(1, BAD), flaky=["b"]), False, ""),
+        (run(not_run="There is no sandbox."), True, "There is no sandbox."),
+        (
+            run(command(1, kind="setup", line="pip install .", output="...\nNo route to host\n")),
+            True,
+            "The set-up `pip install .` ends with exit status 1. It says: No route to host",
+        ),
+        (
+            run(command(None, kind="setup", line="pip install .")),
+            True,
+            "The set-up `pip install .` does not end: it takes too long or is stopped.",
+        ),
+        (run(command(1, BAD, BROKEN)), True, "All 2 tests fail already, before anything is changed."),
+        (run(command(1, BAD)), True, "The only test fails already, before anything is changed."),
+        (run(command(0, case("d", CaseOutcome.skipped))), True, "All tests are skipped."),
+        (
+            run(command(0, writes_report=True, report_problem="It left no report.")),
+            True,
+            "`pytest` left no report that can be read.",
+        ),
+        (
+            run(command(2, output="make: *** No rule", **MAKE)),
+            True,
+            "The command for tests `make test` ends with exit status 2. It says: make: *** No rule",
+        ),
+    ],
+)
+def test_when_tests_show_nothing_and_why(given_run: TestRun, expected: bool, why: str) -> None:
+    assert shows_nothing(given_run) is expected
+    if expected:
+        assert explain_lack(given_run, ()) == why
+
+
+def test_a_note_names_what_failed_before() -> None:
+    base = base_of(lint(1, "E1"), command(1, GOOD, BAD, BROKEN))
+    assert render_note(base) == (
+        "**Before any change** 2 tests fail already: `b`, `c`; `ruff check .` fails already. This does not count "
+        "against the work on the issue."
+    )
+    assert not render_note(base_of(command(0, GOOD)))
+    assert not render_note(base_of())
+
+
+def test_agents_are_told_what_works() -> None:
+    base = base_of(lint(1, "E1"), command(1, GOOD, BAD, seconds=12.4))
+    assert [*render_baseline(base, redact_outgoing, says_words=True)] == [
+        "== before any change",
+        "- lint: `ruff check .` fails already after 0 s",
+        "- test: `pytest` fails already after 12 s",
+        "1 tests pass, 1 fail already.",
+        "Leave these as they are, unless the task is about them:",
+        "- b",
+    ]
+    assert "- b" not in [*render_baseline(base, redact_outgoing, says_words=False)]
+
+
+def test_agents_are_told_that_nothing_can_be_run() -> None:
+    base = build_baseline("base", run(), "The set-up `x` fails.\nReally")
+    assert [*render_baseline(base, redact_outgoing, says_words=True)] == [
+        "== before any change",
+        "The tests show nothing where they run: The set-up `x` fails. Really",
+        "Nobody can run them for you.",
+    ]
+    told = [*render_baseline(base, redact_outgoing, says_words=False)]
+    assert told[1] == "The tests show nothing where they run."
+    assert not [*render_baseline(None, redact_outgoing, says_words=True)]
+    assert not [*render_baseline(base_of(), redact_outgoing, says_words=True)]
