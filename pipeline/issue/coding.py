@@ -40,9 +40,9 @@ class WorkItem:
     def with_retry(self, attempts: int, why: str) -> "WorkItem":
         """The same piece after failed attempts.
 
-        :param why: the last one failed.
+        :param why: the last one failed, one or two sentences.
         """
-        failed = RequiredFix(path="", rule=f"attempt {attempts}", message=f"It came to nothing: {why}")
+        failed = RequiredFix(path="", rule=f"attempt {attempts}", message=why)
         task = self.task.model_copy(update={"to_fix": (*self.task.to_fix, failed)})
         return replace(self, key=f"again {attempts} {self.key}", task=task)
 

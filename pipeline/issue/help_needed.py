@@ -7,10 +7,13 @@ from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState, Option, digest
 from domain.runs.baseline import Baseline
 from domain.runs.next_step import PullRequestState, SendBack, would_repeat
+from domain.runs.plan import Task
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
+from memory.gates import gates
+from memory.runs import outbox
 from messages import baseline as baseline_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.run_context import RunContext
@@ -19,6 +22,7 @@ from safety.gates import build_request, default_options
 _NAME = "help_needed"
 _MOST_PROBLEMS, _LONGEST_PROBLEM = 8, 300  # named in a question, and characters of each
 _WHAT_ELSE = "The agent does not get on by itself, and the same attempt would fail again. What shall it do otherwise?"
+_REST_LEFT = "The agent left a part of a task undone. What shall it do otherwise?"
 _LACKING = "the tests seem to fail for what the place where they run lacks, which is hardly for the code to mend"
 _UNSURE = "the tests fail, and nobody is sure enough how to mend that"
 
@@ -55,6 +59,37 @@ class HelpGate:
         """
         reason = Reason(code="help.stuck", text=why.rstrip("."))
         return await self._ask_for_help(Phase.implementation, digest(_NAME, work, attempt), reason)
+
+    async def may_finish(self, work: str, attempt: int, task: Task, left: str) -> bool:
+        """Whether a person lets an agent try once more what it left undone; otherwise the run goes on without that.
+
+        Nobody is asked about what an earlier version of Forge proposed without a question.
+
+        :param work: names the piece.
+        :param left: what is not done, and why, in the agent's words.
+        :raises WaitingForGate: nobody answered yet.
+        """
+        text = redact_outgoing(f"{task.id} {task.title}: {left}")
+        reason = Reason(code="help.rest", text=" ".join(text.split()).rstrip("."))
+        subject, configuration = digest(_NAME, "rest", work, attempt), self.configuration
+        request = build_request(
+            _NAME, Phase.implementation, subject, _REST_LEFT, [reason], configuration, options=_FINISH_OPTIONS
+        )
+        request = request.model_copy(update={"needs_words": True})
+        gate = await self.context.journal.step("ask about the rest", self._open_before_proposal, request)
+        if gate is None:
+            return False
+        if gate.is_waiting:
+            raise WaitingForGate(gate)
+        return gate.state is GateState.approved
+
+    async def _open_before_proposal(self, request: GateRequest) -> Gate | None:
+        context = self.context
+        known = await gates.list_for_run(context.database, context.run.id)
+        was_asked = any(gate.request.subject == request.subject for gate in known)
+        if not was_asked and await outbox.find_proposal(context.database, context.run.id) is not None:
+            return None
+        return await open_gate(context.services, context.run, request)
 
     async def ask_to_go_untested(self, baseline: Baseline) -> Gate:
         """The answer to whether the run shall go on although its tests show nothing.
@@ -93,6 +128,16 @@ def _list_problems(to_fix: Sequence[RequiredFix]) -> tuple[Reason, ...]:
 
 
 _, _CONDITIONS, *_REST = default_options(_NAME, "the run ends; what it made stays as it is")
+_FINISH_OPTIONS = (
+    Option(
+        command=_CONDITIONS.command.replace("conditions", "what to do"), effect="it tries once more, with your words"
+    ),
+    Option(
+        command=f"/forge reject {_NAME} reason",
+        effect="it goes on without that, and says so in the pull request",
+    ),
+    *_REST[1:],
+)
 _OPTIONS = (
     Option(command=f"/forge approve {_NAME}", effect="it tries once more"),
     Option(

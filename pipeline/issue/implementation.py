@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 from agents.coding.implementer import DoneTask, ImplementationTask, TriedFix
 from agents.llm.models import ModelTier, Unusable
-from agents.loop.loop import Done, Stuck
+from agents.loop.loop import Done, Stopped, Stuck
 from domain.runs.next_step import SendBack
 from domain.runs.plan import TaskId, sort_tasks
 from domain.runs.run import Phase
@@ -68,14 +69,29 @@ class Implementation:
         base = await self.commits.prepare(built.head)
         draft = base.new_draft()
         done = await self._agent.work(item, draft, model)
-        attempts = 1
-        while isinstance(done, Stuck) and await self._help.may_retry(item.key, attempts, done.why):
+        for attempt in count(1):
+            why = await self._find_reason_to_retry(item, attempt, done)
+            if not why:
+                break
             draft = base.new_draft()
-            done = await self._agent.work(item.with_retry(attempts, done.why), draft, model)
-            attempts += 1
+            done = await self._agent.work(item.with_retry(attempt, why), draft, model)
         if not isinstance(done, Done):
             return replace(built, ended=await end_unfinished(self.context, done)), None
         return await self.commits.commit(built, base, draft, item.message), done.value
+
+    async def _find_reason_to_retry(self, item: WorkItem, attempt: int, done: Done[Worked] | Stuck | Stopped) -> str:
+        """Why a person lets the agent try once more; empty if it is done, or nobody does.
+
+        A fix that leaves something is no such reason: the next review or test tells.
+        """
+        match done:
+            case Stuck(why) if await self._help.may_retry(item.key, attempt, why):
+                return f"It came to nothing: {why}"
+            case Done(Worked(is_done=False, not_done=left)) if item.task.mine is not None:
+                may_finish = await self._help.may_finish(item.key, attempt, item.task.mine, left)
+                return f"It left this undone, and nothing of it was kept: {left}" if may_finish else ""
+            case _:
+                return ""
 
     def _build_task(self, task: TaskId | None, built: BuiltChange) -> ImplementationTask:
         planned, granted = self.commits.planned, self.commits.granted

@@ -11,6 +11,8 @@ from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
 from tests.world.replies import first_lines
 
+UNDONE = {**DONE, "is_done": False, "not_done": "The receipt is printed elsewhere."}
+
 
 async def test_from_an_issue_to_a_pull_request(story_with_model: Story, model: ScriptedModel) -> None:
     """It closes the issue, has a commit for the task, and is a draft until it was reviewed like any other."""
@@ -170,11 +172,34 @@ async def test_what_is_granted_to_one_task_is_granted_to_no_other(
     assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
+async def test_what_an_agent_leaves_undone_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
+    """It tries again with a person's words only, and is told what was missing."""
+    asked = await open_issue(story_with_model)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF), UNDONE, patches(DIFF, TEST), DONE)
+    said = await asked.comment(asked.alice, "/forge run")
+    assert "The agent left a part of a task undone. What shall it do otherwise?" in said
+    assert "T1 Take a discount off the total: The receipt is printed elsewhere" in said
+    assert "| `/forge approve help_needed` |" not in said
+    calls = len(model.calls)
+    assert "was not decided" in await asked.comment(asked.alice, "/forge approve help_needed")
+    assert len(model.calls) == calls
+    await asked.comment(asked.alice, "/forge approve help_needed with: leave the receipt, it is printed elsewhere")
+    assert "It left this undone, and nothing of it was kept: The receipt is printed elsewhere." in last_instructions(
+        model
+    )
+    assert "leave the receipt" in last_instructions(model)
+    pull = get_pull_request(asked)
+    assert "- [x] **T1**" in (pull.body or "")
+    assert not pull.draft
+
+
 async def test_what_was_not_done_is_said(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
     model.when("Discounts", plan())
-    model.when(TASK, patches(DIFF), {**DONE, "is_done": False, "not_done": "The receipt is printed elsewhere."})
+    model.when(TASK, patches(DIFF), UNDONE)
     await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge reject help_needed we do that by hand")
     pull = get_pull_request(asked)
     assert "- [ ] **T1**" in (pull.body or "")
     assert "Not done: The receipt is printed elsewhere." in (pull.body or "")

@@ -46,10 +46,12 @@ async def test_a_risky_plan_waits_for_a_person(story_with_model: Story, model: S
     answer = await asked.comment(asked.alice, "/forge approve with: keep prices as integers")
     assert "is approved" in answer
     assert story_with_model.gate_outcomes(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
+    assert story_with_model.gates(asked.issue) == ["help_needed"]  # the agent left it undone
+    await asked.comment(asked.alice, "/forge reject help_needed then not")
     assert "Nothing was changed" in asked.status
     run = await asked.run()
     assert (run.state, run.reason) == ("completed", "unchanged")
-    [gate] = await gates.list_for_run(story_with_model.forge.services.database, run.id)
+    [gate, _] = await gates.list_for_run(story_with_model.forge.services.database, run.id)
     assert (gate.conditions, gate.request.on_issue) == ("keep prices as integers", True)
     assert len(model.calls) == 2
     assert "- keep prices as integers" in model.calls[1].content
