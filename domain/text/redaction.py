@@ -78,13 +78,7 @@ class Redactor:
 
     def redact_values(self, value: JsonValue) -> JsonValue:
         """Redacts every text in a value, including field names."""
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, Mapping):
-            return {self(key): self.redact_values(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.redact_values(item) for item in value]
-        return value
+        return redact_values(value, self)
 
     def _arrange(self) -> None:
         """Sorts the longest first: a whole key before its lines."""
@@ -95,6 +89,17 @@ class Redactor:
 PROCESS_REDACTOR = Redactor()
 """The redactor with the secrets of this process; log handlers and
 exceptions use it as well."""
+
+
+def redact_values(value: JsonValue, redact: Redact) -> JsonValue:
+    """Redacts every text in a value, including field names."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(key): redact_values(item, redact) for key, item in value.items()}
+    if isinstance(value, list):
+        return [redact_values(item, redact) for item in value]
+    return value
 
 
 def redact(text: str, known: Collection[str] = ()) -> str:

@@ -1,0 +1,217 @@
+"""Decides on each call of an agent that is not ours: whether it may ask, what is sent, and what it gets.
+
+The agent has no key of a provider. It has an address and a one-time key that work while the gateway is open. What
+serves the address over HTTP is a :class:`GatewayOpener`.
+"""
+
+import asyncio
+import hmac
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic_ai.messages import ModelResponse
+
+from agents.llm.client import CallRequest
+from agents.llm.gateway.masking import mask_messages, mask_parameters, mask_response
+from agents.llm.gateway.wire import Body, NotARequest, WireFormat, WireRequest
+from domain.money import Refusal
+from domain.text.redaction import Redact, redact_outgoing
+
+FetchAnswer = Callable[[CallRequest], Awaitable[ModelResponse | Refusal | str]]
+"""Asks the model as :meth:`agents.llm.client.ModelClient.fetch_response` does."""
+ReadBody = Callable[[], Awaitable[bytes]]
+
+JSON = "application/json"
+EVENTS = "text/event-stream"
+
+
+@dataclass(frozen=True)
+class GatewayBounds:
+    """The limits of one agent.
+
+    :param calls: of the model, in all.
+    :param at_once: calls; more of them wait, so that money is reserved in order.
+    :param output_tokens: of one answer, even where the agent asks for more.
+    :param body: bytes of one request.
+    """
+
+    calls: int = 200
+    at_once: int = 1
+    output_tokens: int = 8000
+    body: int = 8_000_000
+
+
+BOUNDS = GatewayBounds()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the agent gets.
+
+    :param status: an HTTP status.
+    """
+
+    status: int
+    body: str
+    media_type: str = JSON
+
+
+class ModelGateway:
+    """Answers one agent until it is closed, or until Forge refuses a call; then it refuses every call.
+
+    ``key`` is the one that the agent needs, ``port`` where it is served on loopback, ``calls`` how many were answered,
+    ``refusal`` what stopped it.
+
+    :param answer: asks the model; what else it raises fails the call and goes to the log.
+    :param redact: removes secrets from what is sent.
+    :param redact_answers: removes secrets from what the agent gets.
+    """
+
+    def __init__(
+        self,
+        answer: FetchAnswer,
+        bounds: GatewayBounds = BOUNDS,
+        redact: Redact = redact_outgoing,
+        redact_answers: Redact = redact_outgoing,
+    ) -> None:
+        self.key = secrets.token_urlsafe(32)
+        self.port = 0
+        self.bounds = bounds
+        self.calls = 0
+        self.refusal: Refusal | None = None
+        self.is_closed = False
+        self._answer = answer
+        self._redact = redact
+        self._redact_answers = redact_answers
+        self._asked = 0
+        self._free = asyncio.Semaphore(bounds.at_once)
+        self._refused = asyncio.Event()
+        self._pending: set[asyncio.Task[Any]] = set()
+
+    def accepts(self, key: str) -> bool:
+        """Whether it is the agent's key; how long this takes says nothing about the key."""
+        return hmac.compare_digest(key.encode("utf-8", "replace"), self.key.encode())
+
+    async def wait_until_refused(self) -> Refusal:
+        """What stopped the agent, as soon as something did: many agents go on trying for minutes."""
+        await self._refused.wait()
+        assert self.refusal is not None
+        return self.refusal
+
+    def close(self) -> None:
+        """Answer nothing from now on; a call that the model has not answered is cancelled."""
+        self.is_closed = True
+        for task in self._pending:
+            task.cancel()
+
+    async def respond(self, wire: WireFormat, read: ReadBody) -> Reply:
+        """What the agent gets for a call.
+
+        :param read: the body; raises :class:`NotARequest`. It is not read before it is the call's turn.
+        :raises ConnectionAbortedError: the gateway is closed.
+        """
+        if self.is_closed:
+            raise ConnectionAbortedError
+        with self._track():
+            stop = self._explain_stop()
+            if stop is not None:
+                return fail(wire, 429, stop)
+            async with self._free:
+                try:
+                    return await self._ask(wire, await read())
+                except NotARequest as error:
+                    return fail(wire, error.status, str(error))
+
+    async def _ask(self, wire: WireFormat, body: bytes) -> Reply:
+        wanted, sent = await asyncio.to_thread(self._prepare, wire, body)  # a long conversation takes a while
+        stop = self._explain_stop()  # an earlier call may have been refused meanwhile
+        if stop is not None:
+            return fail(wire, 429, stop)
+        self._asked += 1
+        number = self._asked
+        answer = await self._answer(sent)
+        if isinstance(answer, Refusal):
+            self.refusal = self.refusal or answer
+            self._refused.set()
+            return fail(wire, 429, _explain(answer))
+        if isinstance(answer, str):
+            return fail(wire, 502, answer)
+        self.calls += 1
+        return self._write(wire, wanted, answer, f"{secrets.token_hex(8)}{number:04}")
+
+    def _prepare(self, wire: WireFormat, body: bytes) -> tuple[WireRequest, CallRequest]:
+        """What the agent asks, and what is sent for it.
+
+        :raises NotARequest: it cannot be passed on.
+        """
+        wanted = wire.parse(body)
+        most = self.bounds.output_tokens
+        sent = CallRequest(
+            mask_messages(wanted.messages, self._redact),
+            mask_parameters(wanted.parameters, self._redact),
+            min(wanted.max_output_tokens or most, most),
+            cached=True,
+        )
+        return wanted, sent
+
+    def _write(self, wire: WireFormat, wanted: WireRequest, answer: ModelResponse, identity: str) -> Reply:
+        body = wire.render(mask_response(answer, self._redact_answers), wanted.model, identity)
+        if wanted.streams:
+            return Reply(200, wire.frame(body, wanted.wants_usage), EVENTS)
+        return Reply(200, json.dumps(body))
+
+    def _explain_stop(self) -> str | None:
+        if self.refusal is not None:
+            return _explain(self.refusal)
+        if self._asked >= self.bounds.calls:
+            return f"The model was not asked: this agent has used all of its {self.bounds.calls} calls."
+        return None
+
+    @contextmanager
+    def _track(self) -> Generator[None]:
+        task = asyncio.current_task()
+        assert task is not None
+        self._pending.add(task)
+        try:
+            yield
+        finally:
+            self._pending.discard(task)
+
+
+class GatewayOpener(Protocol):
+    """Serves a gateway over HTTP on loopback while the context lasts."""
+
+    def __call__(
+        self,
+        answer: FetchAnswer,
+        bounds: GatewayBounds = BOUNDS,
+        redact: Redact = redact_outgoing,
+        redact_answers: Redact = redact_outgoing,
+    ) -> AbstractAsyncContextManager[ModelGateway]: ...
+
+
+def fail(wire: WireFormat, status: int, message: str) -> Reply:
+    """An error in the format of an API."""
+    return Reply(status, json.dumps(wire.render_error(status, message)))
+
+
+def list_models() -> Body:
+    """The only model there is, in the formats of both APIs: its name is Forge's affair."""
+    model: Body = {
+        "id": "forge",
+        "object": "model",
+        "created": 0,
+        "owned_by": "forge",
+        "type": "model",
+        "display_name": "forge",
+        "created_at": "1970-01-01T00:00:00Z",
+    }
+    return {"object": "list", "data": [model], "has_more": False, "first_id": "forge", "last_id": "forge"}
+
+
+def _explain(refusal: Refusal) -> str:
+    return f"{refusal.message} {refusal.advice}".strip()
