@@ -12,7 +12,7 @@ a copy of what set-ups of the default branch downloaded.
 import asyncio
 import os
 import stat
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from workspace.dependency_cache import CacheEntry
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
 from workspace.safe_copy import NotCopied
+from workspace.safe_open import open_file, open_folder
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand, UnixAccount
 from workspace.temporary import remove_tree, temporary_folder
@@ -35,7 +36,6 @@ _ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n"
 _SETTINGS = {"core.symlinks": "false", "core.fileMode": "true", "core.autocrlf": "false", "core.eol": "lf"}
 # A shell inside finds the program: a search from outside could open a file of the host.
 _INSIDE = ("/bin/sh", "-c", 'exec "$@"', "sh")
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _AS_FILE = "Let the command leave it as a regular file."
 
 
@@ -70,6 +70,11 @@ class Checkout:
         self._folder = folder
         self._sandbox = sandbox
         self._quota = quota
+
+    @property
+    def code(self) -> Path:
+        """The folder with the files of the commit, as Forge sees it."""
+        return self._folder / _CODE
 
     @property
     def code_inside(self) -> Path:
@@ -198,7 +203,7 @@ async def check_out(
         folder = stack.enter_context(sandbox.folder())
         for name in (_CODE, _RESULTS, _HOME):
             (folder / name).mkdir(mode=0o700)
-        await _write(objects.git, commit, folder / _CODE)
+        await write_files(objects.git, commit, folder / _CODE)
         if sandbox.account is not None:
             await asyncio.to_thread(_give_to_account, folder, sandbox.account)
         yield Checkout(folder, sandbox, quota)
@@ -248,20 +253,37 @@ def _too_large(what: str) -> TooLarge:
     )
 
 
-async def _write(git: Git, commit: str, folder: Path) -> None:
-    """Write the files of a commit, whose blobs the repository has, to an empty folder.
+async def write_files(git: Git, commit: str, folder: Path, only: Collection[str] | None = None) -> None:
+    """Write files of a commit, whose blobs the repository has, to an empty folder, as :func:`check_out` says.
 
     git does this from a repository of our own that borrows the objects; there our attributes override the commit's.
+
+    :param only: the paths of files in the commit; all by default.
+    :raises CodeAccessError: the commit holds a path that cannot be written.
     """
     with temporary_folder("index") as own:
-        ours = Git(own, program=git.program, hide=[str(folder), str(git.repository)])
-        shape = "sha256" if len(commit) == 64 else "sha1"
-        await ours.run("init", "--quiet", "--bare", "--template=", "--initial-branch=none", f"--object-format={shape}")
-        (own / "info").mkdir(exist_ok=True)
+        ours = await make_repository(own, git, [str(folder)], "sha256" if len(commit) == 64 else "sha1")
         (own / "info" / "attributes").write_text(_ATTRIBUTES)
         places = {"GIT_OBJECT_DIRECTORY": f"{git.repository}/objects", "GIT_WORK_TREE": str(folder)}
-        for command in (("read-tree", "--end-of-options", commit), ("checkout-index", "--all", "--quiet")):
-            await ours.run(*command, cwd=folder, environment=places, settings=_SETTINGS, seconds=_SECONDS)
+        which = ("--all",) if only is None else ("-z", "--stdin")
+        named = "".join(f"{path}\0" for path in only or ()).encode("utf-8", "surrogateescape")
+        for command in (("read-tree", "--end-of-options", commit), ("checkout-index", *which, "--quiet")):
+            stdin = named if command[0] == "checkout-index" else b""
+            await ours.run(*command, stdin=stdin, cwd=folder, environment=places, settings=_SETTINGS, seconds=_SECONDS)
+
+
+async def make_repository(folder: Path, git: Git, hide: Sequence[str], shape: str = "sha1") -> Git:
+    """An empty repository of our own in an empty folder.
+
+    :param git: the program, and a place that messages do not tell.
+    :param hide: further ones.
+    :param shape: of the names of objects.
+    :raises CodeAccessError: git cannot make it.
+    """
+    made = Git(folder, program=git.program, hide=[*hide, str(git.repository)])
+    await made.run("init", "--quiet", "--bare", "--template=", "--initial-branch=none", f"--object-format={shape}")
+    (folder / "info").mkdir(exist_ok=True)
+    return made
 
 
 def _give_to_account(parent: Path, account: UnixAccount) -> None:
@@ -272,16 +294,11 @@ def _give_to_account(parent: Path, account: UnixAccount) -> None:
 
 
 def _read(folder: Path, name: str, most: int) -> bytes | None:
-    """Reads a regular file from a folder in which untrusted code may have left anything.
-
-    It is opened without blocking, because a FIFO would wait for a writer.
-    """
+    """Reads a regular file from a folder in which untrusted code may have left anything."""
     with ExitStack() as stack:
         try:
-            within = os.open(folder, _OPEN | os.O_DIRECTORY)
-            stack.callback(os.close, within)
-            opened = os.open(name, _OPEN | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=within)
-            stack.callback(os.close, opened)
+            within = stack.enter_context(open_folder(folder))
+            opened = stack.enter_context(open_file(name, within))
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -1,6 +1,5 @@
 """Makes commits in a bare repository: a parent's tree with some files added, replaced or deleted."""
 
-import hashlib
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from domain.github.commits import Signature
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
 from workspace.diff import to_printable
 from workspace.git import Git
+from workspace.objects import name_blob
 from workspace.patches import path_rules
 
 _REGULAR = {REGULAR.encode(), EXECUTABLE.encode()}
@@ -183,10 +183,7 @@ def _require_unchanged(file: ChangedFile, there: tuple[bytes, bytes] | None, par
 
 
 def _object(content: bytes, digits: int) -> bytes:
-    """The name that git gives a content: by SHA-1, or by SHA-256 in repositories with names of that length."""
-    named = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
-    named.update(b"blob %d\0" % len(content) + content)
-    return named.hexdigest().encode()
+    return name_blob([content], len(content), digits).encode()
 
 
 async def _entry(git: Git, file: ChangedFile) -> bytes:

@@ -1,6 +1,7 @@
 """Reads changes and contents from a bare repository; nothing is ever checked out."""
 
 import asyncio
+import hashlib
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -339,6 +340,20 @@ class Objects:
         """Store a content beside the repository's own objects, and return its blob."""
         done = await self.git.run("hash-object", "-w", "--stdin", stdin=content, environment=environment)
         return done.stdout.decode().strip()
+
+
+def name_blob(pieces: Iterable[bytes], size: int, digits: int) -> str:
+    """The name that git gives a content.
+
+    :param pieces: the content.
+    :param size: of all of them, in bytes.
+    :param digits: of a name: 40 for SHA-1, 64 for SHA-256.
+    """
+    name = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
+    name.update(b"blob %d\0" % size)
+    for piece in pieces:
+        name.update(piece)
+    return name.hexdigest()
 
 
 def _change(

@@ -4,20 +4,19 @@ No link is followed: every name is opened relative to the folder that is already
 everything that lets a program change its account, and extended attributes are not copied.
 """
 
-import asyncio
 import errno
 import os
 import stat
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from workspace.safe_open import open_file, open_folder
 from workspace.sandbox.sandbox import UnixAccount
+from workspace.threads import run_to_end
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FOLDER = _READ | os.O_DIRECTORY
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEPTH = 64  # folders within each other; each level keeps two of them open
 _INSTALLED = "pyvenv.cfg"
@@ -72,19 +71,8 @@ async def copy_folder(
     :raises NotCopied: there is more, or something else than files, folders and links that stay inside.
     """
     copying = _Copy(owner, most, account)
-    await _run_to_end(lambda: copying.all(source, target, frozenset(only)), copying.stop)
+    await run_to_end(lambda: copying.all(source, target, frozenset(only)), copying.stop)
     return copying.size
-
-
-async def _run_to_end(work: Callable[[], None], stop: threading.Event) -> None:
-    """Run this in a thread. If it is cancelled, it stops the work and waits for the thread."""
-    task = asyncio.create_task(asyncio.to_thread(work))
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        stop.set()
-        await asyncio.gather(task, return_exceptions=True)
-        raise
 
 
 class _Copy:
@@ -101,11 +89,7 @@ class _Copy:
         self._account = account
 
     def all(self, source: Path, target: Path, only: frozenset[PathParts]) -> None:
-        with ExitStack() as stack:
-            inner = os.open(source, _FOLDER)
-            stack.callback(os.close, inner)
-            outer = os.open(target, _FOLDER)
-            stack.callback(os.close, outer)
+        with open_folder(source) as inner, open_folder(target) as outer:
             self._folder(inner, outer, (), only)
 
     def _folder(self, source: int, target: int, place: PathParts, only: frozenset[PathParts]) -> None:
@@ -133,13 +117,11 @@ class _Copy:
             self._file(source, target, place, found)
         elif stat.S_ISDIR(found.st_mode):
             with ExitStack() as stack:
-                inner = os.open(name, _FOLDER, dir_fd=source)
-                stack.callback(os.close, inner)
+                inner = stack.enter_context(open_folder(name, source))
                 if os.access(_INSTALLED, os.F_OK, dir_fd=inner):
                     return
                 os.mkdir(name, 0o700, dir_fd=target)
-                outer = os.open(name, _FOLDER, dir_fd=target)
-                stack.callback(os.close, outer)
+                outer = stack.enter_context(open_folder(name, target))
                 self._folder(inner, outer, place, only)
                 self._hand_over(outer, found.st_mode)
         elif stat.S_ISLNK(found.st_mode):
@@ -149,8 +131,7 @@ class _Copy:
 
     def _file(self, source: int, target: int, place: PathParts, found: os.stat_result) -> None:
         with ExitStack() as stack:
-            original = os.open(place[-1], _READ | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=source)
-            stack.callback(os.close, original)
+            original = stack.enter_context(open_file(place[-1], source))
             if not os.path.samestat(found, os.fstat(original)):
                 raise NotCopied(f"{_show_place(place)} was replaced meanwhile")
             copy = os.open(place[-1], _MAKE, 0o600, dir_fd=target)
