@@ -1,7 +1,7 @@
 """Lets a program change the files of a commit in a folder, and reads back what it changed as a change set.
 
 The program may do anything in there, and still run meanwhile: what it leaves is read file by file and judged later.
-git never runs there. What the commit's own rules ignore is left out, and what is no change of regular files is reported.
+git never runs there. What the commit's own rules ignore is left out; what is no change of a regular file is reported.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from domain.errors import CodeAccessError
@@ -89,8 +90,7 @@ class Shadow:
         """Look through everything, folders that are not ignored one level after the other."""
         paths: Sequence[str] = [""]
         while paths:
-            looking = paths
-            await run_to_end(lambda: walk.look(looking), walk.stop)
+            await run_to_end(partial(walk.look, paths), walk.stop)
             ignored = await self._rules.select_ignored(walk.untracked)
             paths = [path for path in walk.untracked if path not in ignored]
             walk.untracked.clear()
