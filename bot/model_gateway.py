@@ -79,8 +79,8 @@ def _guard(gateway: ModelGateway, wire: WireFormat, handle: _Answering) -> Handl
     """Answers whoever has the key, as long as the gateway is open."""
 
     async def handler(request: web.Request) -> web.StreamResponse:
-        if gateway.is_closed:
-            raise ConnectionAbortedError
+        if gateway.is_closed and request.transport is not None:
+            request.transport.abort()
         if gateway.accepts(_read_key(request)):
             reply = await handle(gateway, wire, request)
         else:
@@ -110,17 +110,20 @@ async def _miss(_gateway: ModelGateway, wire: WireFormat, _request: web.Request)
 async def _read_body(request: web.Request, most: int) -> bytes:
     """The body.
 
-    :raises NotARequest: it is too large, too slow, or cut off.
+    :raises NotARequest: it is too large, too slow, or cut off, or nobody waits for the answer.
     """
     try:
         async with asyncio.timeout(_BODY_SECONDS):
-            return await request.read()
+            body = await request.read()
     except web.HTTPRequestEntityTooLarge:
         raise NotARequest(f"The request is larger than {most:,} bytes.", 413) from None
     except TimeoutError:
         raise NotARequest(f"The request did not arrive within {_BODY_SECONDS:g} s.", 408) from None
     except (ConnectionError, web.RequestPayloadError, ClientPayloadError):
         raise NotARequest("The request was cut off or malformed.") from None
+    if request.transport is None:
+        raise NotARequest("The agent hung up.")  # while it waited, so that nobody would read what is paid for
+    return body
 
 
 def _send(reply: Reply) -> web.Response:

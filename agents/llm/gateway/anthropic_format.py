@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
 from agents.llm.gateway.wire import (
+    MOST_TOOLS,
     Body,
     CallId,
     ChoiceMode,
@@ -81,7 +82,7 @@ class _Request(BaseModel):
     messages: Annotated[list[_Message], Field(min_length=1)]
     max_tokens: TokenLimit
     system: Texts = ()
-    tools: list[_Tool] | None = None
+    tools: Annotated[list[_Tool], Field(max_length=MOST_TOOLS)] | None = None
     tool_choice: _ToolChoice | None = None
     stream: bool | None = None
 

@@ -112,10 +112,7 @@ class ModelGateway:
         """What the agent gets for a call.
 
         :param read: the body; raises :class:`NotARequest`. It is not read before it is the call's turn.
-        :raises ConnectionAbortedError: the gateway is closed.
         """
-        if self.is_closed:
-            raise ConnectionAbortedError
         with self._track():
             stop = self._explain_stop()
             if stop is not None:
@@ -167,6 +164,8 @@ class ModelGateway:
     def _explain_stop(self) -> str | None:
         if self.refusal is not None:
             return _explain(self.refusal)
+        if self.is_closed:
+            return "The model was not asked: the gateway is closed."
         if self._asked >= self.bounds.calls:
             return f"The model was not asked: this agent has used all of its {self.bounds.calls} calls."
         return None

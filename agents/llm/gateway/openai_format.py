@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, JsonValue
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
 from agents.llm.gateway.wire import (
+    MOST_TOOLS,
     Body,
     CallId,
     ChoiceMode,
@@ -89,7 +90,7 @@ class _StreamOptions(BaseModel):
 class _Request(BaseModel):
     model: ModelName
     messages: Annotated[list[_Message], Field(min_length=1)]
-    tools: list[_Tool] | None = None
+    tools: Annotated[list[_Tool], Field(max_length=MOST_TOOLS)] | None = None
     tool_choice: ChoiceMode | _NamedChoice | None = None
     max_tokens: TokenLimit | None = None
     max_completion_tokens: TokenLimit | None = None

@@ -30,6 +30,9 @@ ModelName = Annotated[str, StringConstraints(max_length=200)]
 CallId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
 TokenLimit = Annotated[int, Field(gt=0)]
+MOST_PARTS = 4000
+"""The most parts of a conversation: each costs a few tokens that a reservation does not count."""
+MOST_TOOLS = 500
 ChoiceMode = Literal["auto", "none", "required"]
 
 
@@ -115,7 +118,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_list_texts)]
 
 @dataclass
 class Transcript:
-    """Collects the messages of a request in the shape of a model call.
+    """Collects the messages of a request in the shape of a model call; raises :class:`NotARequest` if it has too many.
 
     :param instructions: the system prompt.
     """
@@ -123,6 +126,7 @@ class Transcript:
     instructions: str | None = None
     messages: list[ModelMessage] = field(default_factory=list[ModelMessage])
     _tools: dict[str, str] = field(default_factory=dict[str, str])
+    _parts: int = 0
 
     def add_instructions(self, texts: Sequence[str]) -> None:
         """The system prompt, or more of it; what comes amid the conversation stays at its place, as the user's."""
@@ -163,7 +167,13 @@ class Transcript:
                 message.instructions = self.instructions
         return self.messages
 
+    def _count(self, added: int) -> None:
+        self._parts += added
+        if self._parts > MOST_PARTS:
+            raise NotARequest(f"messages: they have more than {MOST_PARTS:,} parts.")
+
     def _add_to_request(self, parts: Sequence[ModelRequestPart]) -> None:
+        self._count(len(parts))
         last = self.messages[-1] if self.messages else None
         if isinstance(last, ModelRequest):
             last.parts = [*last.parts, *parts]
@@ -171,6 +181,7 @@ class Transcript:
             self.messages.append(ModelRequest(list(parts)))
 
     def _add_to_response(self, parts: Sequence[ModelResponsePart]) -> None:
+        self._count(len(parts))
         last = self.messages[-1] if self.messages else None
         if isinstance(last, ModelResponse):
             last.parts = [*last.parts, *parts]

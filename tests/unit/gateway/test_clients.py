@@ -1,0 +1,190 @@
+"""The gateway with the clients that OpenAI and Anthropic publish, up to the provider's own API."""
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from anthropic import AsyncAnthropic, RateLimitError
+from anthropic.types import MessageParam, ToolParam, ToolUseBlock
+from openai import AsyncOpenAI, AuthenticationError, BadRequestError, InternalServerError
+from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
+
+from agents.llm.client import CallRequest, ModelClient, RetryPolicy
+from agents.llm.gateway.gateway import ModelGateway
+from bot.model_gateway import open_gateway
+from tests.provider import Provider, answer_text, anthropic, serve_provider
+from tests.purses import OpenPurse
+from tests.unit.gateway.forge import ScriptedForge, call_tool, refuse, say
+
+SCHEMA: dict[str, object] = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+TOOL: ChatCompletionFunctionToolParam = {
+    "type": "function",
+    "function": {"name": "bash", "description": "Runs a command.", "parameters": SCHEMA},
+}
+TOOL_OF_ANTHROPIC: ToolParam = {"name": "bash", "description": "Runs a command.", "input_schema": SCHEMA}
+
+
+@asynccontextmanager
+async def openai_client(gateway: ModelGateway, key: str = "") -> AsyncGenerator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"http://127.0.0.1:{gateway.port}/v1", api_key=key or gateway.key) as client:
+        yield client
+
+
+@asynccontextmanager
+async def anthropic_client(gateway: ModelGateway) -> AsyncGenerator[AsyncAnthropic]:
+    async with AsyncAnthropic(base_url=f"http://127.0.0.1:{gateway.port}", api_key=gateway.key) as client:
+        yield client
+
+
+async def test_openai_plain_with_a_tool_and_its_result():
+    forge = ScriptedForge([call_tool({"command": "ls"}, "I look."), say("There is a.py.")])
+    messages: list[ChatCompletionMessageParam] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is there?"},
+    ]
+    async with open_gateway(forge.fetch) as gateway, openai_client(gateway) as client:
+        first = await client.chat.completions.create(model="gpt-x", messages=messages, tools=[TOOL])
+        message = first.choices[0].message
+        assert message.tool_calls
+        call = message.tool_calls[0]
+        assert call.type == "function"
+        result: ChatCompletionMessageParam = {"role": "tool", "tool_call_id": call.id, "content": "a.py"}
+        more: list[Any] = [*messages, message, result]
+        second = await client.chat.completions.create(model="gpt-x", messages=more, tools=[TOOL])
+
+    assert (first.model, first.choices[0].finish_reason, message.content) == ("gpt-x", "tool_calls", "I look.")
+    assert (call.function.name, call.function.arguments) == ("bash", '{"command":"ls"}')
+    assert (second.choices[0].finish_reason, second.choices[0].message.content) == ("stop", "There is a.py.")
+    assert second.usage
+    assert (second.usage.prompt_tokens, second.usage.completion_tokens) == (100, 7)
+    for shown in ("Be brief.", "What is there?", "I look.", '{"command":"ls"}', "a.py"):
+        assert shown in forge.shown
+
+
+async def test_openai_stream_with_a_tool():
+    forge = ScriptedForge([call_tool({"command": "ls"}, "I look.")])
+    async with (
+        open_gateway(forge.fetch) as gateway,
+        openai_client(gateway) as client,
+        client.chat.completions.stream(
+            model="gpt-x",
+            messages=[{"role": "user", "content": "What is there?"}],
+            tools=[TOOL],
+            stream_options={"include_usage": True},
+        ) as stream,
+    ):
+        completion = await stream.get_final_completion()
+
+    message = completion.choices[0].message
+    assert message.content == "I look."
+    assert message.tool_calls
+    assert message.tool_calls[0].function.arguments == '{"command":"ls"}'
+    assert completion.choices[0].finish_reason == "tool_calls"
+    assert completion.usage
+    assert completion.usage.prompt_tokens == 100
+
+
+async def test_anthropic_plain_with_a_tool_and_its_result():
+    forge = ScriptedForge([call_tool({"command": "ls"}), say("There is a.py.")])
+    messages: list[MessageParam] = [{"role": "user", "content": "What is there?"}]
+    tools: Iterable[ToolParam] = [TOOL_OF_ANTHROPIC]
+    async with open_gateway(forge.fetch) as gateway, anthropic_client(gateway) as client:
+        first = await client.messages.create(
+            model="claude-x", max_tokens=100, system="Be brief.", messages=messages, tools=tools
+        )
+        use = first.content[0]
+        assert isinstance(use, ToolUseBlock)
+        result: Any = {"type": "tool_result", "tool_use_id": use.id, "content": [{"type": "text", "text": "a.py"}]}
+        more: list[Any] = [
+            *messages,
+            {"role": "assistant", "content": first.content},
+            {"role": "user", "content": [result]},
+        ]
+        second = await client.messages.create(model="claude-x", max_tokens=100, messages=more, tools=tools)
+
+    assert (first.model, first.stop_reason, use.name, use.input) == ("claude-x", "tool_use", "bash", {"command": "ls"})
+    assert (second.stop_reason, second.content[0].type) == ("end_turn", "text")
+    assert (second.usage.input_tokens, second.usage.cache_read_input_tokens) == (50, 30)
+    assert "a.py" in forge.shown
+
+
+async def test_anthropic_stream_with_text_and_a_tool():
+    forge = ScriptedForge([call_tool({"command": "ls"}, "I look.")])
+    async with (
+        open_gateway(forge.fetch) as gateway,
+        anthropic_client(gateway) as client,
+        client.messages.stream(
+            model="claude-x",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "What is there?"}],
+            tools=[TOOL_OF_ANTHROPIC],
+        ) as stream,
+    ):
+        texts = [text async for text in stream.text_stream]
+        message = await stream.get_final_message()
+
+    use = message.content[1]
+    assert texts == ["I look."]
+    assert isinstance(use, ToolUseBlock)
+    assert (use.name, use.input, message.stop_reason) == ("bash", {"command": "ls"}, "tool_use")
+    assert (message.usage.input_tokens, message.usage.output_tokens) == (50, 7)
+
+
+async def test_the_clients_see_the_errors_they_know_and_do_not_repeat_a_call():
+    forge = ScriptedForge(["It failed.", refuse()])
+    async with open_gateway(forge.fetch) as gateway:
+        async with openai_client(gateway, "wrong") as stranger:
+            with pytest.raises(AuthenticationError):
+                await stranger.models.list()
+        async with openai_client(gateway) as client:
+            image: Any = [{"type": "image_url", "image_url": {"url": "data:"}}]
+            with pytest.raises(BadRequestError, match=r"messages.0.user.content: only parts of the type text"):
+                await client.chat.completions.create(model="m", messages=[{"role": "user", "content": image}])
+            with pytest.raises(InternalServerError, match="It failed"):
+                await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
+        async with anthropic_client(gateway) as other:
+            with pytest.raises(RateLimitError, match="budget of the review phase"):
+                await other.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "Hi"}])
+
+    assert len(forge.asked) == 2
+
+
+async def test_both_clients_list_the_model():
+    forge = ScriptedForge([say("")])
+    async with (
+        open_gateway(forge.fetch) as gateway,
+        openai_client(gateway) as client,
+        anthropic_client(gateway) as other,
+    ):
+        assert [model.id async for model in client.models.list()] == ["forge"]
+        assert [model.id async for model in other.models.list()] == ["forge"]
+
+
+async def test_a_call_reaches_the_provider_and_is_settled():
+    there, purse = Provider([answer_text([{"type": "text", "text": "There is a.py."}])]), OpenPurse()
+    call: Any = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+    messages: list[Any] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is there?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
+    ]
+    async with serve_provider(there) as address:
+        caller = ModelClient("agent", anthropic(address), purse, RetryPolicy())
+
+        async def fetch(sent: CallRequest) -> Any:
+            return await caller.fetch_response(sent)
+
+        async with open_gateway(fetch) as gateway, openai_client(gateway) as client:
+            answer = await client.chat.completions.create(model="gpt-x", messages=messages, tools=[TOOL])
+
+    sent = there.asked[0]
+    assert answer.choices[0].message.content == "There is a.py."
+    assert "Be brief." in str(sent["system"])
+    assert [tool["name"] for tool in sent["tools"]] == ["bash"]
+    assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
+    assert sent["messages"][1]["content"][0]["input"] == {"command": "ls"}
+    assert sent["messages"][2]["content"][0]["tool_use_id"] == "c1"
+    assert purse.charged == caller.calls[0].cost > 0
+    assert not purse.open
