@@ -129,7 +129,6 @@ class ModelGateway:
         if stop is not None:
             return fail(wire, 429, stop)
         self._asked += 1
-        number = self._asked
         answer = await self._answer(sent)
         if isinstance(answer, Refusal):
             self.refusal = self.refusal or answer
@@ -138,7 +137,7 @@ class ModelGateway:
         if isinstance(answer, str):
             return fail(wire, 502, answer)
         self.calls += 1
-        return self._write(wire, wanted, answer, f"{secrets.token_hex(8)}{number:04}")
+        return self._write(wire, wanted, answer, secrets.token_hex(12))
 
     def _prepare(self, wire: WireFormat, body: bytes) -> tuple[WireRequest, CallRequest]:
         """What the agent asks, and what is sent for it.
