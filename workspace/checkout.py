@@ -87,6 +87,11 @@ class Checkout:
         return self._folder / _HOME
 
     @property
+    def account(self) -> UnixAccount | None:
+        """The account that commands run under; None if it is Forge's own."""
+        return self._sandbox.account
+
+    @property
     def owner(self) -> int:
         """The account (uid) that owns everything the commands make."""
         account = self._sandbox.account

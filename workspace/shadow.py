@@ -32,6 +32,7 @@ from workspace.shadow_walk import (
     WalkEnded,
     sign,
 )
+from workspace.shadow_writer import place_files
 from workspace.threads import run_to_end
 
 _TICK = 0.02  # seconds; the clock of file systems advances in steps of up to 10 ms
@@ -85,6 +86,15 @@ class Shadow:
             files = ()
         change = ChangeSet(files=tuple(files)) if files else NO_CHANGES
         return ShadowChanges(change, tuple(sorted(walk.violations, key=lambda each: each.file)))
+
+    async def apply(self, change: ChangeSet) -> None:
+        """Bring files to the state after a change, as if a program had written them, whatever is there now.
+
+        To restore a file, give the change that leads to what it was.
+
+        :raises ToolError: a file has no valid path or mode, or cannot be written; those before it are.
+        """
+        await asyncio.to_thread(place_files, self.checkout.code, change.files, self.checkout.account)
 
     async def _walk(self, walk: Walk) -> None:
         """Look through everything, folders that are not ignored one level after the other."""

@@ -1,16 +1,19 @@
 """What is read back of a folder in which a program works: its changes, what is none, and what it tries to slip in."""
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from domain.errors import ToolError
 from domain.github.commits import Signature
-from domain.runs.patches import LIMITS, Areas, ChangedFile
+from domain.runs.patches import LIMITS, Areas, ChangedFile, ChangeSet
 from tests.unit.sandbox.machine import has_bubblewrap
 from tests.unit.workspace.remotes import Author, Files
 from workspace import commits
@@ -358,10 +361,14 @@ async def test_who_swaps_files_meanwhile_fools_nobody(
         await running
 
 
+def count_open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 async def test_who_is_cancelled_stops_reading_first(author: Author, objects: Objects, sandbox: Sandbox) -> None:
     async with shadow_of(objects, author.commit({"a": "1"}), sandbox) as shadow:
         await run(shadow, "import os\nfor n in range(20_000): open(f'{n}', 'w')")
-        descriptors = len(os.listdir("/proc/self/fd"))
+        descriptors = count_open_files()
         task = asyncio.create_task(shadow.read_changes())
         await asyncio.sleep(0.02)
         task.cancel()
@@ -369,4 +376,90 @@ async def test_who_is_cancelled_stops_reading_first(author: Author, objects: Obj
         with pytest.raises(asyncio.CancelledError):
             await task
         assert time.monotonic() - started < 2
-        assert len(os.listdir("/proc/self/fd")) == descriptors
+        assert count_open_files() == descriptors
+
+
+# --- what is written back ----------------------------------------------------------------------------------
+
+SPOILED = {
+    "edited": "echo 9 > d/a; chmod 755 d/a",
+    "deleted with its folder": "rm -r d",
+    "made a link": "ln -sf /etc/passwd d/a",
+    "made a folder": "rm d/a; mkdir -p d/a/b; echo > d/a/b/c",
+    "its folder is a file": "rm -r d; echo > d",
+    "its folder is a link that leads out": "rm -r d; ln -s /tmp d",
+    "its folder is a FIFO": "rm -r d; mkfifo d",
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+async def test_a_file_is_restored_whatever_is_there(
+    author: Author, objects: Objects, sandbox: Sandbox, what: str
+) -> None:
+    original = ChangedFile(path="d/a", before=b"", after=b"1\n")
+    gone = ChangedFile(path="new/file", before=b"", after=None)
+    script = f"{SPOILED[what]}; mkdir new; echo > new/file"
+    async with shadow_of(objects, author.commit({"d/a": "1\n", "z": ""}), sandbox, script) as shadow:
+        await shadow.apply(ChangeSet(files=(original, gone)))
+        changes = await shadow.read_changes()
+        await run(shadow, "echo 2 >> d/a; echo > d/b; rm -r d new")
+        assert sorted(path.name for path in shadow.checkout.code.parent.iterdir()) == ["code", "home", "results"]
+    assert (changes.change.files, changes.violations) == ((), ())
+
+
+async def test_what_is_deleted_twice_or_behind_a_link_is_left(
+    author: Author, objects: Objects, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("kept")
+    async with shadow_of(objects, author.commit({"a": "1"}), sandbox) as shadow:
+        (shadow.checkout.code / "link").symlink_to(tmp_path)
+        paths = ("link/file", "none/file", "none")
+        await shadow.apply(ChangeSet(files=tuple(ChangedFile(path=path, before=b"", after=None) for path in paths)))
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+async def test_new_files_belong_to_the_program(author: Author, objects: Objects, sandbox: Sandbox) -> None:
+    tool = ChangedFile(path="bin/deep/tool", before=None, after=b"#!/bin/sh\necho 1 > made\n", mode="100755")
+    async with shadow_of(objects, author.commit({"a": "1"}), sandbox) as shadow:
+        await shadow.apply(ChangeSet(files=(tool,)))
+        await run(shadow, "bin/deep/tool; touch bin/x bin/deep/y")
+        changes = await shadow.read_changes()
+    assert set(list_changed(changes)) == {"bin/deep/tool", "bin/deep/y", "bin/x", "made"}
+    assert {file.path for file in changes.change.files if file.mode == "100755"} == {"bin/deep/tool"}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        ChangedFile(path="../x", before=None, after=b""),
+        ChangedFile(path="/tmp/x", before=None, after=b""),
+        ChangedFile(path=".git/config", before=None, after=b""),
+        ChangedFile(path="x", before=None, after=b"/etc/passwd", mode="120000"),
+    ],
+    ids=lambda file: file.path,
+)
+async def test_only_regular_files_inside_are_written(
+    author: Author, objects: Objects, sandbox: Sandbox, file: ChangedFile
+) -> None:
+    async with shadow_of(objects, author.commit({"a": "1"}), sandbox) as shadow:
+        with pytest.raises(ToolError, match="regular file"):
+            await shadow.apply(ChangeSet(files=(file,)))
+        assert [path.name for path in shadow.checkout.code.iterdir()] == ["a"]
+
+
+async def test_who_swaps_folders_meanwhile_gets_nothing_written_elsewhere(
+    author: Author, objects: Objects, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """The link leads to where Forge may write and the program may not."""
+    swap = f"os.rename('d', 'e'); os.symlink({str(tmp_path)!r}, 'd'); os.unlink('d'); os.rename('e', 'd')"
+    script = f"import os, time\nend = time.monotonic() + 2\nwhile time.monotonic() < end:\n  try:\n    {swap}\n"
+    script += "  except OSError:\n    os.makedirs('d', exist_ok=True)\n"
+    before = set(tmp_path.iterdir())
+    change = ChangeSet(files=(ChangedFile(path="d/x", before=None, after=b"1"),))
+    async with shadow_of(objects, author.commit({"d/a": "1"}), sandbox) as shadow:
+        running = asyncio.create_task(shadow.checkout.run(["python3", "-c", script], seconds=20))
+        while not running.done():
+            with contextlib.suppress(ToolError):
+                await shadow.apply(change)
+        await running
+    assert {path.name for path in set(tmp_path.iterdir()) - before} <= {"remotes"}
