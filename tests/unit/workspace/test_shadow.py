@@ -274,9 +274,11 @@ async def test_too_many_deleted_files_are_not_read_either(change: Changes) -> No
     assert not changes.change.files
 
 
-async def test_a_folder_without_rights_hides_nothing(change: Changes) -> None:
+async def test_a_folder_without_rights_hides_nothing(author: Author, objects: Objects, sandbox: Sandbox) -> None:
     """Root reads it all the same. Anybody else says so, and does not take what is in it for deleted."""
-    changes = await change({"d/a": "1", "e/b": "2"}, "echo 3 > d/a; chmod 0 d e")
+    async with shadow_of(objects, author.commit({"d/a": "1", "e/b": "2"}), sandbox) as shadow:
+        await shadow.checkout.run(["sh", "-c", "echo 3 > d/a; chmod 0 d e"], seconds=30)
+        changes = await shadow.read_changes()
     if is_root:
         assert (list_changed(changes), changes.violations) == ({"d/a": b"3\n"}, ())
     else:
