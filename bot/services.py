@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from agents.toolbox import Toolbox
 from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
+from bot.model_gateway import open_gateway
 from bot.settings import Settings, provider_secrets
 from domain.ports import Clock
 from domain.text.markers import Markers
@@ -56,6 +57,7 @@ async def build_services(
                 pool=pool,
             )
         ),
+        open_gateway=open_gateway,
         markers=Markers(settings.private_key_pem().encode()),
         models=settings.models,
         ceilings=settings.ceilings,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
 from domain.money import NO_CEILINGS, Ceilings
@@ -28,6 +29,7 @@ class Services:
     clock: Clock
     mirrors: Mirrors
     toolbox: Toolbox
+    open_gateway: GatewayOpener
     markers: Markers
     models: Models
     ceilings: Ceilings = NO_CEILINGS

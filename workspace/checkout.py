@@ -143,6 +143,19 @@ class Checkout:
         )
         return await self._sandbox.run(command, self.level)
 
+    def give_file(self, name: str, content: bytes) -> Path:
+        """Put a file beside the three folders, where commands can read it and nothing else; its path as they see it.
+
+        :param name: without any folder; another file of that name is replaced.
+        """
+        path, account = self._folder / name, self._sandbox.account
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+        if account is not None:
+            os.chown(path, -1, account.gid)
+        path.chmod(0o640)
+        return self._inside(name)
+
     async def install_cache(self, kept: CacheEntry) -> bool:
         """Put a copy of a cache entry in place of the home, before anything runs. Returns whether that was possible.
 

@@ -23,8 +23,8 @@ _AUTHOR = Signature(name="forge", email="forge@localhost")
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
 _MESSAGE = "A draft.\n"
 
-Edit = bytes | TextEdit
-"""A unified diff, or an edit of one file; either written against the files as they are now."""
+Edit = bytes | TextEdit | ChangeSet
+"""A unified diff, an edit of one file, or files before and after; each written against the files as they are now."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Draft:
 
     def __init__(self, objects: Objects, base: str, areas: Areas, limits: PatchLimits = LIMITS) -> None:
         self.base = base
-        self._objects = objects
+        self.objects = objects
         self._areas = areas
         self._limits = limits
         self._steps: list[_Step] = []
@@ -85,7 +85,7 @@ class Draft:
         async with self._one_at_a_time:
             pairs = zip(self._steps, applied, strict=False)
             del self._steps[sum(1 for _ in takewhile(lambda pair: pair[0].edit == pair[1], pairs)) :]
-            if self._steps and not await self._objects.sizes([self.head]):
+            if self._steps and not await self.objects.sizes([self.head]):
                 self._steps.clear()
             for edit in applied[len(self._steps) :]:
                 judged = await self._apply(edit)
@@ -105,17 +105,26 @@ class Draft:
         async with self._one_at_a_time:
             return await self._validate(self._whole, areas or self._areas)
 
+    async def judge_change(self, change: ChangeSet) -> tuple[Violation, ...]:
+        """The errors and warnings about a change of the files as they are now, by itself and with all edits before."""
+        async with self._one_at_a_time:
+            judged = await self._judge(change)
+            if judged.change is None:
+                return judged.violations
+            whole = await self._validate(self._whole.then(change), self._areas)
+            return (*judged.violations, *select_blocking(whole))
+
     async def snapshot(self) -> Snapshot:
         """The files as they are now, to be read and searched."""
         async with self._one_at_a_time:
             if self._snapshot is None or self._snapshot.commit != self.head:
-                self._snapshot = await Snapshot.of(self._objects, self.head)
+                self._snapshot = await Snapshot.of(self.objects, self.head)
             return self._snapshot
 
     @property
     def history(self) -> History:
         """The history before the first edit."""
-        return History(self._objects, self.base)
+        return History(self.objects, self.base)
 
     @property
     def _whole(self) -> ChangeSet:
@@ -128,7 +137,7 @@ class Draft:
         whole = self._whole.then(judged.change)
         if wrong := select_blocking(await self._validate(whole, self._areas)):
             return JudgedPatch(None, tuple(wrong))
-        git = self._objects.git
+        git = self.objects.git
         commit = await commits.commit_change(git, self.head, judged.change, _MESSAGE, _AUTHOR, _AT)
         self._steps.append(_Step(edit, whole, commit))
         return judged
@@ -137,7 +146,7 @@ class Draft:
         """The verdict on the edit by itself; in a thread, because large ones take a while."""
         try:
             paths = await asyncio.to_thread(self._list_paths, edit)
-            tree = await bases.load_tree(self._objects, self.head, paths, self._limits.file_bytes)
+            tree = await bases.load_tree(self.objects, self.head, paths, self._limits.file_bytes)
             if isinstance(edit, bytes):
                 edit = await asyncio.to_thread(line_ends.restore_returns, edit, tree)
         except PatchRefused as refused:
@@ -145,9 +154,11 @@ class Draft:
         return await asyncio.to_thread(judge, edit, tree, self._areas, self._limits)
 
     def _list_paths(self, edit: Edit) -> Sequence[str]:
+        if isinstance(edit, ChangeSet):
+            return ()  # it brings what the files were before
         return patching.list_paths(edit, self._limits) if isinstance(edit, bytes) else edits.list_paths(edit)
 
     async def _validate(self, whole: ChangeSet, areas: Areas) -> tuple[Violation, ...]:
         if self._base_tree is None:
-            self._base_tree = await bases.load_tree(self._objects, self.base, ())
+            self._base_tree = await bases.load_tree(self.objects, self.base, ())
         return await asyncio.to_thread(validate, whole, areas, self._base_tree, self._limits)

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from domain.errors import CodeAccessError
+from domain.globs import matches
 from domain.review.findings import Severity
 from domain.runs.patches import LIMITS, NO_CHANGES, ChangedFile, ChangeSet, PatchLimits, Violation
 from workspace.checkout import BOUNDS, QUOTA, Checkout, CheckoutBounds, check_out
@@ -72,6 +73,16 @@ class Shadow:
         self._rules = rules
         self._limits = limits
         self._most_entries = most_entries
+        self._hidden: frozenset[str] = frozenset()
+
+    async def hide(self, patterns: Sequence[str]) -> None:
+        """Remove the committed files that match these globs. It is no change that they are missing.
+
+        To be called before anything runs here: it follows links.
+        """
+        self._hidden = frozenset(path for path in self._committed.files if matches(path, patterns))
+        for path in self._hidden:
+            await asyncio.to_thread(_remove, self.checkout.code / path)
 
     async def read_changes(self) -> ShadowChanges:
         """What was changed up to now. Programs may still run; of what they change meanwhile, some may be reported.
@@ -107,7 +118,7 @@ class Shadow:
 
     async def _compare(self, walk: Walk) -> Sequence[ChangedFile]:
         """Each changed file before and after, by path."""
-        missing = set(walk.list_missing())
+        missing = set(walk.list_missing()) - self._hidden
         paths = [path for path in sorted(missing | walk.found.keys()) if self._may_change(walk, path)]
         committed = {path: self._committed.files[path] for path in paths if path in self._committed.files}
         if sum(file.size for file in committed.values()) > MOST_BYTES:
@@ -154,6 +165,14 @@ async def open_shadow(
         async with open_ignore_rules(objects.git, commit, rules) as ignoring:
             signatures = await asyncio.to_thread(_sign_all, checkout.code, files)
             yield Shadow(checkout, objects, CommittedFiles(files, signatures), ignoring, limits, quota.files)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file; a submodule is an empty folder."""
+    if path.is_dir():
+        path.rmdir()
+    else:
+        path.unlink()
 
 
 async def _list_files(objects: Objects, commit: str) -> dict[str, CommittedFile]:

@@ -1,7 +1,7 @@
 """Asks a model one question for one structured answer, with limits on time, attempts and money."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_ai.messages import ModelResponse
@@ -39,6 +39,8 @@ class ModelResult(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True)
+    NO_WORDS: ClassVar[frozenset[str]] = frozenset()
+    """The names of fields that hold encoded bytes, in which nothing can be redacted."""
 
     key: str
     problem: str | None = None

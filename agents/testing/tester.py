@@ -124,6 +124,20 @@ class Tester:
         nothing = await self.mirror.change(commit, commit)
         return await self._run(nothing, RiskLevel.high, ())
 
+    async def set_up(self, checkout: Checkout, commit: str) -> None:
+        """Set a checkout up for whoever works in it. What fails there, that agent will see.
+
+        :raises ToolError: no sandbox here contains untrusted code.
+        """
+        files = await self._load_files(commit)
+        setups = files.commands(self.commands, checkout).setups
+        if setups:
+            await self._dependencies.find_cached()
+        await self._dependencies.install(checkout)
+        running = _CheckoutRunner(self, checkout, files.paths)
+        for command in setups:
+            await running.run_one(command)
+
     async def _run(self, change: Change, level: RiskLevel, names: Sequence[str]) -> TestRun:
         try:
             run = await self._test_head(change, level, names)

@@ -17,10 +17,6 @@ from domain.config.schema import Schema
 from domain.gates import STANDARD_GATES, StandardGate
 from pipeline.config.yaml import MAX_BYTES, MAX_DEPTH
 
-_LATER = {"execution"}
-_LATER_NOTE = "It has no effect in this version of Forge; `Forge / config` says so on its line."
-"""Sections that no code reads yet."""
-
 _SAMPLE = """\
 review:   {on_pull_request: true, drafts: false, forks: first_time_needs_ok, paths: {include: ["**"], exclude: []}, \
 linters: [], max_comments: 25, model: auto, unread: neutral, never_send: [], dry_run: false, bots: [dependabot]}
@@ -35,6 +31,7 @@ paths:    {protected: [], sensitive: [], rules: []}
 labels:   {run: forge}
 issues:   {run: true}
 execution: {mode: deterministic, checkpoint_seconds: 30, checkpoint_changes: 50}
+agents:   {implementer: {command: null, minutes: 15, calls: 60}}
 memory:   {enabled: true, organisation: false, max: 10000}
 testing:  {runner: sandbox}
 deploy:   {}
@@ -127,7 +124,7 @@ def write(folder: Path) -> None:
 
 
 def _section(name: str, node: Schema) -> str:
-    lines = [f"## `{name}`", "", node["description"], *([_LATER_NOTE] if name in _LATER else []), ""]
+    lines = [f"## `{name}`", "", node["description"], ""]
     if node.get("type") != "object":
         return "\n".join([*lines, f"{_sentence(schema.describe(node))} Default: {_default(node)}."])
     if "properties" in node:

@@ -66,7 +66,8 @@ class Execution(Section):
 
     mode: Literal["deterministic", "interactive"] = Field(
         default="deterministic",
-        description="`deterministic`: as diffs. `interactive`, in a workspace of their own, is not available yet.",
+        description="`deterministic`: Forge's own agents, by edits and diffs. `interactive`: the agent of "
+        "`agents.implementer.command` in a workspace of its own; what it changed there is validated as a whole.",
     )
     checkpoint_seconds: int = Field(
         default=30, ge=5, le=3600, description="At most this long between two checkpoints. No effect yet."
@@ -74,6 +75,24 @@ class Execution(Section):
     checkpoint_changes: int = Field(
         default=50, ge=1, le=10_000, description="At most this many changes between them. No effect yet."
     )
+
+
+class ImplementerSettings(Section):
+    """A command-line agent that carries out tasks in place of Forge's own."""
+
+    command: CommandLine | None = Field(
+        default=None,
+        description="Starts it in the sandbox, with the repository as its current directory. `{task}` stands for the "
+        "text of its task, `{task_file}` for a file that holds it. It takes effect with `execution.mode: interactive`.",
+    )
+    minutes: int = Field(default=15, ge=1, le=60, description="How long it may work on one task.")
+    calls: int = Field(default=60, ge=1, le=500, description="How often it may ask a model for one task.")
+
+
+class AgentSettings(Section):
+    """Agents of other makes."""
+
+    implementer: ImplementerSettings = ImplementerSettings()
 
 
 class MemorySettings(Section):
@@ -129,6 +148,7 @@ class Configuration(Section):
     labels: Labels = Labels()
     issues: IssueSettings = IssueSettings()
     execution: Execution = Execution()
+    agents: AgentSettings = AgentSettings()
     memory: MemorySettings = MemorySettings()
     testing: Testing = Testing()
     deploy: DeploySettings = DeploySettings()

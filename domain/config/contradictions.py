@@ -40,10 +40,20 @@ def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
     for path, why in _IDLE.items():
         if _get_value(values, path) is not None:
             yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
-    if _get_value(values, ("execution", "mode")) == "interactive":
-        what = "is not available yet, so agents work as with `deterministic`"
-        yield Contradiction(("execution", "mode"), what, "")
+    yield from _find_missing_agent(values)
     yield from _find_unasked_gates(values)
+
+
+def _find_missing_agent(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+    """A mode without an agent that can work in it, and such an agent without the mode."""
+    is_interactive = _get_value(values, ("execution", "mode")) == "interactive"
+    has_agent = _get_value(values, ("agents", "implementer", "command")) is not None
+    if is_interactive and not has_agent:
+        what = "needs `agents.implementer.command`; without it agents work as with `deterministic`"
+        yield Contradiction(("execution", "mode"), what, "")
+    if has_agent and not is_interactive:
+        what = "has no effect without `execution.mode: interactive`"
+        yield Contradiction(("agents", "implementer", "command"), what, "")
 
 
 def _find_unasked_gates(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:

@@ -19,7 +19,8 @@ _WILD = frozenset("*?")
 
 Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
+LONGEST_WORDS = 1_000
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_WORDS)]
 Place = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 """A path or a glob."""
 TaskId = Annotated[str, StringConstraints(pattern=r"^T[1-9][0-9]?$")]

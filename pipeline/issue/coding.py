@@ -56,7 +56,7 @@ class CodingAgent:
 
     async def work(self, item: WorkItem, draft: Draft, model: LanguageModel) -> Done[Worked] | Stuck | Stopped:
         """Work on one piece; what changes is in the draft afterwards."""
-        topic, task = _build_topic(item.task), GuardedTask(f"{item.key} ", item.kind)
+        topic, task = build_topic(item.task), GuardedTask(f"{item.key} ", item.kind)
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, topic, task)
         never_send = self.configuration.review.never_send
         test = partial(self._test, item.task) if self._can_test(item.task) else None
@@ -77,7 +77,7 @@ class CodingAgent:
         return await run_while_current(services, run, ran)
 
 
-def _build_topic(task: ImplementationTask) -> RecallTopic:
+def build_topic(task: ImplementationTask) -> RecallTopic:
     """The task and its files, and what is to be fixed."""
     words = [] if task.mine is None else [task.mine.title, task.mine.description]
     files = () if task.mine is None else task.mine.files

@@ -16,6 +16,7 @@ from messages import pull_request as pull_request_texts
 from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.coding import CodingAgent, WorkItem
 from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.external_agent import ExternalAgent
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.run_end import end_unfinished, end_without_model
 from pipeline.run_context import RunContext
@@ -30,8 +31,12 @@ class Implementation:
     commits: DraftCommits
 
     @cached_property
-    def _agent(self) -> CodingAgent:
-        return CodingAgent(self.context, self.commits.planned.configuration)
+    def _agent(self) -> CodingAgent | ExternalAgent:
+        configuration = self.commits.planned.configuration
+        has_other = configuration.agents.implementer.command is not None
+        is_interactive = configuration.execution.mode == "interactive"
+        kind = ExternalAgent if has_other and is_interactive else CodingAgent
+        return kind(self.context, configuration)
 
     @cached_property
     def _help(self) -> HelpGate:

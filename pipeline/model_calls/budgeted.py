@@ -95,6 +95,20 @@ class BudgetedCalls:
         )
         return explain_limit(answer, self.phase)
 
+    async def delegate(
+        self, name: str, assignment: Assignment, kind: type[P], work: Callable[[Assignment], Awaitable[P]]
+    ) -> P:
+        """What an agent of another make did, which asks models itself; as :meth:`ask`.
+
+        :param kind: of what it answers.
+        :param work: has it done; gets the assignment with its context.
+        """
+
+        async def call(told: PromptContext, _keep: _Keep[P]) -> P:
+            return await work(told.prepend_to(assignment, redact_outgoing))
+
+        return await self._ask_or_wait(assignment.key, name, kind, call)
+
     async def take_turn(
         self,
         name: str,
@@ -186,4 +200,7 @@ class BudgetedCalls:
 
 def _redact(answer: P) -> P:
     """The answer without secrets of this process, which a provider may repeat; they are not even stored."""
-    return type(answer).model_validate(PROCESS_REDACTOR.redact_values(answer.model_dump(mode="json")))
+    value = answer.model_dump(mode="json")
+    kept = {name: value.pop(name) for name in answer.NO_WORDS}
+    redacted = {name: PROCESS_REDACTOR.redact_values(each) for name, each in value.items()}
+    return type(answer).model_validate(redacted | kept)

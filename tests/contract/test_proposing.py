@@ -103,6 +103,7 @@ async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
         clock=stage.clock,
         mirrors=mirrors,
         toolbox=cast(Any, None),
+        open_gateway=cast(Any, None),
         markers=Markers(b"key"),
         models=cast(Any, None),
         settling=0,

@@ -353,7 +353,10 @@ def _review(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> sub
 def test_a_configuration_is_checked_before_a_push(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "forge.yml"
     assert _config_check("review: {drafts: true}\n", file, capsys) == (0, [f"{file} is valid"])
-    idle = f"{file}:1:19: warning: `execution.mode` is not available yet, so agents work as with `deterministic`."
+    idle = (
+        f"{file}:1:19: warning: `execution.mode` needs `agents.implementer.command`; "
+        "without it agents work as with `deterministic`."
+    )
     assert _config_check("execution: {mode: interactive}\n", file, capsys) == (0, [idle, f"{file} is valid"])
     code, told = _config_check("paths:\n  protected: ['infra/*.{tf', x/]\nreview: {draft: true}\n", file, capsys)
     assert code == 1

@@ -42,11 +42,16 @@ class JudgedPatch:
     violations: tuple[Violation, ...]
 
 
-def judge(edit: bytes | TextEdit, tree: FileTree, areas: Areas, limits: PatchLimits = LIMITS) -> JudgedPatch:
-    """The change that a unified diff or an edit makes, or why it is refused.
+def judge(
+    edit: bytes | TextEdit | ChangeSet, tree: FileTree, areas: Areas, limits: PatchLimits = LIMITS
+) -> JudgedPatch:
+    """The change that a unified diff or an edit makes, or why it is refused; what changed otherwise is only judged.
 
     :param tree: the files it was written against.
     """
+    if isinstance(edit, ChangeSet):
+        found = validate(edit, areas, tree, limits)
+        return JudgedPatch(None if select_blocking(found) else edit, found)
     try:
         is_diff = isinstance(edit, bytes)
         named = patching.list_paths(edit, limits) if is_diff else edits.list_paths(edit)

@@ -51,10 +51,14 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the operator's registry or proxy listens."""
+    """Where the operator's registry or proxy listens, or a service of Forge itself.
+
+    :param idle: seconds without a byte before a connection is closed, if other than usual.
+    """
 
     host: str
     port: int
+    idle: float | None = None
 
     @classmethod
     def parse(cls, url: str) -> "Address":
@@ -116,6 +120,7 @@ class Forwarder:
         self.trouble = ""
         """What went wrong, one sentence for readers of the program's output."""
         self._address = address
+        self._idle = address.idle or bounds.idle
         self._bounds = bounds
         self._left = bounds.bytes
         self._outer: socket.socket | None = None
@@ -197,7 +202,7 @@ class Forwarder:
                 self.trouble = f"The registry proxy could not be reached ({_explain(error)})."
                 return
             try:
-                async with asyncio.timeout(self._bounds.idle) as patience, asyncio.TaskGroup() as both:
+                async with asyncio.timeout(self._idle) as patience, asyncio.TaskGroup() as both:
                     both.create_task(self._pass_on(connection, address, patience))
                     both.create_task(self._pass_on(address, connection, patience))
             except* OSError:
@@ -212,7 +217,7 @@ class Forwarder:
                 raise ConnectionAbortedError
             await loop.sock_sendall(target, data)
             if not patience.expired():
-                patience.reschedule(loop.time() + self._bounds.idle)
+                patience.reschedule(loop.time() + self._idle)
             await asyncio.sleep(0)  # otherwise two sockets that are always ready would starve other tasks
         target.shutdown(socket.SHUT_WR)
 

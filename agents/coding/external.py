@@ -1,0 +1,89 @@
+"""Prepares the task of a command-line agent of another make, and reads what it reports."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from pydantic import ValidationError
+
+from agents.coding.implementer import ImplementationTask, build_content
+from agents.llm.ask import ModelResult
+from agents.loop.turns import Assignment
+from agents.prompts import load_prompt
+from domain.paths import is_test
+from domain.runs.patches import ChangeSet, Violation
+from domain.runs.task_result import MOST_TESTS, Worked, find_mistakes
+from domain.text.redaction import Redact
+
+REPORT_FILE = "report.json"
+LARGEST_REPORT = 100_000  # bytes
+_LONGEST_TASK = 120_000  # bytes of one argument of a command: Linux takes 128 KiB
+_SUMMARY = "It says nothing about what it changed."
+
+
+class ExternalWork(ModelResult):
+    """What an agent of another make changed and reported, or why nothing of it is taken.
+
+    :param change: what it changed; allowed as it is.
+    """
+
+    NO_WORDS = frozenset({"change"})
+
+    change: ChangeSet | None = None
+    worked: Worked | None = None
+
+
+def build_external_assignment(key: str, task: ImplementationTask, redact: Redact, *, says_words: bool) -> Assignment:
+    """The assignment of an agent that changes files itself.
+
+    :param key: names the piece of work in the journal.
+    :param says_words: whether it may see what tests print.
+    """
+    content = build_content(task, redact, says_words=says_words)
+    return Assignment(key=key, instructions=load_prompt("external"), content=content)
+
+
+def build_command(configured: str, task: str, task_file: str) -> tuple[str, ...]:
+    """The words of the command, with the task in the place of ``{task}`` and its file in that of ``{task_file}``."""
+    short = task.encode()[:_LONGEST_TASK].decode(errors="ignore").replace("\0", "")
+    return tuple(word.replace("{task_file}", task_file).replace("{task}", short) for word in shlex.split(configured))
+
+
+def build_environment(address: tuple[str, int], key: str, report: str, task_file: str) -> Mapping[str, str]:
+    """The variables by which an agent finds its model, its task, and where to report.
+
+    :param address: of the gateway, as the agent sees it.
+    :param key: that the gateway takes.
+    """
+    url = "http://{}:{}".format(*address)
+    return {
+        "OPENAI_API_KEY": key,
+        "OPENAI_API_BASE": f"{url}/v1",
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "ANTHROPIC_API_KEY": key,
+        "ANTHROPIC_BASE_URL": url,
+        "FORGE_REPORT": report,
+        "FORGE_TASK": task_file,
+    }
+
+
+def read_report(written: bytes | None, change: ChangeSet) -> Worked:
+    """What the agent reports; an invalid report, or none, counts as one that says nothing.
+
+    :param change: what it changed.
+    """
+    tests = tuple(file.path for file in change.files if not file.is_gone and is_test(file.path))[:MOST_TESTS]
+    silent = Worked(summary=_SUMMARY, is_done=True, tests_added=tests)
+    try:
+        told = silent if written is None else Worked.model_validate_json(written)
+    except ValidationError:
+        return silent
+    return silent if find_mistakes(told) else told.model_copy(update={"tests_added": tests})
+
+
+def render_refusal(violations: Sequence[Violation]) -> str:
+    """What an agent is told about changes that are not taken, as data."""
+    told = "\n".join(f"- {violation}" for violation in violations[:50])
+    return (
+        "Nothing of what you changed was taken. Your changes are still there: correct or undo exactly these, keep the "
+        f"rest, and end again.\n{told}\n"
+    )

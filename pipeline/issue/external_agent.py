@@ -1,0 +1,71 @@
+"""Has a command-line agent of another make carry out a task, where one is configured and can work here."""
+
+from dataclasses import dataclass, replace
+
+from agents.coding.external import ExternalWork, build_external_assignment
+from agents.llm.models import LanguageModel
+from agents.loop.loop import Done, Stopped, Stuck
+from agents.loop.turns import Assignment
+from domain.config.configuration import Configuration
+from domain.gates import digest
+from domain.runs.plan import LONGEST_WORDS
+from domain.runs.run import Phase
+from domain.runs.task_result import Worked
+from domain.text.redaction import redact_outgoing
+from pipeline.durable.steps import run_outside_journal
+from pipeline.issue.coding import CodingAgent, WorkItem, build_topic
+from pipeline.issue.shadow_session import work_in_shadow
+from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.guards import GuardedTask
+from pipeline.run_context import RunContext
+from workspace.draft import Draft
+from workspace.sandbox.sandbox import BUBBLEWRAP
+
+
+@dataclass(frozen=True)
+class ExternalAgent:
+    """The agent that a repository configured, within one run."""
+
+    context: RunContext
+    configuration: Configuration
+
+    async def work(self, item: WorkItem, draft: Draft, model: LanguageModel) -> Done[Worked] | Stuck | Stopped:
+        """Work on one piece; what changes is in the draft afterwards. Where it cannot work, Forge's own agent does.
+
+        :raises WaitingForGate: if a person has to decide first.
+        """
+        level = self.context.services.toolbox.sandbox.strongest().level
+        if level != BUBBLEWRAP:
+            own = await CodingAgent(self.context, self.configuration).work(item, draft, model)
+            return _add_notice(own, _NO_SANDBOX.format(level))
+        done = await self._delegate(item, draft, model)
+        if done.refusal is not None:
+            return Stopped(done.refusal.message, done.refusal)
+        if done.change is None or done.worked is None:
+            return Stuck(done.problem or "The agent left nothing.")
+        await run_outside_journal(draft.replay, [done.change])
+        return Done(done.worked)
+
+    async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:
+        """What it changed and reports. Once it is done it does not work again: the change is kept with the run."""
+        never_send = self.configuration.review.never_send
+        key, task = f"{item.key} 1", GuardedTask(f"{item.key} ", item.kind)
+        assignment = build_external_assignment(key, item.task, redact_outgoing, says_words=not never_send)
+        calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, build_topic(item.task), task)
+        command = self.configuration.agents.implementer.command
+        name = digest("external", assignment.model_dump_json(), command, draft.base, model.name)
+
+        async def work(told: Assignment) -> ExternalWork:
+            return await work_in_shadow(self.context, self.configuration, told, draft, model, calls.budget)
+
+        return await calls.delegate(name, assignment, ExternalWork, work)
+
+
+_NO_SANDBOX = "`execution.mode: interactive` needs sandbox level 3; at level {} Forge's own agent worked."
+
+
+def _add_notice(done: Done[Worked] | Stuck | Stopped, notice: str) -> Done[Worked] | Stuck | Stopped:
+    if not isinstance(done, Done):
+        return done
+    summary = f"{notice} {done.value.summary}"[:LONGEST_WORDS]
+    return replace(done, value=done.value.model_copy(update={"summary": summary}))

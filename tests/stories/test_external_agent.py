@@ -1,0 +1,149 @@
+"""An agent of another make works in a shadow: its change is taken as a whole or not at all, and its calls are paid."""
+
+from decimal import Decimal
+from pathlib import Path
+
+from agents.llm.models import Models
+from agents.llm.scripted import ScriptedModel
+from domain.money import FixedPrice
+from tests.databases import create_database
+from tests.stories.driver import Story, open_story
+from tests.world.cart import DIFF
+from tests.world.command_line_agent import DISCOUNT, FILES, REPORT, says
+from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.verification import get_outcome
+
+TOLD = "Nothing of what you changed was taken."
+
+
+async def run_issue(story: Story, model: ScriptedModel, **files: str) -> IssueScene:
+    asked = await open_issue(story, **{**FILES, **files})
+    model.when("Discounts", plan())
+    await asked.comment(asked.alice, "/forge run")
+    return asked
+
+
+def list_changed(asked: IssueScene) -> list[str]:
+    pull = get_pull_request(asked)
+    return [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)]
+
+
+async def test_what_it_changed_becomes_a_pull_request(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when(TASK, says(files=DISCOUNT, report=REPORT, commands=["python3 -m pytest -q"]))
+    asked = await run_issue(story_with_model, model)
+    pull = get_pull_request(asked)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert not pull.draft
+    assert "`total` takes a discount." in (pull.body or "")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]  # no droppings of pytest
+    told = next(call for call in model.calls if TASK in call.content)
+    assert "Change files only in the areas listed as allowed" in told.content
+
+
+async def test_what_may_not_be_taken_is_told_and_corrected(story_with_model: Story, model: ScriptedModel) -> None:
+    """Its first change is refused as a whole; its files are still there when it is started again."""
+    outside = {**DISCOUNT, ".github/workflows/ci.yml": "on: push\n", "shop/more.py": "A = 1\n"}
+    model.when(TASK, says(files=outside, commands=["ln -s /etc/passwd shop/link"]))
+    model.when(TOLD, says(undo=[".github/workflows/ci.yml", "shop/link", "shop/more.py"], report=REPORT))
+    asked = await run_issue(story_with_model, model)
+    told = next(call.content for call in model.calls if TOLD in call.content)
+    assert "- .github/workflows/ci.yml: The plan allows changes in `shop/**` and `tests/**` only." in told or (
+        ".github/workflows/ci.yml" in told
+    )
+    assert "shop/link" in told
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+
+
+async def test_what_is_never_allowed_is_never_taken(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when(TASK, says(files={**DISCOUNT, ".github/workflows/ci.yml": "on: push\n"}))
+    asked = await run_issue(story_with_model, model)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    assert len([call for call in model.calls if TASK in call.content]) == 3
+    [question] = story_with_model.questions(asked.issue)
+    assert "What it changed may not be taken: .github/workflows/ci.yml" in question.body.replace("`", "")
+
+
+async def test_an_agent_that_fails_asks_a_person(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when(TASK, says(files=DISCOUNT, status=3), says(files=DISCOUNT, report=REPORT))
+    asked = await run_issue(story_with_model, model)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    [question] = story_with_model.questions(asked.issue)
+    assert "The agent ended with exit status 3" in question.body
+    await asked.comment(asked.alice, "/forge approve help_needed")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+
+
+async def test_it_has_no_network_no_git_and_no_key_but_for_its_model(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """What it finds out it writes into a file of the repository."""
+    look = "env > shop/env.txt; ls -a >> shop/env.txt; ls / /root /home >> shop/env.txt 2>&1; id -u >> shop/env.txt"
+    reach = "python3 -c \"import socket; socket.create_connection(('1.1.1.1', 80), 2)\" >> shop/env.txt 2>&1"
+    model.when(TASK, says(files=DISCOUNT, commands=[look, reach], report=REPORT))
+    asked = await run_issue(story_with_model, model)
+    pull = get_pull_request(asked)
+    story_with_model.pass_over(pull)
+    found = (asked.repository.git.read(pull.head_sha, "shop/env.txt") or b"").decode()
+    assert "OPENAI_API_KEY=" in found
+    assert "PRIVATE KEY" not in found
+    assert "\n.git\n" not in found
+    assert "Network is unreachable" in found or "OSError" in found
+
+
+async def test_files_that_are_never_sent_are_not_there(story_with_model: Story, model: ScriptedModel) -> None:
+    """That they are missing is no change of the agent, and it cannot make others in their place."""
+    configuration = FILES[".github/forge.yml"] + "review: {never_send: ['**/*.env']}\n"
+    model.when(TASK, says(files={**DISCOUNT, "shop/found.py": ""}, commands=["ls -a shop > shop/found.py"]))
+    asked = await run_issue(story_with_model, model, **{".github/forge.yml": configuration})
+    pull = get_pull_request(asked)
+    story_with_model.pass_over(pull)
+    assert list_changed(asked) == ["shop/cart.py", "shop/found.py", "tests/test_cart.py"]
+    assert (asked.repository.git.read(pull.head_sha, "shop/found.py") or b"").split() == [
+        *(b".", b".."),
+        *(b"cart.py", b"found.py"),
+    ]
+    assert asked.repository.git.read(pull.head_sha, "shop/secret.env") == b"nothing of yours\n"
+
+
+async def test_what_it_did_is_not_done_again(story_with_model: Story, model: ScriptedModel) -> None:
+    """The run waits after the first task; the agent is not started for that one again."""
+    model.when("== your task: T2", says(status=1), says(files={"shop/receipt.py": "SUM = 1\n"}, report=REPORT))
+    model.when(TASK, says(files=DISCOUNT, report=REPORT))
+    asked = await open_issue(story_with_model, **FILES)
+    model.when("Discounts", plan(then="Print it"))
+    await asked.comment(asked.alice, "/forge run")
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    await asked.comment(asked.alice, "/forge approve help_needed")
+    story_with_model.pass_over(get_pull_request(asked))
+    assert len([call for call in model.calls if TASK in call.content]) == 1
+    assert list_changed(asked) == ["shop/cart.py", "shop/receipt.py", "tests/test_cart.py"]
+
+
+async def test_its_calls_are_paid_by_the_run(tmp_path: Path) -> None:
+    """Where the budget ends it is stopped, a person is asked, and with more money it begins anew."""
+    model = ScriptedModel(FixedPrice(Decimal(50), Decimal(50)))
+    model.when(TASK, says(files=DISCOUNT, report=REPORT))
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, models=Models.only(model.language_model)) as story:
+        configuration = FILES[".github/forge.yml"] + "budgets: {phase: {implementation: 0.05}}\n"
+        asked = await run_issue(story, model, **{".github/forge.yml": configuration})
+        assert story.gates(asked.issue) == ["cost_overrun"]
+        assert not [call for call in model.calls if TASK in call.content]
+        await asked.comment(asked.alice, "/forge continue 50usd")
+        story.pass_over(get_pull_request(asked))
+        assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+        assert "Spent by this run so far: 0.00 USD" not in asked.status
+
+
+async def test_where_no_sandbox_can_hold_it_the_own_agent_works(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="landlock") as story:
+        asked = await run_issue(story, model)
+        pull = get_pull_request(asked)
+        story.pass_over(pull)
+        assert "needs sandbox level 3; at level 2 Forge's own agent worked. `total` takes a discount." in (
+            pull.body or ""
+        )
