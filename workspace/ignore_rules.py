@@ -22,6 +22,7 @@ __pycache__/
 node_modules/
 .venv/
 *.egg-info/
+.aider*
 """
 
 

@@ -43,7 +43,8 @@ class ExternalAgent:
             return Stopped(done.refusal.message, done.refusal)
         if done.change is None or done.worked is None:
             return Stuck(done.problem or "The agent left nothing.")
-        await run_outside_journal(draft.replay, [done.change])
+        if done.change.files:
+            await run_outside_journal(draft.replay, [done.change])
         return Done(done.worked)
 
     async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:

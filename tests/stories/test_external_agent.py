@@ -91,6 +91,13 @@ async def test_it_has_no_network_no_git_and_no_key_but_for_its_model(
     assert "Network is unreachable" in found or "OSError" in found
 
 
+async def test_an_agent_that_changes_nothing_is_believed(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when(TASK, says(report={"summary": "It can do that.", "is_done": True}))
+    asked = await run_issue(story_with_model, model)
+    assert await get_outcome(story_with_model) == ("completed", "unchanged")
+    assert "Nothing was changed, so there is no pull request" in asked.status
+
+
 async def test_files_that_are_never_sent_are_not_there(story_with_model: Story, model: ScriptedModel) -> None:
     """That they are missing is no change of the agent, and it cannot make others in their place."""
     configuration = FILES[".github/forge.yml"] + "review: {never_send: ['**/*.env']}\n"
