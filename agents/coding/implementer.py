@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.coding.baseline import render_baseline
 from agents.loop.loop import Agent, Steps, Use
+from agents.loop.tools.checks import CheckDraft, make_check_tools
 from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
@@ -87,18 +88,22 @@ class ImplementationTask(BaseModel):
         return next((each for each in self.plan.tasks if each.id == self.task), None)
 
 
-def build_agent(draft: Draft, never_send: Sequence[str], redact: Redact, test: Test | None) -> Agent[Worked]:
+def build_agent(
+    draft: Draft, never_send: Sequence[str], redact: Redact, test: Test | None, check: CheckDraft
+) -> Agent[Worked]:
     """The implementer on a draft, which it can read, change and test.
 
     :param never_send: globs of files that a model must not see; if there are any, it does not see what tests print
         either.
     :param redact: removes credentials from a text.
     :param test: tests a commit; None if the repository's own workflows do that.
+    :param check: runs the checks of the review on a commit.
     """
     tools = [
         *make_file_tools(draft.snapshot, never_send=never_send, redact=redact),
         *make_history_tools(draft.history, never_send=never_send, redact=redact),
         *make_edit_tools(draft, redact=redact),
+        *make_check_tools(draft, check, redact=redact),
     ]
     if test is not None:
         tools.append(make_run_tests(draft, test, redact=redact, says_words=not never_send))

@@ -1,25 +1,20 @@
 """Runs the implementer on one piece of a plan, in a draft."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from agents.coding.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
-from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
-from domain.review.review import RiskLevel
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix, Worked
-from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
+from pipeline.issue.draft_checks import DraftChecks
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
 from safety.guards import TaskKind
 from workspace.draft import Draft
 
@@ -59,22 +54,11 @@ class CodingAgent:
         topic, task = build_topic(item.task), GuardedTask(f"{item.key} ", item.kind)
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, topic, task)
         never_send = self.configuration.review.never_send
-        test = partial(self._test, item.task) if self._can_test(item.task) else None
-        agent = build_agent(draft, never_send, redact_outgoing, test)
+        checks = DraftChecks(self.context, self.configuration, item.task.baseline)
+        test = checks.test if checks.can_test else None
+        agent = build_agent(draft, never_send, redact_outgoing, test, checks.check)
         assignment = build_assignment(item.key, item.task, redact_outgoing, says_words=not never_send)
         return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft))
-
-    def _can_test(self, task: ImplementationTask) -> bool:
-        shows_nothing = task.baseline is not None and bool(task.baseline.lacks)
-        return self.configuration.testing.runner != "actions" and not shows_nothing
-
-    async def _test(self, task: ImplementationTask, commit: str, names: Sequence[str]) -> TestRun:
-        services, run = self.context.services, self.context.run
-        mirror = await self.context.fetch_mirror()
-        change = await mirror.change(run.base_sha, commit)
-        tester = Tester(mirror, services.toolbox, self.configuration.commands, baseline=task.baseline)
-        ran = tester.test_named(change, names) if names else tester.test(change, RiskLevel.low)
-        return await run_while_current(services, run, ran)
 
 
 def build_topic(task: ImplementationTask) -> RecallTopic:

@@ -172,6 +172,33 @@ async def test_what_is_granted_to_one_task_is_granted_to_no_other(
     assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
+async def test_an_implementer_sees_what_the_review_would_find(story_with_model: Story, model: ScriptedModel) -> None:
+    """It mends that before it hands in, so that nothing is sent back."""
+    show = "\n\ndef show(name):\n    os.system('ls ' + name)\n"
+    body = f"import os\n\n\ndef total(prices, discount=0):\n    return sum(prices) * (1 - discont)\n{show}"
+    mends = [("discont", "discount"), (show, ""), ("import os\n\n\n", "")]
+    asked = await open_issue(story_with_model)
+    model.when("Discounts", plan())
+    model.when(
+        TASK,
+        Uses(
+            [("write_file", {"path": "shop/cart.py", "content": body}), ("run_linter", {}), ("run_security_scan", {})]
+        ),
+        Uses([("edit", {"path": "shop/cart.py", "old": old, "new": new}) for old, new in mends]),
+        patches(TEST, then=["run_linter", "run_security_scan"]),
+        DONE,
+    )
+    await asked.comment(asked.alice, "/forge run")
+    told = [call.content for call in model.calls if TASK in call.content]
+    assert "1 found:\n- shop/cart.py:5 ruff/F821 (error): Undefined name `discont`" in told[1]
+    assert "- shop/cart.py:9 bandit/" in told[1]
+    assert told[3].count("Nothing was found.") == 2
+    run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
+    assert (run.state, run.reason) == ("completed", "proposed")
+    assert "fix" not in asked.status.partition("Implementation:")[2].partition("\n")[0]
+    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+
+
 async def test_what_an_agent_leaves_undone_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
     """It tries again with a person's words only, and is told what was missing."""
     asked = await open_issue(story_with_model)

@@ -1,0 +1,63 @@
+"""Tests an implementer's draft, and runs the checks of the review on it, before it is proposed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.review import reviewer
+from agents.review.reviewer import CheckedChange
+from agents.testing.tester import Tester
+from domain.config.configuration import Configuration
+from domain.review.review import RiskLevel
+from domain.runs.baseline import Baseline
+from domain.runs.testing import TestRun
+from pipeline.run_context import RunContext
+from pipeline.runs.lifecycle import run_while_current
+from safety.risk import PullRequestAuthor
+
+_FORGE = PullRequestAuthor(from_fork=False, first_time=False)
+
+
+@dataclass(frozen=True)
+class DraftChecks:
+    """The checks of the drafts of one run.
+
+    :param baseline: how the repository's commands end before any change, if that is known.
+    """
+
+    context: RunContext
+    configuration: Configuration
+    baseline: Baseline | None
+
+    @property
+    def can_test(self) -> bool:
+        """Whether the repository's tests run here, and show something."""
+        shows_nothing = self.baseline is not None and bool(self.baseline.lacks)
+        return self.configuration.testing.runner != "actions" and not shows_nothing
+
+    async def test(self, commit: str, names: Sequence[str]) -> TestRun:
+        """Test a commit: what its change concerns, or named tests only.
+
+        :raises Superseded: something else owns the issue now.
+        """
+        services, run = self.context.services, self.context.run
+        mirror = await self.context.fetch_mirror()
+        change = await mirror.change(run.base_sha, commit)
+        tester = Tester(mirror, services.toolbox, self.configuration.commands, baseline=self.baseline)
+        ran = tester.test_named(change, names) if names else tester.test(change, RiskLevel.low)
+        return await run_while_current(services, run, ran)
+
+    async def check(self, commit: str) -> CheckedChange:
+        """What the review of a commit finds without a model, but for what GitHub knows of dependencies.
+
+        :raises CodeAccessError: the change cannot be read.
+        :raises Superseded: something else owns the issue now.
+        """
+        services, run, configuration = self.context.services, self.context.run, self.configuration
+        mirror = await self.context.fetch_mirror()
+        change = reviewer.apply_path_filters(await mirror.change(run.base_sha, commit), configuration)
+        checking = reviewer.check(change, mirror, services.toolbox, configuration, _FORGE, _compare_no_dependencies)
+        return await run_while_current(services, run, checking)
+
+
+async def _compare_no_dependencies() -> None:
+    return None
