@@ -13,7 +13,7 @@ import asyncio
 import os
 import stat
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -194,6 +194,11 @@ class Checkout:
         if name in {"", ".", ".."} or "/" in name or "\0" in name:
             raise ToolError(f"{name!r} is not the name of a file among the results.", "Use a name without folders.")
         return await asyncio.to_thread(_read, self._folder / _RESULTS, name, most)
+
+    async def remove_result(self, name: str) -> None:
+        """Remove a file among the results, if a command left one of that name."""
+        with suppress(OSError):  # whatever else it is stays, and cannot be read as a result
+            await asyncio.to_thread((self._folder / _RESULTS / name).unlink)
 
     def _inside(self, name: str) -> Path:
         return self._sandbox.path_inside(self._folder, self.level) / name

@@ -45,10 +45,12 @@ class ShadowChanges:
 
     :param change: of regular files; empty if there was too much to read.
     :param violations: what is no such change.
+    :param has_given_up: whether there was too much to read; the first violation says what.
     """
 
     change: ChangeSet
     violations: tuple[Violation, ...]
+    has_given_up: bool = False
 
 
 class Shadow:
@@ -94,9 +96,9 @@ class Shadow:
             await self._walk(walk)
             files = await self._compare(walk)
         except WalkEnded:
-            files = ()
+            return ShadowChanges(NO_CHANGES, _sort(walk.violations), has_given_up=True)
         change = ChangeSet(files=tuple(files)) if files else NO_CHANGES
-        return ShadowChanges(change, tuple(sorted(walk.violations, key=lambda each: each.file)))
+        return ShadowChanges(change, _sort(walk.violations))
 
     async def apply(self, change: ChangeSet) -> None:
         """Bring files to the state after a change, as if a program had written them, whatever is there now.
@@ -141,6 +143,10 @@ class Shadow:
         else:
             return True
         return False
+
+
+def _sort(violations: Sequence[Violation]) -> tuple[Violation, ...]:
+    return tuple(sorted(violations, key=lambda each: each.file))
 
 
 @asynccontextmanager

@@ -19,12 +19,13 @@ def render_baseline(baseline: Baseline | None, redact: Redact, *, says_words: bo
     yield "== before any change"
     if baseline.lacks:
         yield f"The tests show nothing where they run{f': {_flatten(baseline.lacks, redact)}' if says_words else '.'}"
-        yield "Nobody can run them for you."
-        return
+        if not baseline.is_runnable:
+            yield "Nobody can run them for you."
+            return
     for command in baseline.commands:
         ended = "succeeds" if command.is_successful else "fails already"
         yield f"- {command.kind}: `{_flatten(command.line, redact)}` {ended} after {command.seconds:.0f} s"
-    yield f"{baseline.passed:,} tests pass, {len(baseline.failing):,} fail already."
+    yield f"Tests that pass: {baseline.passed:,}. Tests that fail already: {len(baseline.failing):,}."
     if baseline.failing and says_words:
         yield "Leave these as they are, unless the task is about them:"
         yield from (f"- {_flatten(name, redact)}" for name in baseline.failing[:_NAMED])

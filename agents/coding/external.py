@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agents.coding.implementer import ImplementationTask, build_content
 from agents.llm.ask import ModelResult
@@ -11,13 +11,23 @@ from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from domain.paths import is_test
 from domain.runs.patches import ChangeSet, Violation
-from domain.runs.task_result import MOST_TESTS, Worked, find_mistakes
+from domain.runs.plan import LONGEST_WORDS
+from domain.runs.task_result import MOST_TESTS, Worked
 from domain.text.redaction import Redact
 
 REPORT_FILE = "report.json"
 LARGEST_REPORT = 100_000  # bytes
 _LONGEST_TASK = 120_000  # bytes of one argument of a command: Linux takes 128 KiB
 _SUMMARY = "It says nothing about what it changed."
+_NOT_SAID = "It does not say what is missing."
+
+
+class _Report(BaseModel):
+    """What an agent writes, however long."""
+
+    summary: str = ""
+    is_done: bool = True
+    not_done: str = ""
 
 
 class ExternalWork(ModelResult):
@@ -67,17 +77,21 @@ def build_environment(address: tuple[str, int], key: str, report: str, task_file
 
 
 def read_report(written: bytes | None, change: ChangeSet) -> Worked:
-    """What the agent reports; an invalid report, or none, counts as one that says nothing.
+    """What the agent reports; a report that cannot be read, or none, counts as one that says nothing.
 
     :param change: what it changed.
     """
     tests = tuple(file.path for file in change.files if not file.is_gone and is_test(file.path))[:MOST_TESTS]
     silent = Worked(summary=_SUMMARY, is_done=True, tests_added=tests)
     try:
-        told = silent if written is None else Worked.model_validate_json(written)
+        told = None if written is None else _Report.model_validate_json(written)
     except ValidationError:
+        told = None
+    if told is None:
         return silent
-    return silent if find_mistakes(told) else told.model_copy(update={"tests_added": tests})
+    summary = " ".join(told.summary.split())[:LONGEST_WORDS] or _SUMMARY
+    left = "" if told.is_done else " ".join(told.not_done.split())[:LONGEST_WORDS] or _NOT_SAID
+    return Worked(summary=summary, is_done=told.is_done, not_done=left, tests_added=tests)
 
 
 def render_refusal(violations: Sequence[Violation]) -> str:

@@ -124,19 +124,23 @@ class Tester:
         nothing = await self.mirror.change(commit, commit)
         return await self._run(nothing, RiskLevel.high, ())
 
-    async def set_up(self, checkout: Checkout, commit: str) -> None:
-        """Set a checkout up for whoever works in it. What fails there, that agent will see.
+    async def set_up(self, checkout: Checkout, commit: str, *, uses_cache: bool) -> CommandResult | None:
+        """Set a checkout up for whoever works in it; the command that failed, if one did.
 
+        :param uses_cache: whether downloads of the default branch's set-up may be there.
         :raises ToolError: no sandbox here contains untrusted code.
         """
         files = await self._load_files(commit)
         setups = files.commands(self.commands, checkout).setups
-        if setups:
+        if setups and uses_cache:
             await self._dependencies.find_cached()
-        await self._dependencies.install(checkout)
+            await self._dependencies.install(checkout)
         running = _CheckoutRunner(self, checkout, files.paths)
         for command in setups:
-            await running.run_one(command)
+            result = await running.run_one(command)
+            if not result.is_successful:
+                return result
+        return None
 
     async def _run(self, change: Change, level: RiskLevel, names: Sequence[str]) -> TestRun:
         try:
@@ -318,6 +322,7 @@ class _CheckoutRunner:
         seconds = tester.bounds.retry if command.kind == "retry" else tester.bounds.command
         done, lacks = await execute(command, self._checkout, tester.toolbox, tester.commands, seconds)
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
+        printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
         cases, problem = await self._read_cases(command)
         problem = lacks or problem or await self._read_coverage(command)
         return CommandResult(

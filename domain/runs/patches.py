@@ -183,6 +183,7 @@ class PatchLimits(BaseModel):
     :param lines: added and removed, in all.
     :param file_bytes: of one file afterwards.
     :param patch_bytes: of the text of a patch.
+    :param changed_bytes: of all changed files afterwards, where they come without a patch.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -192,6 +193,7 @@ class PatchLimits(BaseModel):
     lines: int = 20_000
     file_bytes: int = 1_000_000
     patch_bytes: int = 2_000_000
+    changed_bytes: int = 8_000_000
 
 
 LIMITS = PatchLimits()

@@ -207,13 +207,14 @@ async def find_baseline(database: Database, run: Run, key: str) -> Baseline | No
             RunRow.repository_id == run.repository.id,
             RunRow.base_sha == run.base_sha,
             CheckpointRow.phase == _BASELINE,
+            CheckpointRow.output["key"].as_string() == key,
         )
         .order_by(RunRow.id.desc())
+        .limit(1)
     )
     async with database.transaction() as session:
-        rows = await session.scalars(query)
-        found = next((row.output["baseline"] for row in rows if row.output["key"] == key), None)
-        return None if found is None else Baseline.model_validate(found)
+        row = await session.scalar(query)
+        return None if row is None else Baseline.model_validate(row.output["baseline"])
 
 
 async def save_send_back(database: Database, run: Run, bounce: SendBack, count: int, now: datetime) -> None:

@@ -47,11 +47,14 @@ async def _find_or_test(context: RunContext, issue: IssueRunInput) -> Baseline |
     kept = await checkpoints.load_baseline(database, run)
     if kept is not None or await checkpoints.load_plan(database, run) is not None:
         return kept
-    key = digest(_VERSION, issue.configuration.commands.model_dump_json())
+    toolbox = context.services.toolbox
+    place = (toolbox.sandbox.strongest().level, toolbox.proxy, toolbox.reads)
+    key = digest(_VERSION, issue.configuration.commands.model_dump_json(), *place)
     found = await checkpoints.find_baseline(database, run, key)
-    baseline = found or await run_while_current(context.services, run, _test(context, issue))
-    await checkpoints.save_baseline(database, run, key, baseline, context.now())
-    return baseline
+    if found is None or found.lacks:  # what is lacking, somebody may have mended meanwhile
+        found = await run_while_current(context.services, run, _test(context, issue))
+    await checkpoints.save_baseline(database, run, key, found, context.now())
+    return found
 
 
 async def _test(context: RunContext, issue: IssueRunInput) -> Baseline:

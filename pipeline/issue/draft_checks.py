@@ -30,9 +30,9 @@ class DraftChecks:
 
     @property
     def can_test(self) -> bool:
-        """Whether the repository's tests run here, and show something."""
-        shows_nothing = self.baseline is not None and bool(self.baseline.lacks)
-        return self.configuration.testing.runner != "actions" and not shows_nothing
+        """Whether the repository's tests run here."""
+        is_runnable = self.baseline is None or self.baseline.is_runnable
+        return self.configuration.testing.runner != "actions" and is_runnable
 
     async def test(self, commit: str, names: Sequence[str]) -> TestRun:
         """Test a commit: what its change concerns, or named tests only.

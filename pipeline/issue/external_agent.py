@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from agents.coding.external import ExternalWork, build_external_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
-from agents.loop.turns import Assignment
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.plan import LONGEST_WORDS
@@ -19,6 +18,7 @@ from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
+from workspace.patches.errors import PatchRefused
 from workspace.sandbox.sandbox import BUBBLEWRAP
 
 
@@ -43,8 +43,11 @@ class ExternalAgent:
             return Stopped(done.refusal.message, done.refusal)
         if done.change is None or done.worked is None:
             return Stuck(done.problem or "The agent left nothing.")
-        if done.change.files:
-            await run_outside_journal(draft.replay, [done.change])
+        try:
+            if done.change.files:
+                await run_outside_journal(draft.replay, [done.change])
+        except PatchRefused as refused:  # it was allowed when the agent made it
+            return Stuck(f"What it changed may not be taken any more: {refused.violations[0]}")
         return Done(done.worked)
 
     async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:
@@ -55,11 +58,12 @@ class ExternalAgent:
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, build_topic(item.task), task)
         command = self.configuration.agents.implementer.command
         name = digest("external", assignment.model_dump_json(), command, draft.base, model.name)
-
-        async def work(told: Assignment) -> ExternalWork:
-            return await work_in_shadow(self.context, self.configuration, told, draft, model, calls.budget)
-
-        return await calls.delegate(name, assignment, ExternalWork, work)
+        return await calls.delegate(
+            name,
+            assignment,
+            ExternalWork,
+            lambda told: work_in_shadow(self.context, self.configuration, told, draft, model, calls.budget),
+        )
 
 
 _NO_SANDBOX = "`execution.mode: interactive` needs sandbox level 3; at level {} Forge's own agent worked."

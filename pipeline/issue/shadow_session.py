@@ -1,5 +1,6 @@
 """Runs a command-line agent in a shadow of the repository, until what it changed may be taken."""
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from agents.llm.models import LanguageModel
 from agents.loop.turns import Assignment
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
+from domain.errors import CodeAccessError, ToolError
 from domain.ports import ModelBudget
 from domain.runs.patches import ChangeSet, Violation, select_blocking, select_reported
 from pipeline.run_context import RunContext
@@ -19,7 +21,7 @@ from workspace.draft import Draft
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.registry_proxy import INSIDE, Address
 from workspace.sandbox.sandbox import Completed
-from workspace.shadow import Shadow, open_shadow
+from workspace.shadow import Shadow, ShadowChanges, open_shadow
 
 _ROUNDS = 3
 """How often an agent is started for one task: again where what it changed may not be taken."""
@@ -44,30 +46,21 @@ async def work_in_shadow(
     """
     services, client = context.services, ModelClient(told.key, model, budget, RetryPolicy())
     bounds = GatewayBounds(calls=configuration.agents.implementer.calls)
-    async with (
-        open_shadow(draft.objects, draft.base, services.toolbox.sandbox) as shadow,
-        services.open_gateway(client.fetch_response, bounds) as gateway,
-    ):
-        await shadow.hide(configuration.review.never_send)
-        made = await _set_up(context, configuration, shadow, draft.base)
-        session = _ShadowSession(context, configuration, told, draft, shadow, gateway, made)
-        work = await run_while_current(services, context.run, session.run())
+    try:
+        async with (
+            open_shadow(draft.objects, draft.base, services.toolbox.sandbox) as shadow,
+            services.open_gateway(client.fetch_response, bounds) as gateway,
+        ):
+            session = _ShadowSession(context, configuration, told, draft, shadow, gateway)
+            work = await run_while_current(services, context.run, session.run())
+    except (CodeAccessError, ToolError) as error:
+        work = ExternalWork(key=told.key, problem=f"The agent could not work here: {error}")
     return work.model_copy(update={"calls": tuple(client.calls), "notice": client.notice})
-
-
-async def _set_up(context: RunContext, configuration: Configuration, shadow: Shadow, commit: str) -> ChangeSet:
-    """What the repository's set-up changes, which is not the agent's doing."""
-    tester = Tester(await context.fetch_mirror(), context.services.toolbox, configuration.commands)
-    await tester.set_up(shadow.checkout, commit)
-    return (await shadow.read_changes()).change
 
 
 @dataclass(frozen=True)
 class _ShadowSession:
-    """One agent in one shadow.
-
-    :param made: what was changed there before the agent began.
-    """
+    """One agent in one shadow."""
 
     context: RunContext
     configuration: Configuration
@@ -75,28 +68,66 @@ class _ShadowSession:
     draft: Draft
     shadow: Shadow
     gateway: ModelGateway
-    made: ChangeSet
 
     async def run(self) -> ExternalWork:
-        key, whole = self.told.key, f"{self.told.instructions}\n\n{self.told.content}\n"
-        task, wrong = whole, tuple[Violation, ...]()
+        await self.shadow.hide(self.configuration.review.never_send)
+        lacks = await self._set_up()
+        made = await self.shadow.read_changes()
+        if made.has_given_up:
+            return ExternalWork(key=self.told.key, problem=_TOO_MUCH.format(made.violations[0].message))
+        whole = f"{self.told.instructions}\n\n{self.told.content}\n{lacks}"
+        return await self._work(whole, made)
+
+    async def _set_up(self) -> str:
+        """Set the repository up; what failed, for the agent."""
+        context, never_send = self.context, self.configuration.review.never_send
+        tester = Tester(await context.fetch_mirror(), context.services.toolbox, self.configuration.commands)
+        failed = await tester.set_up(self.shadow.checkout, self.draft.base, uses_cache=not never_send)
+        return "" if failed is None else _describe_end(f"The set-up `{failed.line}`", failed.exit_status, failed.output)
+
+    async def _work(self, whole: str, made: ShadowChanges) -> ExternalWork:
+        """:param made: what was changed there before the agent began."""
+        key, task, wrong = self.told.key, whole, tuple[Violation, ...]()
         for _ in range(_ROUNDS):
             ended = await self._start(task)
             if self.gateway.refusal is not None:
                 return ExternalWork(key=key, problem=self.gateway.refusal.message, refusal=self.gateway.refusal)
+            if ended is None:
+                return ExternalWork(key=key, problem="The agent used up its calls of a model.")
             if ended.status != 0:
-                return ExternalWork(key=key, problem=_describe_end(ended))
-            change, wrong = await self._judge()
+                printed = (ended.stderr.data or ended.stdout.data).decode(errors="replace")
+                return ExternalWork(key=key, problem=_describe_end("The agent", ended.status, printed))
+            change, wrong = await self._judge(made)
             if not select_blocking(wrong):
-                report = await self.shadow.checkout.result(external.REPORT_FILE, external.LARGEST_REPORT)
-                return ExternalWork(key=key, change=change, worked=external.read_report(report, change))
+                return ExternalWork(key=key, change=change, worked=external.read_report(await self._report(), change))
             task = f"{external.render_refusal(select_reported(wrong))}\n{whole}"
         return ExternalWork(key=key, problem=f"What it changed may not be taken: {select_blocking(wrong)[0]}")
 
-    async def _start(self, task: str) -> Completed:
+    async def _report(self) -> bytes | None:
+        try:
+            return await self.shadow.checkout.result(external.REPORT_FILE, external.LARGEST_REPORT)
+        except ToolError:
+            return None
+
+    async def _start(self, task: str) -> Completed | None:
+        """How the agent ended; None if it was stopped because its calls are not answered any more."""
+        running = asyncio.ensure_future(self._run_command(task))
+        stopped = asyncio.ensure_future(self.gateway.wait_until_stopped())
+        try:
+            await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if stopped.done():
+                stopped.result()  # raises what a call raised
+            return running.result() if running.done() else None
+        finally:
+            for task_of in (running, stopped):
+                task_of.cancel()
+            await asyncio.gather(running, stopped, return_exceptions=True)
+
+    async def _run_command(self, task: str) -> Completed:
         checkout, services = self.shadow.checkout, self.context.services
         settings = self.configuration.agents.implementer
         task_file = str(checkout.give_file(_TASK_FILE, task.encode()))
+        await checkout.remove_result(external.REPORT_FILE)
         report = str(Path(checkout.results_inside, external.REPORT_FILE))
         environment = external.build_environment(INSIDE, self.gateway.key, report, task_file)
         return await checkout.run(
@@ -107,16 +138,20 @@ class _ShadowSession:
             proxy=Address("127.0.0.1", self.gateway.port, idle=_SILENT_S),
         )
 
-    async def _judge(self) -> tuple[ChangeSet, tuple[Violation, ...]]:
-        """What the agent changed, and what is wrong with it."""
+    async def _judge(self, made: ShadowChanges) -> tuple[ChangeSet, tuple[Violation, ...]]:
+        """What the agent changed, and what is wrong with it; what the set-up left is not its doing."""
         found = await self.shadow.read_changes()
-        before = {(file.path, file.after) for file in self.made.files}
+        before = {(file.path, file.after) for file in made.change.files}
+        known = {(each.file, each.constraint) for each in made.violations}
         change = ChangeSet(files=tuple(file for file in found.change.files if (file.path, file.after) not in before))
-        return change, (*found.violations, *await self.draft.judge_change(change))
+        wrong = (each for each in found.violations if (each.file, each.constraint) not in known)
+        return change, (*wrong, *await self.draft.judge_change(change))
 
 
-def _describe_end(ended: Completed) -> str:
-    printed = (ended.stderr.data or ended.stdout.data).decode(errors="replace")
+_TOO_MUCH = "After `commands.setup` there is more in the repository than can be read back: {} Name it in .gitignore."
+
+
+def _describe_end(what: str, status: int | None, printed: str) -> str:
     said = " ".join(printed.split())[-_TAIL:]
-    how = "did not end in time, or was stopped" if ended.status is None else f"ended with exit status {ended.status}"
-    return f"The agent {how}.{f' It says: {said}' if said else ''}"
+    how = "did not end in time, or was stopped" if status is None else f"ended with exit status {status}"
+    return f"{what} {how}.{f' It says: {said}' if said else ''}"

@@ -107,7 +107,7 @@ class BudgetedCalls:
         async def call(told: PromptContext, _keep: _Keep[P]) -> P:
             return await work(told.prepend_to(assignment, redact_outgoing))
 
-        return await self._ask_or_wait(assignment.key, name, kind, call)
+        return await self._ask_or_wait(assignment.key, name, kind, call, is_final=True)
 
     async def take_turn(
         self,
@@ -147,10 +147,15 @@ class BudgetedCalls:
         turn = await self.context.journal.step_as(Turn, key, self._load_or_call, name, Turn, call, self.phase)
         return explain_limit(turn, self.phase)
 
-    async def _ask_or_wait(self, key: str, name: str, kind: type[P], call: _Call[P], *, can_spare: bool = False) -> P:
+    async def _ask_or_wait(
+        self, key: str, name: str, kind: type[P], call: _Call[P], *, can_spare: bool = False, is_final: bool = False
+    ) -> P:
+        """:param is_final: an answer that says why there is nothing usable is not asked for again either."""
         journal, gate_of_phase = self.context.journal, BudgetGate(self.context, self._guards)
         while True:
-            answer = await journal.step_as(kind, f"ask: {key}", self._load_or_call, name, kind, call, self.phase)
+            answer = await journal.step_as(
+                kind, f"ask: {key}", self._load_or_call, name, kind, call, self.phase, is_final
+            )
             if answer.refusal is None or answer.refusal.gate is None or (can_spare and answer.refusal.is_about_money):
                 return answer
             gate = await journal.step("ask a person", gate_of_phase.ask_person, answer.refusal)
@@ -159,10 +164,10 @@ class BudgetedCalls:
             if gate is None or gate.state is not GateState.approved:
                 return answer
 
-    async def _load_or_call(self, name: str, kind: type[P], call: _Call[P], phase: Phase) -> P:
+    async def _load_or_call(self, name: str, kind: type[P], call: _Call[P], phase: Phase, is_final: bool = False) -> P:
         """The answer this run has already; else the model's, or what stopped the call."""
         stored = await model_answers.find(self.context.database, self.context.run, name)
-        if stored is not None and stored.get("problem") is None:
+        if stored is not None and (is_final or stored.get("problem") is None):
             await self._record_named(json.dumps(stored))
             known = kind.model_validate(stored)
             await self._record_iteration(name, known, phase)

@@ -1,5 +1,7 @@
 """What works before anything is changed is known first: what fails already is not charged, what cannot run is asked."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import select
 
@@ -46,7 +48,7 @@ async def test_an_unprepared_repository_costs_one_question(
     assert await get_outcome(story_with_model) == ("completed", "untested")
     told = last_instructions(model)
     assert "== before any change\nThe tests show nothing where they run: " in told
-    assert "Nobody can run them for you." in told
+    assert ("Nobody can run them for you." in told) is (files is SETUP)
     assert not [call for call in model.calls if MEND in call.content or FAILED in call.content]
     assert len(story_with_model.questions(asked.issue)) == 1
     assert "**Before any change** the tests show nothing here: " in asked.status
@@ -68,7 +70,7 @@ async def test_what_fails_already_is_not_charged(story_with_model: Story, model:
     assert not pull.draft
     assert story_with_model.gates(asked.issue) == []
     told = last_instructions(model)
-    assert "1 tests pass, 2 fail already." in told
+    assert "Tests that pass: 1. Tests that fail already: 2." in told
     assert "- tests/test_old.py::test_old" in told
     [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     assert check.title == "Passed: 2 tests, 2 also fail without this change"
@@ -79,14 +81,28 @@ async def test_what_fails_already_is_not_charged(story_with_model: Story, model:
 
 
 async def test_a_base_is_tested_once(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **{"tests/test_old.py": WRONG})
+    model.when("Discounts", {"plan": None, "questions": ["How much?"]})
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge run")
+    first, second = await load_baselines(story_with_model)
+    assert first == second  # to the microsecond
+
+
+async def test_a_base_whose_tests_showed_nothing_is_tested_anew(story_with_model: Story, model: ScriptedModel) -> None:
+    """Somebody may have mended meanwhile what was lacking."""
     asked = await open_unprepared(story_with_model, model, **SETUP)
     await asked.comment(asked.alice, "/forge reject help_needed no")
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == ["help_needed"]
-    async with story_with_model.forge.services.database.transaction() as session:
-        rows = [*await session.scalars(select(CheckpointRow).where(CheckpointRow.phase == "baseline"))]
-    first, second = [row.output["baseline"] for row in rows]
-    assert first == second  # to the microsecond
+    first, second = await load_baselines(story_with_model)
+    assert first["commands"][0]["seconds"] != second["commands"][0]["seconds"]
+
+
+async def load_baselines(story: Story) -> list[Any]:
+    async with story.forge.services.database.transaction() as session:
+        query = select(CheckpointRow).where(CheckpointRow.phase == "baseline").order_by(CheckpointRow.id)
+        return [row.output["baseline"] for row in await session.scalars(query)]
 
 
 async def test_who_asks_for_a_plan_only_waits_for_no_tests(story_with_model: Story, model: ScriptedModel) -> None:

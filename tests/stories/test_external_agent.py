@@ -74,6 +74,37 @@ async def test_an_agent_that_fails_asks_a_person(story_with_model: Story, model:
     assert await get_outcome(story_with_model) == ("completed", "proposed")
 
 
+async def test_who_rejects_a_failed_agent_has_it_not_started_again(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    model.when(TASK, says(files=DISCOUNT, status=3), says(files=DISCOUNT, report=REPORT))
+    asked = await run_issue(story_with_model, model)
+    await asked.comment(asked.alice, "/forge reject help_needed no")
+    assert await get_outcome(story_with_model) == ("failed", "stuck")
+    assert len([call for call in model.calls if TASK in call.content]) == 1
+
+
+async def test_what_is_no_text_is_not_taken(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when(TASK, says(files=DISCOUNT, commands=["cp /bin/true shop/helper.so"]))
+    model.when(TOLD, says(undo=["shop/helper.so"], report={"summary": "Half of it.", "is_done": False}))
+    asked = await run_issue(story_with_model, model)
+    told = next(call.content for call in model.calls if TOLD in call.content)
+    assert "shop/helper.so: It holds a NUL character, so it is not text." in told
+    assert story_with_model.gates(asked.issue) == ["help_needed"]  # it says itself that it is not done
+    [question] = story_with_model.questions(asked.issue)
+    assert "T1 Take a discount off the total: It does not say what is missing" in question.body
+
+
+async def test_what_the_set_up_leaves_is_not_its_doing(story_with_model: Story, model: ScriptedModel) -> None:
+    setup = "commands: {setup: \"sh -c 'mkdir made && echo 1 > made/it && ln -s /bin/true made/link'\"}\n"
+    odd = "ln -s /etc/passwd $FORGE_REPORT"  # a report that cannot be read says nothing
+    model.when(TASK, says(files=DISCOUNT, commands=[odd]))
+    asked = await run_issue(story_with_model, model, **{".github/forge.yml": FILES[".github/forge.yml"] + setup})
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+    assert "It says nothing about what it changed." in (get_pull_request(asked).body or "")
+
+
 async def test_it_has_no_network_no_git_and_no_key_but_for_its_model(
     story_with_model: Story, model: ScriptedModel
 ) -> None:

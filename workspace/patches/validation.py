@@ -50,7 +50,7 @@ def judge(
     :param tree: the files it was written against.
     """
     if isinstance(edit, ChangeSet):
-        found = validate(edit, areas, tree, limits)
+        found = (*_check_texts(edit, limits), *validate(edit, areas, tree, limits))
         return JudgedPatch(None if select_blocking(found) else edit, found)
     try:
         is_diff = isinstance(edit, bytes)
@@ -80,6 +80,18 @@ def validate(change: ChangeSet, areas: Areas, tree: FileTree, limits: PatchLimit
         found += _check_file(file, tree, clashes.get(file.path), limits)
         found += rules.of(file.path)
     return tuple(found)
+
+
+def _check_texts(change: ChangeSet, limits: PatchLimits) -> Iterator[Violation]:
+    """What the form of a diff or an edit rules out: files that are no text, and more than people can review."""
+    for file in change.files:
+        if b"\0" in (file.before or b"") or b"\0" in (file.after or b""):
+            message = "It holds a NUL character, so it is not text."
+            yield violation(file.path, "syntax", Severity.error, message, "Leave binary files as they are.")
+    count = sum(len(file.after or b"") for file in change.files if file.before != file.after)
+    if count > limits.changed_bytes:
+        message = f"The changed files hold {count:,} bytes, and {limits.changed_bytes:,} are allowed."
+        yield violation("", "limits", Severity.error, message, "Change less, or split the task.")
 
 
 # --- sizes -------------------------------------------------------------------------------------------------

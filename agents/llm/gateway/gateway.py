@@ -18,6 +18,7 @@ from pydantic_ai.messages import ModelResponse
 from agents.llm.client import CallRequest
 from agents.llm.gateway.masking import mask_messages, mask_parameters, mask_response
 from agents.llm.gateway.wire import Body, NotARequest, WireFormat, WireRequest
+from domain.errors import ForgeError
 from domain.money import Refusal
 from domain.text.redaction import Redact, redact_outgoing
 
@@ -64,7 +65,7 @@ class ModelGateway:
     """Answers one agent until it is closed, or until Forge refuses a call; then it refuses every call.
 
     ``key`` is the one that the agent needs, ``port`` where it is served on loopback, ``calls`` how many were answered,
-    ``refusal`` what stopped it.
+    ``refusal`` what limit stopped it, ``failure`` what else Forge stopped it for.
 
     :param answer: asks the model; what else it raises fails the call and goes to the log.
     :param redact: removes secrets from what is sent.
@@ -83,24 +84,28 @@ class ModelGateway:
         self.bounds = bounds
         self.calls = 0
         self.refusal: Refusal | None = None
+        self.failure: ForgeError | None = None
         self.is_closed = False
         self._answer = answer
         self._redact = redact
         self._redact_answers = redact_answers
         self._asked = 0
         self._free = asyncio.Semaphore(bounds.at_once)
-        self._refused = asyncio.Event()
+        self._stopped = asyncio.Event()
         self._pending: set[asyncio.Task[Any]] = set()
 
     def accepts(self, key: str) -> bool:
         """Whether it is the agent's key; how long this takes says nothing about the key."""
         return hmac.compare_digest(key.encode("utf-8", "replace"), self.key.encode())
 
-    async def wait_until_refused(self) -> Refusal:
-        """What stopped the agent, as soon as something did: many agents go on trying for minutes."""
-        await self._refused.wait()
-        assert self.refusal is not None
-        return self.refusal
+    async def wait_until_stopped(self) -> None:
+        """Wait until no call is answered any more. Many agents go on trying for minutes, so whoever started it ends it.
+
+        :raises ForgeError: what a call raised, such as a halt.
+        """
+        await self._stopped.wait()
+        if self.failure is not None:
+            raise self.failure
 
     def close(self) -> None:
         """Answer nothing from now on; a call that the model has not answered is cancelled."""
@@ -114,9 +119,10 @@ class ModelGateway:
         :param read: the body; raises :class:`NotARequest`. It is not read before it is the call's turn.
         """
         with self._track():
-            stop = self._explain_stop()
+            stop = self._explain_stop() or self._explain_bound()
             if stop is not None:
-                return fail(wire, 429, stop)
+                return self._refuse(wire, stop)
+            self._asked += 1
             async with self._free:
                 try:
                     return await self._ask(wire, await read())
@@ -127,17 +133,23 @@ class ModelGateway:
         wanted, sent = await asyncio.to_thread(self._prepare, wire, body)  # a long conversation takes a while
         stop = self._explain_stop()  # an earlier call may have been refused meanwhile
         if stop is not None:
-            return fail(wire, 429, stop)
-        self._asked += 1
-        answer = await self._answer(sent)
+            return self._refuse(wire, stop)
+        try:
+            answer = await self._answer(sent)
+        except ForgeError as error:
+            self.failure = self.failure or error
+            return self._refuse(wire, "The model was not asked: Forge stopped this work.")
         if isinstance(answer, Refusal):
             self.refusal = self.refusal or answer
-            self._refused.set()
-            return fail(wire, 429, _explain(answer))
+            return self._refuse(wire, _explain(answer))
         if isinstance(answer, str):
             return fail(wire, 502, answer)
         self.calls += 1
         return self._write(wire, wanted, answer, secrets.token_hex(12))
+
+    def _refuse(self, wire: WireFormat, why: str) -> Reply:
+        self._stopped.set()
+        return fail(wire, 429, why)
 
     def _prepare(self, wire: WireFormat, body: bytes) -> tuple[WireRequest, CallRequest]:
         """What the agent asks, and what is sent for it.
@@ -163,8 +175,13 @@ class ModelGateway:
     def _explain_stop(self) -> str | None:
         if self.refusal is not None:
             return _explain(self.refusal)
+        if self.failure is not None:
+            return "The model was not asked: Forge stopped this work."
         if self.is_closed:
             return "The model was not asked: the gateway is closed."
+        return None
+
+    def _explain_bound(self) -> str | None:
         if self._asked >= self.bounds.calls:
             return f"The model was not asked: this agent has used all of its {self.bounds.calls} calls."
         return None

@@ -66,9 +66,10 @@ async def test_only_the_key_opens_it(header: str):
 async def test_after_a_refusal_it_asks_no_more():
     forge = ScriptedForge([refuse(), say("never")])
     async with open_gateway(forge.fetch) as gateway, connect(gateway) as agent:
-        stopped = asyncio.create_task(gateway.wait_until_refused())
+        stopped = asyncio.create_task(gateway.wait_until_stopped())
         first, second, third = await agent.complete(), await agent.ask(), await agent.complete(messages="broken")
-        assert await stopped == refuse()
+        await stopped
+        assert gateway.refusal == refuse()
 
     said = "The model was not asked: the budget of the review phase is used up. Raise it."
     assert [reply.status_code for reply in (first, second, third)] == [429, 429, 429]

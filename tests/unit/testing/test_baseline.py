@@ -57,6 +57,10 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
         (lint(1, "a.py:3: E1 x"), lint(2, "a.py:3: E1 x"), False),
         (lint(1, "a.py:3: E1 x"), lint(1, "a.py:3: E1 x", kind="typecheck"), False),
         (lint(0), lint(1, "a.py:3: E1 x"), False),
+        (lint(1, "a.py:3: E1 x1"), lint(1, "a.py:3: E1 x2"), False),
+        (lint(1, "a.py:3: E1 x\na.py:4: E2\nFound 2 errors"), lint(1, "a.py:9: E1 x\nFound 1 error"), True),
+        (lint(2, "make: *** broken", kind="test"), lint(2, "make: *** broken", kind="test"), True),
+        (lint(1), lint(1), True),  # it says nothing at all
         (lint(1, "x" * LONGEST_OUTPUT), lint(1, "y" * LONGEST_OUTPUT), True),  # nobody knows what it said first
     ],
 )
@@ -68,8 +72,8 @@ def test_a_check_that_failed_before_is_excused_if_it_says_nothing_new(
 
 
 def test_where_the_tests_showed_nothing_a_failure_says_nothing_and_a_success_counts() -> None:
-    base = build_baseline("base", run(command(1, BAD)), "The module x is not installed.")
-    failed = excuse_failures(run(command(1, BAD, BROKEN)), base)
+    base = build_baseline("base", run(lint(0), command(1, BAD)), "The module x is not installed.")
+    failed = excuse_failures(run(lint(0), command(1, BAD, BROKEN)), base)
     assert decide_verdict(failed) is SuiteVerdict.not_run
     assert failed.not_run == "As before the change, the tests show nothing here: The module x is not installed."
     assert decide_verdict(excuse_failures(run(command(0, case("b"))), base)) is (SuiteVerdict.passed)
@@ -133,7 +137,7 @@ def test_agents_are_told_what_works() -> None:
         "== before any change",
         "- lint: `ruff check .` fails already after 0 s",
         "- test: `pytest` fails already after 12 s",
-        "1 tests pass, 1 fail already.",
+        "Tests that pass: 1. Tests that fail already: 1.",
         "Leave these as they are, unless the task is about them:",
         "- b",
     ]
@@ -141,7 +145,7 @@ def test_agents_are_told_what_works() -> None:
 
 
 def test_agents_are_told_that_nothing_can_be_run() -> None:
-    base = build_baseline("base", run(), "The set-up `x` fails.\nReally")
+    base = build_baseline("base", run(not_run="It fails."), "The set-up `x` fails.\nReally")
     assert [*render_baseline(base, redact_outgoing, says_words=True)] == [
         "== before any change",
         "The tests show nothing where they run: The set-up `x` fails. Really",
@@ -151,3 +155,16 @@ def test_agents_are_told_that_nothing_can_be_run() -> None:
     assert told[1] == "The tests show nothing where they run."
     assert not [*render_baseline(None, redact_outgoing, says_words=True)]
     assert not [*render_baseline(base_of(), redact_outgoing, says_words=True)]
+
+
+def test_where_the_tests_showed_nothing_a_check_that_is_broken_now_still_counts() -> None:
+    base = build_baseline("base", run(lint(0), command(1, BAD)), "All tests fail.")
+    assert decide_verdict(excuse_failures(run(lint(1, "E1"), command(1, BAD)), base)) is SuiteVerdict.failed
+
+
+def test_where_a_test_passes_now_the_others_count_again() -> None:
+    base = build_baseline("base", run(command(1, BAD)), "The only test fails.")
+    after = excuse_failures(run(command(1, case("b"), BROKEN)), base)
+    assert [each.id for each in after.failures] == ["c"]
+    assert decide_verdict(after) is SuiteVerdict.failed
+    assert decide_verdict(excuse_failures(run(command(0, case("b"))), base)) is SuiteVerdict.passed
