@@ -105,6 +105,21 @@ async def test_what_the_set_up_leaves_is_not_its_doing(story_with_model: Story, 
     assert "It says nothing about what it changed." in (get_pull_request(asked).body or "")
 
 
+async def test_an_agent_that_goes_on_without_its_model_is_ended(story_with_model: Story, model: ScriptedModel) -> None:
+    """It would sleep for an hour; the run does not wait for that."""
+    again = (
+        "python3 - <<'EOF'\nimport os, time, urllib.request\nurl = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        "key = {'Authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']}\n"
+        "try:\n    urllib.request.urlopen(urllib.request.Request(url, b'{}', key))\nexcept Exception:\n    pass\n"
+        "time.sleep(3600)\nEOF"
+    )
+    model.when(TASK, says(files=DISCOUNT, commands=[again]))
+    few = FILES[".github/forge.yml"].replace('{task_file}"', '{task_file}", calls: 1')
+    asked = await run_issue(story_with_model, model, **{".github/forge.yml": few})
+    [question] = story_with_model.questions(asked.issue)
+    assert "The agent used up its calls of a model" in question.body
+
+
 async def test_it_has_no_network_no_git_and_no_key_but_for_its_model(
     story_with_model: Story, model: ScriptedModel
 ) -> None:

@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelResponse
 from agents.llm.client import CallRequest
 from agents.llm.gateway.gateway import GatewayBounds, GatewayOpener
 from bot.model_gateway import open_gateway
+from domain.errors import Halted
 from domain.money import Refusal
 from tests.unit.gateway.forge import MESSAGE, QUESTION, ScriptedForge, call_tool, connect, refuse, say
 
@@ -61,6 +62,33 @@ async def test_only_the_key_opens_it(header: str):
                 assert (await stranger.http.get("/v1/models")).status_code == 401
 
     assert len(forge.asked) == 1
+
+
+async def test_what_stops_forge_stops_the_agent_and_reaches_whoever_started_it():
+    """A halt is no error 500, which agents would try again for minutes."""
+    asked = 0
+
+    async def halt(_sent: CallRequest) -> ModelResponse:
+        nonlocal asked
+        asked += 1
+        raise Halted("The operator halted Forge.")
+
+    async with open_gateway(halt) as gateway, connect(gateway) as agent:
+        first, second = await agent.complete(), await agent.ask()
+        with pytest.raises(Halted):
+            await gateway.wait_until_stopped()
+    assert [first.status_code, second.status_code, asked] == [429, 429, 1]
+    assert gateway.refusal is None
+
+
+async def test_an_agent_without_calls_left_is_stopped():
+    forge = ScriptedForge([say("Done.")])
+    async with open_gateway(forge.fetch, GatewayBounds(calls=1)) as gateway, connect(gateway) as agent:
+        stopped = asyncio.create_task(gateway.wait_until_stopped())
+        assert (await agent.complete()).status_code == 200
+        assert not stopped.done()
+        assert (await agent.complete()).status_code == 429
+        await stopped
 
 
 async def test_after_a_refusal_it_asks_no_more():
