@@ -1,7 +1,7 @@
 """An agent's changes, and their limits: change sets, allowed areas and violations."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Self
@@ -112,14 +112,39 @@ class ChangeSet(BaseModel):
         made = {file.path: file for file in self.files}
         for file in later.files:
             first = made.get(file.path)
-            if first is not None:
-                was = None if first.before is None else first.old_mode or first.mode
-                file = file.model_copy(update={"before": first.before, "old_mode": was})
-            made[file.path] = file
+            made[file.path] = file if first is None else _join(first, file)
         return ChangeSet(files=tuple(file for file in made.values() if not _is_unchanged(file)))
+
+    def since(self, earlier: "ChangeSet") -> "ChangeSet":
+        """The change that leads from ``earlier`` to this one: ``earlier.then(it)`` is this one. Both have one base."""
+        was, now = ({file.path: file for file in each.files} for each in (earlier, self))
+        return ChangeSet(files=tuple(_go_on(was, now, was.keys() | now.keys())))
 
 
 NO_CHANGES = ChangeSet(files=())
+
+
+def _join(first: ChangedFile, then: ChangedFile) -> ChangedFile:
+    """One change of a file and the next one, as one."""
+    was = None if first.before is None else first.old_mode or first.mode
+    mode = then.mode if then.after is not None or was is None else was
+    return then.model_copy(update={"before": first.before, "mode": mode, "old_mode": None if was == mode else was})
+
+
+def _go_on(
+    was: Mapping[str, ChangedFile], now: Mapping[str, ChangedFile], paths: Iterable[str]
+) -> Iterator[ChangedFile]:
+    """What leads from one change of a base to another one, path by path."""
+    for path in sorted(paths):
+        first, last = was.get(path), now.get(path)
+        if first is None:
+            assert last is not None
+            yield last
+            continue
+        after, mode = (first.before, first.old_mode or first.mode) if last is None else (last.after, last.mode)
+        if (after, mode) != (first.after, first.mode):
+            old = first.mode if first.after is not None and first.mode != mode else None
+            yield ChangedFile(path=path, before=first.after, after=after, mode=mode, old_mode=old)
 
 
 def _is_unchanged(file: ChangedFile) -> bool:

@@ -26,7 +26,7 @@ from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
 from memory.db.tables.repositories import ConfigurationRow, PurgeRow
-from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
+from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.allowed_actions import Action
@@ -195,7 +195,7 @@ def _is_old_gate(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...
 
 
 def _select_old_code(now: datetime) -> Sequence[_OldRows]:
-    """Model answers, checkpoints that a later run replaced, approvals in long lost repositories, and hourly counts."""
+    """Code and prompts of runs, checkpoints that a later run replaced, approvals in long lost repositories, hourly counts."""
     until = now - CODE_RETENTION
     newer, output = aliased(RunRow), aliased(CheckpointRow)
     replaced = exists(
@@ -214,7 +214,10 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
         ),
         (CommandCountRow, CommandCountRow.guid, select(CommandCountRow.guid).where(CommandCountRow.at < now - WINDOW)),
         (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)),
-        (AnswerRow, AnswerRow.run_id, select(AnswerRow.run_id).where(AnswerRow.run_id.in_(ended)).distinct()),
+        *(
+            (table, table.run_id, select(table.run_id).where(table.run_id.in_(ended)).distinct())
+            for table in (AnswerRow, WorkCheckpointRow)
+        ),
         (
             CheckpointRow,
             CheckpointRow.run_id,

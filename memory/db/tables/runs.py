@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, Index, LargeBinary, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from domain.runs.run import REVIEW_CHECK, ReasonCode, RepositoryRef, Run, RunState, Trigger
@@ -85,6 +85,27 @@ class CheckpointRow(TableRow):
     run_id: Mapped[str]
     phase: Mapped[str]
     output: Mapped[dict[str, Any]] = mapped_column(JSON)
+    time: Mapped[datetime]
+
+
+class WorkCheckpointRow(TableRow):
+    """What an agent had changed at a moment of its work, or that a person took it back."""
+
+    __tablename__ = "work_checkpoints"
+    __table_args__ = (
+        UniqueConstraint("run_id", "work", "base", "number", name="one_chain_per_work"),
+        Index("work_checkpoints_by_time", "time"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    work: Mapped[str]
+    base: Mapped[str]
+    number: Mapped[int]
+    cause: Mapped[str]
+    digest: Mapped[str]
+    content: Mapped[bytes] = mapped_column(LargeBinary)  # compressed; empty for a roll-back
+    details: Mapped[dict[str, Any]] = mapped_column(JSON)
     time: Mapped[datetime]
 
 

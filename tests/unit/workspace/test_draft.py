@@ -133,9 +133,7 @@ async def test_each_diff_is_written_against_what_the_ones_before_left(mirror: Mi
     assert (await draft.apply(EDIT)).change is not None
     assert await constraints(draft, EDIT) == {"base"}
     assert (await draft.apply(THEN)).change is not None
-    assert (await draft.change()).files == (
-        ChangedFile(path="src/a.py", before=b"1\n2\n3\n", after=b"one\ntwo\n3\n", old_mode="100644"),
-    )
+    assert (await draft.change()).files == (ChangedFile(path="src/a.py", before=b"1\n2\n3\n", after=b"one\ntwo\n3\n"),)
 
 
 async def test_what_was_made_and_taken_back_is_no_change(mirror: Mirror, author: Author) -> None:

@@ -1,0 +1,151 @@
+"""Checkpoints of an agent's work: what it had changed at a moment, in a chain that can only grow.
+
+A roll-back is one more link, which says what is restored. So it happens as a whole or not at all, and loses nothing.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.errors import ForgeError
+from domain.ids import shorten_id
+from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet
+
+
+class CheckpointCause(StrEnum):
+    """Why a checkpoint was made."""
+
+    time = "time"  # so much time had passed
+    changes = "changes"  # so many files had changed
+    stopped = "stopped"  # the agent came to an end without finishing
+    done = "done"  # the agent finished, and its change was taken
+    rollback = "rollback"  # a person took the work back to an earlier state
+
+
+class WorkKey(BaseModel):
+    """The piece of work that a chain of checkpoints belongs to.
+
+    :param work: names the piece within the run.
+    :param base: SHA of the commit that it changes.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    run_id: str
+    work: str
+    base: str
+
+
+class WorkCheckpoint(BaseModel):
+    """One checkpoint, without the content of its files.
+
+    :param number: within its piece of work, from 1.
+    :param digest: of its own content and of the digest before it.
+    :param restores: of a roll-back: the id of the checkpoint whose state it restores.
+    :param paths: of a roll-back: the only files that it restores; all if there are none.
+    :param by: of a roll-back: who asked for it.
+    :param files: changed since the base.
+    :param changed: changed since the checkpoint before.
+    :param refused: what was not kept because it may not be taken, a line each.
+    :param said: the last words of the agent.
+    :param spent_usd: what the run had spent.
+    :param seconds: that it took; the agent was paused for ``paused_seconds`` of them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    key: WorkKey
+    number: int
+    cause: CheckpointCause
+    digest: str
+    at: datetime
+    restores: str | None = None
+    paths: tuple[str, ...] = ()
+    by: str = ""
+    files: int = 0
+    changed: int = 0
+    refused: tuple[str, ...] = ()
+    said: str = ""
+    spent_usd: float = 0.0
+    seconds: float = 0.0
+    paused_seconds: float = 0.0
+
+    @property
+    def shown_id(self) -> str:
+        """Its name for people."""
+        return shorten_id("C", self.id)
+
+
+class BrokenCheckpoint(ForgeError):
+    """A checkpoint cannot be read as it was written."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A checkpoint and what it stores: the change since the one before it, as it was written.
+
+    :param content: JSON of a change set; empty for a roll-back.
+    """
+
+    checkpoint: WorkCheckpoint
+    content: bytes
+
+
+def make_digest(before: str, content: bytes, restores: str | None, paths: Sequence[str]) -> str:
+    """The digest of a checkpoint.
+
+    :param before: the digest of the one before it; empty for the first.
+    """
+    told = "\0".join([before, restores or "", *paths])
+    return hashlib.sha256(told.encode(errors="surrogatepass") + b"\0\0" + content).hexdigest()
+
+
+def load_states(chain: Sequence[Link]) -> Mapping[str, ChangeSet]:
+    """What had changed since the base at each checkpoint, by its id.
+
+    :param chain: all checkpoints of one piece of work, in order.
+    :raises BrokenCheckpoint: one of them is not as it was written, or is missing.
+    """
+    states: dict[str, ChangeSet] = {}
+    state, digest = NO_CHANGES, ""
+    for number, link in enumerate(chain, 1):
+        checkpoint = link.checkpoint
+        digest = make_digest(digest, link.content, checkpoint.restores, checkpoint.paths)
+        if digest != checkpoint.digest or checkpoint.number != number:
+            raise _broken(checkpoint)
+        if checkpoint.restores is None:
+            state = state.then(_parse(link))
+        elif checkpoint.restores in states:
+            state = _restore(state, states[checkpoint.restores], checkpoint.paths)
+        else:
+            raise _broken(checkpoint)
+        states[checkpoint.id] = state
+    return states
+
+
+def _parse(link: Link) -> ChangeSet:
+    try:
+        return ChangeSet.model_validate_json(link.content)
+    except ValueError:
+        raise _broken(link.checkpoint) from None
+
+
+def _restore(now: ChangeSet, earlier: ChangeSet, paths: Sequence[str]) -> ChangeSet:
+    """The state with some files, or all, as they were."""
+    if not paths:
+        return earlier
+    files: dict[str, ChangedFile] = {file.path: file for file in now.files if file.path not in paths}
+    files |= {file.path: file for file in earlier.files if file.path in paths}
+    return ChangeSet(files=tuple(files[path] for path in sorted(files)))
+
+
+def _broken(checkpoint: WorkCheckpoint) -> BrokenCheckpoint:
+    return BrokenCheckpoint(
+        f"The checkpoint {checkpoint.shown_id} is not as it was written, so nothing was restored from it.",
+        "Write /forge run to begin anew.",
+    )

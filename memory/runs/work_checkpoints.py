@@ -1,0 +1,213 @@
+"""Keeps the checkpoints of agents' work: chains that only grow, one for each piece of work of a run."""
+
+import asyncio
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.exc import IntegrityError
+
+from domain.errors import ForgeError
+from domain.events import EventType
+from domain.ids import new_id
+from domain.runs.patches import ChangeSet
+from domain.runs.run import Phase, Run
+from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, WorkKey, make_digest
+from memory.db.engine import Database
+from memory.db.tables.runs import RunRow, WorkCheckpointRow
+from memory.ledger import ledger
+
+_LARGEST = 64 << 20  # bytes of one checkpoint, unpacked
+
+
+class ChainMoved(ForgeError):
+    """Somebody else added a checkpoint meanwhile."""
+
+
+@dataclass(frozen=True)
+class CheckpointDetails:
+    """What is known of a checkpoint beside its content; see :class:`domain.runs.work_checkpoint.WorkCheckpoint`."""
+
+    files: int = 0
+    changed: int = 0
+    refused: tuple[str, ...] = ()
+    said: str = ""
+    spent_usd: float = 0.0
+    seconds: float = 0.0
+    paused_seconds: float = 0.0
+
+
+async def add(
+    database: Database,
+    key: WorkKey,
+    newest: WorkCheckpoint | None,
+    cause: CheckpointCause,
+    delta: ChangeSet,
+    details: CheckpointDetails,
+    now: datetime,
+) -> WorkCheckpoint:
+    """Add what an agent changed.
+
+    :param newest: the checkpoint that this one follows; None if it is the first.
+    :param delta: the change since then.
+    :raises ChainMoved: it is not the newest any more.
+    """
+    content = await asyncio.to_thread(lambda: delta.model_dump_json().encode())
+    made = _follow(key, newest, cause, now, content).model_copy(update=vars(details))
+    return await _save(database, made, await asyncio.to_thread(zlib.compress, content))
+
+
+async def roll_back(
+    database: Database, newest: WorkCheckpoint, to: WorkCheckpoint, paths: Sequence[str], by: str, now: datetime
+) -> WorkCheckpoint:
+    """Add that the work was taken back to an earlier checkpoint of the same chain.
+
+    :param paths: the only files that are restored; all if there are none.
+    :raises ChainMoved: ``newest`` is not the newest any more.
+    """
+    made = _follow(newest.key, newest, CheckpointCause.rollback, now, b"", to.id, tuple(paths))
+    return await _save(database, made.model_copy(update={"by": by}), b"")
+
+
+def _follow(
+    key: WorkKey,
+    newest: WorkCheckpoint | None,
+    cause: CheckpointCause,
+    now: datetime,
+    content: bytes,
+    restores: str | None = None,
+    paths: tuple[str, ...] = (),
+) -> WorkCheckpoint:
+    before, number = ("", 1) if newest is None else (newest.digest, newest.number + 1)
+    digest = make_digest(before, content, restores, paths)
+    return WorkCheckpoint(
+        id=new_id(), key=key, number=number, cause=cause, digest=digest, at=now, restores=restores, paths=paths
+    )
+
+
+async def _save(database: Database, made: WorkCheckpoint, content: bytes) -> WorkCheckpoint:
+    details = made.model_dump(mode="json", exclude={"id", "key", "number", "cause", "digest", "at"})
+    row = WorkCheckpointRow(
+        id=made.id,
+        run_id=made.key.run_id,
+        work=made.key.work,
+        base=made.key.base,
+        number=made.number,
+        cause=made.cause.value,
+        digest=made.digest,
+        content=content,
+        details=details,
+        time=made.at,
+    )
+    payload = {"id": made.shown_id, "cause": made.cause.value, "files": made.files, "by": made.by}
+    try:
+        async with database.transaction() as session:
+            session.add(row)
+            await session.flush()
+            ledger.record(
+                session,
+                made.key.run_id,
+                EventType.checkpoint_created,
+                made.at,
+                phase=Phase.implementation,
+                payload=payload,
+                duration=made.seconds or None,
+            )
+    except IntegrityError:
+        raise ChainMoved(f"Another checkpoint came before {made.shown_id}.", "Look at the newest one.") from None
+    return made
+
+
+async def load_chain(database: Database, key: WorkKey) -> Sequence[Link]:
+    """All checkpoints of one piece of work with what they store, in order."""
+    query = select(WorkCheckpointRow).where(*_is_of(key)).order_by(WorkCheckpointRow.number)
+    async with database.transaction() as session:
+        return [_parse(row) for row in await session.scalars(query)]
+
+
+async def find_newest(database: Database, key: WorkKey) -> WorkCheckpoint | None:
+    """The newest checkpoint of a piece of work."""
+    query = select(WorkCheckpointRow).where(*_is_of(key)).order_by(WorkCheckpointRow.number.desc()).limit(1)
+    async with database.transaction() as session:
+        row = await session.scalar(query)
+        return None if row is None else _describe(row)
+
+
+async def list_of_run(database: Database, run_id: str) -> Sequence[WorkCheckpoint]:
+    """All checkpoints of a run, in the order they were made."""
+    query = select(WorkCheckpointRow).where(WorkCheckpointRow.run_id == run_id).order_by(WorkCheckpointRow.id)
+    async with database.transaction() as session:
+        return [_describe(row) for row in await session.scalars(query)]
+
+
+async def find_by_short_id(
+    database: Database, shown: str, repository_id: int | None = None
+) -> Sequence[WorkCheckpoint]:
+    """The checkpoints whose id ends like this: ``C-`` and six characters, or a whole id.
+
+    :param repository_id: of the runs; None: any.
+    """
+    query = select(WorkCheckpointRow).where(
+        WorkCheckpointRow.id.endswith(shown.removeprefix("C-").upper(), autoescape=True)
+    )
+    if repository_id is not None:
+        of_repository = select(RunRow.id).where(RunRow.repository_id == repository_id)
+        query = query.where(WorkCheckpointRow.run_id.in_(of_repository))
+    async with database.transaction() as session:
+        return [_describe(row) for row in await session.scalars(query.order_by(WorkCheckpointRow.id))]
+
+
+async def count_since(database: Database, run_id: str, since: datetime) -> int:
+    """How many checkpoints of a run were made since a moment."""
+    query = select(func.count()).where(WorkCheckpointRow.run_id == run_id, WorkCheckpointRow.time >= since)
+    async with database.transaction() as session:
+        return await session.scalar(query) or 0
+
+
+async def list_since(database: Database, since: datetime, most: int) -> Sequence[WorkCheckpoint]:
+    """The newest checkpoints of all runs since a moment, newest first."""
+    query = select(WorkCheckpointRow).where(WorkCheckpointRow.time >= since)
+    async with database.transaction() as session:
+        rows = await session.scalars(query.order_by(WorkCheckpointRow.time.desc()).limit(most))
+        return [_describe(row) for row in rows]
+
+
+async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:
+    """Remove the checkpoints of all runs in these repositories, or of one run."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    if run is not None:
+        of_runs = of_runs.where(RunRow.id == run.id)
+    async with database.transaction() as session:
+        await session.execute(delete(WorkCheckpointRow).where(WorkCheckpointRow.run_id.in_(of_runs)))
+
+
+def _is_of(key: WorkKey):
+    row = WorkCheckpointRow
+    return row.run_id == key.run_id, row.work == key.work, row.base == key.base
+
+
+def _parse(row: WorkCheckpointRow) -> Link:
+    return Link(_describe(row), _unpack(row.content) if row.content else b"")
+
+
+def _unpack(content: bytes) -> bytes:
+    """What was stored; something else if that cannot be unpacked, so that its digest is wrong."""
+    try:
+        return zlib.decompressobj().decompress(content, _LARGEST)
+    except zlib.error:
+        return b"broken"
+
+
+def _describe(row: WorkCheckpointRow) -> WorkCheckpoint:
+    key = WorkKey(run_id=row.run_id, work=row.work, base=row.base)
+    return WorkCheckpoint(
+        id=row.id,
+        key=key,
+        number=row.number,
+        cause=CheckpointCause(row.cause),
+        digest=row.digest,
+        at=row.time,
+        **row.details,
+    )
