@@ -76,7 +76,7 @@ class WorkCheckpoint(BaseModel):
     paused_seconds: float = 0.0
 
     @property
-    def shown_id(self) -> str:
+    def short_id(self) -> str:
         """Its name for people."""
         return shorten_id("C", self.id)
 
@@ -117,13 +117,13 @@ def load_states(chain: Sequence[Link]) -> Mapping[str, ChangeSet]:
         checkpoint = link.checkpoint
         digest = make_digest(digest, link.content, checkpoint.restores, checkpoint.paths)
         if digest != checkpoint.digest or checkpoint.number != number:
-            raise _broken(checkpoint)
+            raise _build_error(checkpoint)
         if checkpoint.restores is None:
             state = state.then(_parse(link))
         elif checkpoint.restores in states:
             state = _restore(state, states[checkpoint.restores], checkpoint.paths)
         else:
-            raise _broken(checkpoint)
+            raise _build_error(checkpoint)
         states[checkpoint.id] = state
     return states
 
@@ -132,7 +132,7 @@ def _parse(link: Link) -> ChangeSet:
     try:
         return ChangeSet.model_validate_json(link.content)
     except ValueError:
-        raise _broken(link.checkpoint) from None
+        raise _build_error(link.checkpoint) from None
 
 
 def _restore(now: ChangeSet, earlier: ChangeSet, paths: Sequence[str]) -> ChangeSet:
@@ -144,8 +144,8 @@ def _restore(now: ChangeSet, earlier: ChangeSet, paths: Sequence[str]) -> Change
     return ChangeSet(files=tuple(files[path] for path in sorted(files)))
 
 
-def _broken(checkpoint: WorkCheckpoint) -> BrokenCheckpoint:
+def _build_error(checkpoint: WorkCheckpoint) -> BrokenCheckpoint:
     return BrokenCheckpoint(
-        f"The checkpoint {checkpoint.shown_id} is not as it was written, so nothing was restored from it.",
+        f"The checkpoint {checkpoint.short_id} is not as it was written, so nothing was restored from it.",
         "Write /forge run to begin anew.",
     )

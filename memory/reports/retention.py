@@ -195,7 +195,7 @@ def _is_old_gate(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...
 
 
 def _select_old_code(now: datetime) -> Sequence[_OldRows]:
-    """Code and prompts of runs, checkpoints that a later run replaced, approvals in long lost repositories, hourly counts."""
+    """Code and prompts, checkpoints that a later run replaced, approvals in long lost repositories, hourly counts."""
     until = now - CODE_RETENTION
     newer, output = aliased(RunRow), aliased(CheckpointRow)
     replaced = exists(

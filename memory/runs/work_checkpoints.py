@@ -101,7 +101,7 @@ async def _save(database: Database, made: WorkCheckpoint, content: bytes) -> Wor
         details=details,
         time=made.at,
     )
-    payload = {"id": made.shown_id, "cause": made.cause.value, "files": made.files, "by": made.by}
+    payload = {"id": made.short_id, "cause": made.cause.value, "files": made.files, "by": made.by}
     try:
         async with database.transaction() as session:
             session.add(row)
@@ -116,7 +116,7 @@ async def _save(database: Database, made: WorkCheckpoint, content: bytes) -> Wor
                 duration=made.seconds or None,
             )
     except IntegrityError:
-        raise ChainMoved(f"Another checkpoint came before {made.shown_id}.", "Look at the newest one.") from None
+        raise ChainMoved(f"Another checkpoint came before {made.short_id}.", "Look at the newest one.") from None
     return made
 
 

@@ -77,14 +77,14 @@ async def test_a_damaged_checkpoint_is_never_valid(database: Database, content: 
         await session.execute(
             update(WorkCheckpointRow).where(WorkCheckpointRow.id == made[0].id).values(content=content)
         )
-    with pytest.raises(BrokenCheckpoint, match=made[0].shown_id):
+    with pytest.raises(BrokenCheckpoint, match=made[0].short_id):
         load_states(await work_checkpoints.load_chain(database, KEY))
 
 
 async def test_a_missing_checkpoint_breaks_the_chain(database: Database) -> None:
     made = await _add(database, [_change(a="1"), _change(a="2"), _change(a="3")])
     chain = await work_checkpoints.load_chain(database, KEY)
-    with pytest.raises(BrokenCheckpoint, match=made[2].shown_id):
+    with pytest.raises(BrokenCheckpoint, match=made[2].short_id):
         load_states([chain[0], chain[2]])
 
 
@@ -92,9 +92,9 @@ async def test_a_checkpoint_is_found_by_its_short_name_in_its_repository(databas
     async with database.transaction() as session:
         session.add(run_row("run", 10))
     (made,) = await _add(database, [_change(a="1")])
-    assert await work_checkpoints.find_by_short_id(database, made.shown_id, 10) == [made]
+    assert await work_checkpoints.find_by_short_id(database, made.short_id, 10) == [made]
     assert await work_checkpoints.find_by_short_id(database, made.id) == [made]
-    assert await work_checkpoints.find_by_short_id(database, made.shown_id, 11) == []
+    assert await work_checkpoints.find_by_short_id(database, made.short_id, 11) == []
     await work_checkpoints.purge(database, [10])
     assert await work_checkpoints.list_of_run(database, "run") == []
 
