@@ -25,6 +25,7 @@ from workspace.safe_copy import NotCopied
 from workspace.safe_open import open_file, open_folder
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand, UnixAccount
+from workspace.sandbox.suspension import ProgramControl
 from workspace.temporary import remove_tree, temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
@@ -110,6 +111,7 @@ class Checkout:
         environment: Mapping[str, str] | None = None,
         reads: Sequence[Path] = (),
         proxy: Address | None = None,
+        control: ProgramControl | None = None,
     ) -> Completed:
         """Run a command in the folder with the code, at the strongest sandbox level of this machine.
 
@@ -118,6 +120,7 @@ class Checkout:
         :param environment: further variables; no secrets.
         :param reads: folders of the host it may read and execute from.
         :param proxy: the only address it may reach; see :meth:`why_no_network`.
+        :param control: pauses it while it runs.
         :raises ToolError: no level here contains untrusted code, or the sandbox could not be started.
         """
         if self.level < LANDLOCK:
@@ -140,6 +143,7 @@ class Checkout:
             open_files=1024,
             environment={**(environment or {}), **self._environment()},
             proxy=proxy,
+            control=control,
         )
         return await self._sandbox.run(command, self.level)
 

@@ -27,6 +27,7 @@ from workspace.sandbox import bubblewrap, registry_proxy
 from workspace.sandbox.launcher import BOOT, SYSTEM, describe_overflow, too_full
 from workspace.sandbox.output import Capture, Output, wait_for_end
 from workspace.sandbox.registry_proxy import Address, Forwarder
+from workspace.sandbox.suspension import ProgramControl
 from workspace.temporary import temporary_folder
 
 LIMITS = 1
@@ -120,6 +121,7 @@ class SandboxCommand:
     :param open_files: how many files it may have open.
     :param environment: variables added to the clean environment, or replacing some of it. No secrets.
     :param proxy: the only address it may reach, at ``registry_proxy.INSIDE``. Level 3 only.
+    :param control: pauses it while it runs.
     """
 
     argv: tuple[str, ...]
@@ -136,6 +138,7 @@ class SandboxCommand:
     open_files: int = 256
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     proxy: Address | None = None
+    control: ProgramControl | None = None
 
 
 @dataclass(frozen=True)
@@ -203,10 +206,13 @@ class Sandbox:
             started = time.monotonic()
             process = await self._spawn(start, command, pipes)
             watching = asyncio.create_task(_stop_when_full(process.pid, command))
+            control = command.control or ProgramControl()
+            control.attach(process.pid)
             try:
                 async with start.forwarder.serve() if start.forwarder else contextlib.nullcontext():
                     status = await wait_for_end(process, outputs, command.seconds)
             finally:
+                control.detach()
                 was_full = watching.done()
                 watching.cancel()
                 _kill_group(process.pid)

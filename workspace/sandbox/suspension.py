@@ -1,0 +1,127 @@
+"""Pauses a program that runs in the sandbox, with everything it started, and lets it go on.
+
+The kernel stops the processes (SIGSTOP), so no program can refuse, and none that is stopped can wake another.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from domain.errors import ToolError
+
+LONGEST_S = 10.0
+"""How long it may take until every process has stopped (SPEC X6)."""
+_PAUSE_S = 0.001
+_STOPPED = frozenset("TtZXx")  # states of a thread that does nothing: stopped, traced, ended
+
+
+class NotPaused(ToolError):
+    """Some process did not stop in time."""
+
+
+class ProgramControl:
+    """Pauses the program that it is given to; see :class:`workspace.sandbox.sandbox.SandboxCommand`."""
+
+    def __init__(self) -> None:
+        self._launcher: int | None = None
+
+    def attach(self, launcher: int) -> None:
+        """Tell which process started the program; it is not paused itself."""
+        self._launcher = launcher
+
+    def detach(self) -> None:
+        """Tell that the program has ended."""
+        self._launcher = None
+
+    @asynccontextmanager
+    async def pause(self, seconds: float = LONGEST_S) -> AsyncGenerator[float]:
+        """Keep the program paused; yields after how many seconds all its processes had stopped. May be one that ended.
+
+        :param seconds: how long that may take.
+        :raises NotPaused: it took longer; the program goes on.
+        """
+        told: dict[int, int] = {}
+        began = time.monotonic()
+        try:
+            while self._launcher is not None and not await asyncio.to_thread(_stop_all, self._launcher, told):
+                if time.monotonic() - began > seconds:
+                    raise NotPaused(f"The program did not stop within {seconds:g} s.", "Look what its machine does.")
+                await asyncio.sleep(_PAUSE_S)
+            yield time.monotonic() - began
+        finally:
+            for process in reversed(told.values()):
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(process, signal.SIGCONT)
+                os.close(process)
+
+
+def _stop_all(launcher: int, told: dict[int, int]) -> bool:
+    """Stop all processes below the launcher; whether there was none that had not stopped.
+
+    Each one that runs is told again, as another one may have woken it; and all at once, so that few can.
+
+    :param told: process id → open descriptor of those that were told; it is added to.
+    """
+    parents = _list_parents()
+    found = set(_list_below(launcher, parents))
+    for process in found - told.keys():
+        _open(process, parents[process], told)
+    awake = [told[process] for process in found & told.keys() if not _has_stopped(process)]
+    for opened in awake:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(opened, signal.SIGSTOP)
+    return not awake and found <= told.keys() and found == set(_list_below(launcher, _list_parents()))
+
+
+def _open(process: int, parent: int, opened: dict[int, int]) -> None:
+    """Open a process, unless it ended and another one has its number: the next look sees what there is."""
+    with suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(process)
+        if _read_parent(process) == parent:
+            opened[process] = descriptor
+        else:
+            os.close(descriptor)
+
+
+def _list_below(launcher: int, parents: Mapping[int, int]) -> Iterator[int]:
+    children: dict[int, list[int]] = {}
+    for process, parent in parents.items():
+        children.setdefault(parent, []).append(process)
+    ahead = children.get(launcher, [])
+    while ahead:
+        process = ahead.pop()
+        yield process
+        ahead += children.get(process, ())
+
+
+def _list_parents() -> dict[int, int]:
+    found = ((int(name), _read_parent(int(name))) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208
+    return {process: parent for process, parent in found if parent is not None}
+
+
+def _read_parent(process: int) -> int | None:
+    """The parent of a process; None if it is gone."""
+    fields = _read_fields(f"/proc/{process}/stat")
+    return int(fields[1]) if fields else None
+
+
+def _has_stopped(process: int) -> bool:
+    """Whether no thread of a process does anything."""
+    try:
+        threads = os.listdir(f"/proc/{process}/task")  # noqa: PTH208
+    except OSError:
+        return True
+    fields = (_read_fields(f"/proc/{process}/task/{thread}/stat") for thread in threads)
+    return all(each[0] in _STOPPED for each in fields if each)
+
+
+def _read_fields(path: str) -> list[str]:
+    """The fields of a process or thread after its name, which may hold anything; none if it is gone."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read().rpartition(b")")[2].decode().split()
+    except OSError:
+        return []
