@@ -1,7 +1,8 @@
 """The parts of a process that workflows use, built once at its start."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
@@ -15,6 +16,9 @@ from workspace.mirror import Mirrors
 
 SETTLING = 10.0
 """Seconds after which GitHub shows every write: what it does not show then did not happen."""
+
+MOST_SHADOWS = 5
+"""Shadows of repositories that agents change at once; each may take a gigabyte (SPEC X8, X11)."""
 
 PROGRESS_DELAY = 2.0
 """Seconds: progress that newer progress replaces sooner is not written."""
@@ -40,6 +44,7 @@ class Services:
     durable: Durable = run_durable_step  # makes a step durable
     progress_delay: float = PROGRESS_DELAY
     reflects: bool = True  # whether Forge asks a model what it can learn from runs
+    shadow_places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_SHADOWS))
 
     @property
     def long_pauses(self) -> Sequence[float]:

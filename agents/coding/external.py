@@ -34,12 +34,14 @@ class ExternalWork(ModelResult):
     """What an agent of another make changed and reported, or why nothing of it is taken.
 
     :param change: what it changed; allowed as it is.
+    :param is_broken: whether the place where it works failed, not the agent.
     """
 
     NO_WORDS = frozenset({"change"})
 
     change: ChangeSet | None = None
     worked: Worked | None = None
+    is_broken: bool = False
 
 
 def build_external_assignment(key: str, task: ImplementationTask, redact: Redact, *, says_words: bool) -> Assignment:
@@ -96,8 +98,19 @@ def read_report(written: bytes | None, change: ChangeSet) -> Worked:
 
 def render_refusal(violations: Sequence[Violation]) -> str:
     """What an agent is told about changes that are not taken, as data."""
-    told = "\n".join(f"- {violation}" for violation in violations[:50])
     return (
         "Nothing of what you changed was taken. Your changes are still there: correct or undo exactly these, keep the "
-        f"rest, and end again.\n{told}\n"
+        f"rest, and end again.\n{_list(violations)}\n"
     )
+
+
+def render_removal(violations: Sequence[Violation]) -> str:
+    """What an agent is told about changes that were removed, as data."""
+    return (
+        "Nothing of what you changed was taken, and these changes were removed. The rest of them is still there: go on "
+        f"from it without these, and end again.\n{_list(violations)}\n"
+    )
+
+
+def _list(violations: Sequence[Violation]) -> str:
+    return "\n".join(f"- {violation}" for violation in violations[:50])

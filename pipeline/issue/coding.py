@@ -25,12 +25,19 @@ class WorkItem:
 
     :param key: names it in the journal.
     :param message: of the commit.
+    :param first_key: of the first attempt, if this is a later one.
     """
 
     key: str
     task: ImplementationTask
     message: str
     kind: TaskKind = TaskKind.implementation
+    first_key: str = ""
+
+    @property
+    def work(self) -> str:
+        """Names the piece of work, whichever attempt it is."""
+        return self.first_key or self.key
 
     def with_retry(self, attempts: int, why: str) -> "WorkItem":
         """The same piece after failed attempts.
@@ -39,7 +46,7 @@ class WorkItem:
         """
         failed = RequiredFix(path="", rule=f"attempt {attempts}", message=why)
         task = self.task.model_copy(update={"to_fix": (*self.task.to_fix, failed)})
-        return replace(self, key=f"again {attempts} {self.key}", task=task)
+        return replace(self, key=f"again {attempts} {self.key}", task=task, first_key=self.work)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.coding import CodingAgent, WorkItem, build_topic
-from pipeline.issue.shadow_session import work_in_shadow
+from pipeline.issue.external_work import work_in_shadow
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.run_context import RunContext
@@ -36,9 +36,10 @@ class ExternalAgent:
         """
         level = self.context.services.toolbox.sandbox.strongest().level
         if level != BUBBLEWRAP:
-            own = await CodingAgent(self.context, self.configuration).work(item, draft, model)
-            return _add_notice(own, _NO_SANDBOX.format(level))
+            return await self._fall_back(item, draft, model, _NO_SANDBOX.format(level))
         done = await self._delegate(item, draft, model)
+        if done.is_broken:
+            return await self._fall_back(item, draft, model, f"{done.problem} Forge's own agent worked instead.")
         if done.refusal is not None:
             return Stopped(done.refusal.message, done.refusal)
         if done.change is None or done.worked is None:
@@ -49,6 +50,11 @@ class ExternalAgent:
         except PatchRefused as refused:  # it was allowed when the agent made it
             return Stuck(f"What it changed may not be taken any more: {refused.violations[0]}")
         return Done(done.worked)
+
+    async def _fall_back(
+        self, item: WorkItem, draft: Draft, model: LanguageModel, notice: str
+    ) -> Done[Worked] | Stuck | Stopped:
+        return _add_notice(await CodingAgent(self.context, self.configuration).work(item, draft, model), notice)
 
     async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:
         """What it changed and reports. Once it is done it does not work again: the change is kept with the run."""
@@ -62,7 +68,7 @@ class ExternalAgent:
             name,
             assignment,
             ExternalWork,
-            lambda told: work_in_shadow(self.context, self.configuration, told, draft, model, calls.budget),
+            lambda told: work_in_shadow(self.context, self.configuration, told, draft, model, calls.budget, item.work),
         )
 
 

@@ -2,150 +2,162 @@
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import count
 
 from agents.coding import external
 from agents.coding.external import ExternalWork
-from agents.llm.client import ModelClient, RetryPolicy
-from agents.llm.gateway.gateway import GatewayBounds, ModelGateway
-from agents.llm.models import LanguageModel
+from agents.llm.gateway.gateway import ModelGateway
 from agents.loop.turns import Assignment
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
-from domain.errors import CodeAccessError, ToolError
-from domain.ports import ModelBudget
-from domain.runs.patches import ChangeSet, Violation, select_blocking, select_reported
+from domain.review.findings import Severity
+from domain.runs.patches import Violation, select_blocking, select_reported
+from domain.runs.work_checkpoint import CheckpointCause
+from pipeline.issue.agent_process import AgentProcess
+from pipeline.issue.shadow_work import ShadowWork
+from pipeline.issue.work_history import WorkHistory
+from pipeline.issue.work_keeper import WorkKeeper
 from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
 from workspace.draft import Draft
-from workspace.sandbox.bubblewrap import build_path
-from workspace.sandbox.registry_proxy import INSIDE, Address
 from workspace.sandbox.sandbox import Completed
-from workspace.shadow import Shadow, ShadowChanges, open_shadow
+from workspace.shadow import Shadow
 
-_ROUNDS = 3
-"""How often an agent is started for one task: again where what it changed may not be taken."""
-_SILENT_S = 900.0
-"""How long a model may take, with all attempts, before the agent's connection to it is closed."""
-_TASK_FILE = "task.md"
 _TAIL = 300  # characters of what an agent printed last
 
 
-async def work_in_shadow(
-    context: RunContext,
-    configuration: Configuration,
-    told: Assignment,
-    draft: Draft,
-    model: LanguageModel,
-    budget: ModelBudget,
-) -> ExternalWork:
-    """What the configured agent changed and reports, or why there is nothing. The draft stays as it is.
-
-    :param model: that the agent asks; :param budget: pays for it.
-    :raises Superseded: something else owns the issue now.
-    """
-    services, client = context.services, ModelClient(told.key, model, budget, RetryPolicy())
-    bounds = GatewayBounds(calls=configuration.agents.implementer.calls)
-    try:
-        async with (
-            open_shadow(draft.objects, draft.base, services.toolbox.sandbox) as shadow,
-            services.open_gateway(client.fetch_response, bounds) as gateway,
-        ):
-            session = _ShadowSession(context, configuration, told, draft, shadow, gateway)
-            work = await run_while_current(services, context.run, session.run())
-    except (CodeAccessError, ToolError) as error:
-        work = ExternalWork(key=told.key, problem=f"The agent could not work here: {error}")
-    return work.model_copy(update={"calls": tuple(client.calls), "notice": client.notice})
-
-
 @dataclass(frozen=True)
-class _ShadowSession:
-    """One agent in one shadow."""
+class Rejected:
+    """What the agent changed may not be taken.
 
-    context: RunContext
-    configuration: Configuration
-    told: Assignment
-    draft: Draft
-    shadow: Shadow
-    gateway: ModelGateway
+    :param rounds: how often it was started.
+    """
 
-    async def run(self) -> ExternalWork:
-        await self.shadow.hide(self.configuration.review.never_send)
-        lacks = await self._set_up()
-        made = await self.shadow.read_changes()
+    violations: tuple[Violation, ...]
+    rounds: int
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether the refused files are removed at once, instead of left to the agent to correct (SPEC X5)."""
+        return any(each.severity is Severity.critical for each in self.violations)
+
+    def __str__(self) -> str:
+        return f"What it changed may not be taken: {select_blocking(self.violations)[0]}"
+
+
+class ShadowSession:
+    """One agent in one shadow.
+
+    :param told: its assignment.
+    :param history: what was done of this task before.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        configuration: Configuration,
+        told: Assignment,
+        draft: Draft,
+        shadow: Shadow,
+        gateway: ModelGateway,
+        history: WorkHistory,
+    ) -> None:
+        self._context = context
+        self._configuration = configuration
+        self._told = told
+        self._shadow = shadow
+        self._gateway = gateway
+        self._history = history
+        self._work = ShadowWork(shadow, draft)
+        self._process = AgentProcess(context.services.toolbox, configuration, shadow.checkout, gateway)
+        self._lacks = ""
+
+    async def run(self, notes: str, rounds: int) -> ExternalWork | Rejected:
+        """What the agent changed and reports, why there is nothing, or what is wrong with it.
+
+        :param notes: what it is told beside its task.
+        :param rounds: how often it may be started.
+        :raises TakenBack: a person took the work back.
+        """
+        await self._shadow.hide(self._configuration.review.never_send)
+        self._lacks = await self._set_up()
+        made = await self._shadow.read_changes()
         if made.has_given_up:
-            return ExternalWork(key=self.told.key, problem=_TOO_MUCH.format(made.violations[0].message))
-        whole = f"{self.told.instructions}\n\n{self.told.content}\n{lacks}"
-        return await self._work(whole, made)
+            return self._fail(_TOO_MUCH.format(made.violations[0].message))
+        self._work = ShadowWork(self._shadow, self._work.draft, made)
+        await self._shadow.apply(self._history.state)
+        keeper = WorkKeeper(
+            self._context,
+            self._configuration.execution,
+            self._history,
+            self._work,
+            self._process.control,
+            lambda: self._gateway.words,
+        )
+        outcome = await self._work_in_rounds(keeper, notes, rounds)
+        worked = outcome.worked if isinstance(outcome, ExternalWork) else None
+        if worked is not None and worked.is_done:
+            await keeper.keep(CheckpointCause.done, worked.summary)
+        else:
+            await keeper.keep(CheckpointCause.stopped)
+        return outcome
 
     async def _set_up(self) -> str:
         """Set the repository up; what failed, for the agent."""
-        context, never_send = self.context, self.configuration.review.never_send
-        tester = Tester(await context.fetch_mirror(), context.services.toolbox, self.configuration.commands)
-        failed = await tester.set_up(self.shadow.checkout, self.draft.base, uses_cache=not never_send)
+        context, never_send = self._context, self._configuration.review.never_send
+        tester = Tester(await context.fetch_mirror(), context.services.toolbox, self._configuration.commands)
+        failed = await tester.set_up(self._shadow.checkout, self._work.draft.base, uses_cache=not never_send)
         return "" if failed is None else _describe_end(f"The set-up `{failed.line}`", failed.exit_status, failed.output)
 
-    async def _work(self, whole: str, made: ShadowChanges) -> ExternalWork:
-        """:param made: what was changed there before the agent began."""
-        key, task, wrong = self.told.key, whole, tuple[Violation, ...]()
-        for _ in range(_ROUNDS):
-            ended = await self._start(task)
-            if self.gateway.refusal is not None:
-                return ExternalWork(key=key, problem=self.gateway.refusal.message, refusal=self.gateway.refusal)
-            if ended is None:
-                return ExternalWork(key=key, problem="The agent used up its calls of a model.")
-            if ended.status != 0:
-                printed = (ended.stderr.data or ended.stdout.data).decode(errors="replace")
-                return ExternalWork(key=key, problem=_describe_end("The agent", ended.status, printed))
-            change, wrong = await self._judge(made)
-            if not select_blocking(wrong):
-                return ExternalWork(key=key, change=change, worked=external.read_report(await self._report(), change))
-            task = f"{external.render_refusal(select_reported(wrong))}\n{whole}"
-        return ExternalWork(key=key, problem=f"What it changed may not be taken: {select_blocking(wrong)[0]}")
+    async def _work_in_rounds(self, keeper: WorkKeeper, notes: str, rounds: int) -> ExternalWork | Rejected:
+        for number in count(1):
+            outcome = await self._work_once(keeper, notes)
+            if isinstance(outcome, ExternalWork):
+                return outcome
+            rejected = Rejected(outcome, number)
+            if number == rounds or rejected.is_taken_back:
+                return rejected
+            notes = external.render_refusal(select_reported(outcome))
+        raise AssertionError
 
-    async def _report(self) -> bytes | None:
-        try:
-            return await self.shadow.checkout.result(external.REPORT_FILE, external.LARGEST_REPORT)
-        except ToolError:
-            return None
+    async def _work_once(self, keeper: WorkKeeper, notes: str) -> ExternalWork | tuple[Violation, ...]:
+        """What it changed, or what is wrong with that."""
+        task = f"{notes}\n{self._told.instructions}\n\n{self._told.content}\n{self._lacks}".lstrip()
+        ended = await self._start(keeper, task)
+        if self._gateway.refusal is not None:
+            return self._fail(self._gateway.refusal.message).model_copy(update={"refusal": self._gateway.refusal})
+        if ended is None:
+            return self._fail("The agent used up its calls of a model.")
+        if ended.status != 0:
+            printed = (ended.stderr.data or ended.stdout.data).decode(errors="replace")
+            return self._fail(_describe_end("The agent", ended.status, printed))
+        found = await self._work.read()
+        wrong = await self._work.judge(found)
+        if not select_blocking(wrong):
+            worked = external.read_report(await self._process.read_report(), found.change)
+            return ExternalWork(key=self._told.key, change=found.change, worked=worked)
+        return wrong
 
-    async def _start(self, task: str) -> Completed | None:
-        """How the agent ended; None if it was stopped because its calls are not answered any more."""
-        running = asyncio.ensure_future(self._run_command(task))
-        stopped = asyncio.ensure_future(self.gateway.wait_until_stopped())
+    def _fail(self, why: str) -> ExternalWork:
+        return ExternalWork(key=self._told.key, problem=why)
+
+    async def _start(self, keeper: WorkKeeper, task: str) -> Completed | None:
+        """How the agent ended; None if it was stopped because its calls are not answered any more.
+
+        :raises TakenBack: a person took the work back.
+        :raises CannotKeep: what it does cannot be kept.
+        """
+        running = asyncio.ensure_future(self._process.run(task))
+        others = (asyncio.ensure_future(self._gateway.wait_until_stopped()), asyncio.ensure_future(keeper.watch()))
         try:
-            await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if stopped.done():
-                stopped.result()  # raises what a call raised
+            await asyncio.wait({running, *others}, return_when=asyncio.FIRST_COMPLETED)
+            for other in others:
+                if other.done():
+                    other.result()  # raises what a call or a checkpoint raised
             return running.result() if running.done() else None
         finally:
-            for task_of in (running, stopped):
-                task_of.cancel()
-            await asyncio.gather(running, stopped, return_exceptions=True)
-
-    async def _run_command(self, task: str) -> Completed:
-        checkout, services = self.shadow.checkout, self.context.services
-        settings = self.configuration.agents.implementer
-        task_file = str(checkout.give_file(_TASK_FILE, task.encode()))
-        await checkout.remove_result(external.REPORT_FILE)
-        report = str(Path(checkout.results_inside, external.REPORT_FILE))
-        environment = external.build_environment(INSIDE, self.gateway.key, report, task_file)
-        return await checkout.run(
-            external.build_command(settings.command or "", task, task_file),
-            seconds=settings.minutes * 60,
-            environment={**environment, "PATH": build_path(services.toolbox.reads)},
-            reads=services.toolbox.reads,
-            proxy=Address("127.0.0.1", self.gateway.port, idle=_SILENT_S),
-        )
-
-    async def _judge(self, made: ShadowChanges) -> tuple[ChangeSet, tuple[Violation, ...]]:
-        """What the agent changed, and what is wrong with it; what the set-up left is not its doing."""
-        found = await self.shadow.read_changes()
-        before = {(file.path, file.after) for file in made.change.files}
-        known = {(each.file, each.constraint) for each in made.violations}
-        change = ChangeSet(files=tuple(file for file in found.change.files if (file.path, file.after) not in before))
-        wrong = (each for each in found.violations if (each.file, each.constraint) not in known)
-        return change, (*wrong, *await self.draft.judge_change(change))
+            for each in (running, *others):
+                each.cancel()
+            await asyncio.gather(running, *others, return_exceptions=True)
 
 
 _TOO_MUCH = "After `commands.setup` there is more in the repository than can be read back: {} Name it in .gitignore."

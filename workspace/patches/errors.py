@@ -23,10 +23,15 @@ class PatchRefused(ForgeError):
         super().__init__("\n".join(str(each) for each in self.violations))
 
 
+def show_path(path: str) -> str:
+    """A path as violations name it."""
+    return to_printable(path.encode("utf-8", "surrogatepass"))[:300]
+
+
 def violation(file: str, constraint: Constraint, grade: Grade, message: str, suggestion: str) -> Violation:
     """A violation with a printable path."""
-    shown = to_printable(file.encode("utf-8", "surrogatepass"))
-    return Violation(file=shown[:300], constraint=constraint, severity=grade, message=message, suggestion=suggestion)
+    shown = show_path(file)
+    return Violation(file=shown, constraint=constraint, severity=grade, message=message, suggestion=suggestion)
 
 
 def refusal(file: str, constraint: Constraint, message: str, suggestion: str) -> PatchRefused:

@@ -26,6 +26,7 @@ FetchAnswer = Callable[[CallRequest], Awaitable[ModelResponse | Refusal | str]]
 """Asks the model as :meth:`agents.llm.client.ModelClient.fetch_response` does."""
 ReadBody = Callable[[], Awaitable[bytes]]
 
+_WORDS = 300  # characters that are kept of what a model said
 JSON = "application/json"
 EVENTS = "text/event-stream"
 
@@ -65,7 +66,7 @@ class ModelGateway:
     """Answers one agent until it is closed, or until Forge refuses a call; then it refuses every call.
 
     ``key`` is the one that the agent needs, ``port`` where it is served on loopback, ``calls`` how many were answered,
-    ``refusal`` what limit stopped it, ``failure`` what else Forge stopped it for.
+    ``refusal`` what limit stopped it, ``failure`` what else Forge stopped it for, ``words`` what the model said last.
 
     :param answer: asks the model; what else it raises fails the call and goes to the log.
     :param redact: removes secrets from what is sent.
@@ -86,6 +87,7 @@ class ModelGateway:
         self.refusal: Refusal | None = None
         self.failure: ForgeError | None = None
         self.is_closed = False
+        self.words = ""
         self._answer = answer
         self._redact = redact
         self._redact_answers = redact_answers
@@ -167,7 +169,9 @@ class ModelGateway:
         return wanted, sent
 
     def _write(self, wire: WireFormat, wanted: WireRequest, answer: ModelResponse, identity: str) -> Reply:
-        body = wire.render(mask_response(answer, self._redact_answers), wanted.model, identity)
+        shown = mask_response(answer, self._redact_answers)
+        self.words = " ".join((shown.text or "").split())[:_WORDS] or self.words
+        body = wire.render(shown, wanted.model, identity)
         if wanted.streams:
             return Reply(200, wire.frame(body, wanted.wants_usage), EVENTS)
         return Reply(200, json.dumps(body))

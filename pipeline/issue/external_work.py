@@ -1,0 +1,111 @@
+"""Has a command-line agent carry out a task: in a fresh shadow whenever something was taken back."""
+
+import json
+
+from agents.coding import external
+from agents.coding.external import ExternalWork
+from agents.llm.client import ModelClient, RetryPolicy
+from agents.llm.gateway.gateway import GatewayBounds, ModelGateway
+from agents.llm.models import LanguageModel
+from agents.loop.turns import Assignment
+from domain.config.configuration import Configuration
+from domain.errors import CodeAccessError, ToolError
+from domain.ports import ModelBudget
+from domain.runs.patches import select_blocking, select_reported
+from domain.runs.work_checkpoint import BrokenCheckpoint, WorkKey
+from pipeline.issue.shadow_session import ShadowSession
+from pipeline.issue.work_history import WorkHistory, load_history
+from pipeline.issue.work_keeper import CannotKeep, TakenBack
+from pipeline.run_context import RunContext
+from pipeline.runs.lifecycle import run_while_current
+from workspace.draft import Draft
+from workspace.shadow import open_shadow
+
+_ROUNDS = 3
+"""How often an agent is started for one task: again where what it changed may not be taken."""
+
+
+async def work_in_shadow(
+    context: RunContext,
+    configuration: Configuration,
+    told: Assignment,
+    draft: Draft,
+    model: LanguageModel,
+    budget: ModelBudget,
+    work: str,
+) -> ExternalWork:
+    """What the configured agent changed and reports, or why there is nothing. The draft stays as it is.
+
+    :param model: that the agent asks; :param budget: pays for it.
+    :param work: names the piece of work, whose checkpoints it goes on from.
+    :raises Superseded: something else owns the issue now.
+    """
+    services, client = context.services, ModelClient(told.key, model, budget, RetryPolicy())
+    bounds = GatewayBounds(calls=configuration.agents.implementer.calls)
+    key = WorkKey(run_id=context.run.id, work=work, base=draft.base)
+    try:
+        async with services.open_gateway(client.fetch_response, bounds) as gateway:
+            working = _Work(context, configuration, told, draft, gateway, key).run()
+            done = await run_while_current(services, context.run, working)
+    except (CannotKeep, BrokenCheckpoint) as error:
+        done = ExternalWork(key=told.key, problem=str(error))
+    except (CodeAccessError, ToolError) as error:
+        done = ExternalWork(key=told.key, problem=f"The agent could not work here: {error}", is_broken=True)
+    return done.model_copy(update={"calls": tuple(client.calls), "notice": client.notice})
+
+
+class _Work:
+    """One piece of work."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        configuration: Configuration,
+        told: Assignment,
+        draft: Draft,
+        gateway: ModelGateway,
+        key: WorkKey,
+    ) -> None:
+        self._context = context
+        self._configuration = configuration
+        self._told = told
+        self._draft = draft
+        self._gateway = gateway
+        self._key = key
+
+    async def run(self) -> ExternalWork:
+        async with self._context.services.shadow_places:
+            notes, rounds = "", _ROUNDS
+            while True:
+                history = await load_history(self._context.database, self._key)
+                known = await self._find_done(history)
+                if known is not None:
+                    return known
+                try:
+                    outcome = await self._work(history, notes, rounds)
+                except TakenBack:
+                    continue
+                if isinstance(outcome, ExternalWork):
+                    return outcome
+                rounds -= outcome.rounds
+                if rounds <= 0:
+                    return ExternalWork(key=self._told.key, problem=str(outcome))
+                notes = external.render_removal(select_reported(outcome.violations))
+
+    async def _work(self, history: WorkHistory, notes: str, rounds: int):
+        sandbox = self._context.services.toolbox.sandbox
+        async with open_shadow(self._draft.objects, self._draft.base, sandbox) as shadow:
+            session = ShadowSession(
+                self._context, self._configuration, self._told, self._draft, shadow, self._gateway, history
+            )
+            return await session.run(f"{notes}{history.render()}", rounds)
+
+    async def _find_done(self, history: WorkHistory) -> ExternalWork | None:
+        """The work, if it was finished just before Forge itself ended."""
+        if history.newest is None or not history.is_done:
+            return None
+        if select_blocking(await self._draft.judge_change(history.state)):
+            return None
+        report = json.dumps({"summary": history.newest.said}).encode()
+        worked = external.read_report(report, history.state)
+        return ExternalWork(key=self._told.key, change=history.state, worked=worked)
