@@ -10,9 +10,10 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
+from agents.llm.scripted import Says, ScriptedModel, ScriptedReply, Uses
 from domain.money import FixedPrice
 from tests.world.cart import DIFF
+from tests.world.command_line_agent import CART, says
 
 SHOP = {
     "README.md": "# Shop\n",
@@ -29,6 +30,8 @@ class Cart(TestCase):
         self.assertEqual(total([1, 2]), 3)
 """,
 }
+BEGUN = "This task was begun before."
+SLEEP = 3607  # seconds: no other program sleeps that long
 _PRICE = FixedPrice(Decimal(5), Decimal(10))
 _LOOK = Uses([("read_file", {"path": "shop/cart.py"})])
 _FIRST = DIFF.replace("1 - discount)", "2 - discount)")
@@ -103,7 +106,14 @@ def build_planner(risk: str, looks: int = 0) -> ScriptedModel:
     model.when("== your task: mend", mend)
     model.when("== finding", {"edits": [dict(each) for each in _EDITS], "summary": "It has a name.", "refusal": ""})
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
-    return model.when("== your task: T2", read(_second))
+    return model.when("== your task: T2 ", read(_second)).when("FORGE_REPORT", _instruct)
+
+
+def _instruct(shown: str) -> Says:
+    """What the agent of another make is to do: it never ends by itself before its first task was begun once."""
+    if "== your task: T1 " not in shown or BEGUN in shown:
+        return says(report=_report_done("A discount."))
+    return says(files={"shop/cart.py": CART}, commands=[f"sleep {SLEEP}"])
 
 
 def _second(shown: str) -> ScriptedReply:
@@ -116,7 +126,7 @@ def _patch(diff: str) -> Uses:
     return Uses([("apply_patch", {"diff": diff})])
 
 
-def _report_done(summary: str) -> Mapping[str, JsonValue]:
+def _report_done(summary: str) -> dict[str, JsonValue]:
     return {"summary": summary, "is_done": True}
 
 

@@ -13,7 +13,7 @@ from tests.world.command_line_agent import DISCOUNT, FILES, REPORT, says
 from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
 from tests.world.verification import get_outcome
 
-TOLD = "Nothing of what you changed was taken."
+TOLD = "Nothing of what you changed was taken"
 
 
 async def run_issue(story: Story, model: ScriptedModel, **files: str) -> IssueScene:
@@ -41,12 +41,13 @@ async def test_what_it_changed_becomes_a_pull_request(story_with_model: Story, m
 
 
 async def test_what_may_not_be_taken_is_told_and_corrected(story_with_model: Story, model: ScriptedModel) -> None:
-    """Its first change is refused as a whole; its files are still there when it is started again."""
+    """Its first change is refused as a whole. A link is removed at once, with all that may not be taken."""
     outside = {**DISCOUNT, ".github/workflows/ci.yml": "on: push\n", "shop/more.py": "A = 1\n"}
     model.when(TASK, says(files=outside, commands=["ln -s /etc/passwd shop/link"]))
-    model.when(TOLD, says(undo=[".github/workflows/ci.yml", "shop/link", "shop/more.py"], report=REPORT))
+    model.when(TOLD, says(undo=["shop/more.py"], report=REPORT))
     asked = await run_issue(story_with_model, model)
     told = next(call.content for call in model.calls if TOLD in call.content)
+    assert "these changes were removed" in told
     assert "- .github/workflows/ci.yml: The plan allows changes in `shop/**` and `tests/**` only." in told or (
         ".github/workflows/ci.yml" in told
     )

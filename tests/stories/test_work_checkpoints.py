@@ -1,0 +1,164 @@
+"""What an agent of another make changes is kept while it works: little is lost when it ends early or is taken back."""
+
+import asyncio
+import time
+
+import pytest
+
+from agents.llm.scripted import ScriptedModel
+from domain.errors import ToolError
+from domain.runs.patches import ChangeSet
+from domain.runs.run import Trigger
+from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, load_states
+from memory.db.tables.runs import WorkCheckpointRow
+from memory.runs import work_checkpoints
+from pipeline.issue import external_work, work_keeper
+from tests.stories.driver import Story
+from tests.stories.test_external_agent import list_changed, run_issue
+from tests.world.cart import DIFF
+from tests.world.command_line_agent import CART, DISCOUNT, FILES, REPORT, TESTS, says
+from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
+from tests.world.verification import get_outcome
+
+BEGUN = "This task was begun before."
+OFTEN = {".github/forge.yml": FILES[".github/forge.yml"].replace("interactive}", "interactive, checkpoint_changes: 1}")}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Checkpoints follow each other at once."""
+    monkeypatch.setattr(work_keeper, "_GAP_S", 0.2)
+    monkeypatch.setattr(work_keeper, "_LOOK_S", 0.1)
+
+
+async def load_chain(story: Story) -> tuple[list[Link], dict[str, ChangeSet]]:
+    """The checkpoints of the issue's only piece of work, and what each of them holds."""
+    database = story.forge.services.database
+    ids = [run.id for run in await story.runs() if run.trigger == Trigger.issue.value]
+    listed = await work_checkpoints.list_of_run(database, ids[0]) if ids else []
+    chain = [*await work_checkpoints.load_chain(database, listed[0].key)] if listed else []
+    return chain, dict(load_states(chain))
+
+
+async def wait_for_checkpoint(story: Story, files: int) -> WorkCheckpoint:
+    """The first checkpoint with so many files."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        chain, _ = await load_chain(story)
+        for link in chain:
+            if link.checkpoint.files >= files:
+                return link.checkpoint
+        await asyncio.sleep(0.1)
+    raise AssertionError("there is no such checkpoint")
+
+
+async def test_an_agent_that_ends_early_goes_on_where_it_was(story_with_model: Story, model: ScriptedModel) -> None:
+    later = f"sleep 2; cat > tests/test_cart.py <<'EOF'\n{TESTS}EOF\nexit 0"
+    model.when(TASK, says(files={"shop/cart.py": CART}, commands=[later], status=3))
+    model.when(BEGUN, says(report=REPORT))
+    asked = await run_issue(story_with_model, model, **OFTEN)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    await asked.comment(asked.alice, "/forge approve help_needed")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+    told = next(call.content for call in model.calls if BEGUN in call.content)
+    assert "Changed so far:\n- shop/cart.py\n- tests/test_cart.py\n" in told
+    chain, states = await load_chain(story_with_model)
+    found = [link.checkpoint for link in chain]
+    assert [each.cause for each in found][-1] is CheckpointCause.done
+    assert found[0].cause is CheckpointCause.changes
+    assert [file.path for file in states[found[0].id].files] == ["shop/cart.py"]
+    assert found[-1].said == "`total` takes a discount."
+    assert all(each.seconds >= each.paused_seconds >= 0 for each in found)
+
+
+async def test_what_may_not_be_taken_is_not_kept(story_with_model: Story, model: ScriptedModel) -> None:
+    """Of a state that holds it, the rest is kept, and what is wrong is said."""
+    odd = "ln -s /etc/passwd shop/link; mkfifo shop/fifo; mkdir -p .git; echo x > .git/config; sleep 2"
+    model.when(TASK, says(files={**DISCOUNT, ".github/workflows/ci.yml": "on: push\n"}, commands=[odd], status=3))
+    asked = await run_issue(story_with_model, model, **OFTEN)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    chain, states = await load_chain(story_with_model)
+    [kept] = [link.checkpoint for link in chain]
+    assert [file.path for file in states[kept.id].files] == ["shop/cart.py", "tests/test_cart.py"]
+    assert {each.partition(":")[0] for each in kept.refused} >= {".github/workflows/ci.yml", "shop/link", "shop/fifo"}
+
+
+async def test_work_that_a_person_takes_back_begins_there(story_with_model: Story, model: ScriptedModel) -> None:
+    """The agent is stopped within moments, and started again on the files as they were."""
+    story = story_with_model
+    wrong = "sleep 1; echo 'WRONG = 1' >> shop/cart.py; echo 'WRONG = 2' > shop/more.py; sleep 3600"
+    model.when(TASK, says(files=DISCOUNT, commands=[wrong]))
+    model.when("A person took these files back", says(report=REPORT))
+    asked = await open_issue(story, **{**FILES, **OFTEN})
+    model.when("Discounts", plan())
+    asking = asyncio.ensure_future(asked.comment(asked.alice, "/forge run"))
+    await wait_for_checkpoint(story, 3)
+    chain, states = await load_chain(story)
+    good = next(link.checkpoint for link in chain if link.checkpoint.files == 2)
+    await _take_back(story, chain[-1].checkpoint, good)
+    await asking
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+    pull = get_pull_request(asked)
+    story.pass_over(pull)
+    assert asked.repository.git.read(pull.head_sha, "shop/cart.py") == CART.encode()
+    told = next(call.content for call in model.calls if "A person took these files back" in call.content)
+    assert "- shop/cart.py\n- shop/more.py (deleted)\n" in told
+    assert [file.path for file in states[good.id].files] == ["shop/cart.py", "tests/test_cart.py"]
+
+
+async def _take_back(story: Story, newest: WorkCheckpoint, to: WorkCheckpoint) -> None:
+    services = story.forge.services
+    await work_checkpoints.roll_back(services.database, newest, to, (), "alice", services.clock.now())
+
+
+async def test_work_that_cannot_be_kept_is_stopped(story_with_model: Story, model: ScriptedModel) -> None:
+    """More files than a change may have: three checkpoints fail, and a person is asked, long before it would end."""
+    flood = "mkdir shop/more; for i in $(seq 1200); do echo $i > shop/more/f$i.py; done; sleep 3600"
+    model.when(TASK, says(files=DISCOUNT, commands=[flood]))
+    asked = await run_issue(story_with_model, model, **OFTEN)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    [question] = story_with_model.questions(asked.issue)
+    assert "3 checkpoints of what it changed failed in a row: More than 1,000 files changed" in question.body
+    chain, _ = await load_chain(story_with_model)
+    assert len(chain) <= 1
+
+
+async def test_a_state_that_is_damaged_is_not_gone_on_from(story_with_model: Story, model: ScriptedModel) -> None:
+    """It is said instead, and nothing of it reaches the branch."""
+    model.when(TASK, says(files=DISCOUNT, status=3), says(report=REPORT))
+    asked = await run_issue(story_with_model, model)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    chain, _ = await load_chain(story_with_model)
+    await _damage(story_with_model, chain[0].checkpoint)
+    await asked.comment(asked.alice, "/forge approve help_needed")
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    assert "is not as it was written" in story_with_model.questions(asked.issue)[-1].body
+
+
+async def _damage(story: Story, checkpoint: WorkCheckpoint) -> None:
+    async with story.forge.services.database.transaction() as session:
+        row = await session.get(WorkCheckpointRow, checkpoint.id)
+        assert row is not None
+        row.content = row.content[:20]
+
+
+async def test_a_place_that_cannot_hold_the_agent_leaves_the_task_to_our_own(
+    story_with_model: Story, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the disk is full. The pull request says so."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ToolError("No space is left on the disk.")
+
+    monkeypatch.setattr(external_work, "open_shadow", refuse)
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    asked = await run_issue(story_with_model, model)
+    pull = get_pull_request(asked)
+    story_with_model.pass_over(pull)
+    assert (
+        "The agent could not work here: No space is left on the disk. Forge's own agent worked instead. "
+        "`total` takes a discount."
+    ) in (pull.body or "")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
