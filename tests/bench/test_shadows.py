@@ -22,7 +22,7 @@ _TIMES = 3
 async def test_a_shadow_beside_git(tmp_path: Path, count: int) -> None:
     """git writes the files once and looks for changes; a shadow gives them to another account, too."""
     tree = tmp_path / "tree"
-    commit = _make_repository(tree, count)
+    commit = make_repository(tree, count)
     objects, sandbox = Objects(Git(tree / ".git")), await probing.make_sandbox()
     started, read, added, asked = (list[float]() for _ in range(4))
     for number in range(_TIMES):
@@ -47,7 +47,8 @@ async def test_a_shadow_beside_git(tmp_path: Path, count: int) -> None:
     assert look < 8
 
 
-def _make_repository(tree: Path, count: int) -> str:
+def make_repository(tree: Path, count: int) -> str:
+    """A repository with so many small files; its only commit."""
     for number in range(count):
         path = tree / f"src/part{number // 100}/file{number % 100}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
