@@ -94,7 +94,8 @@ class Implementation:
                 return f"It came to nothing: {why}"
             case Done(Worked(is_done=False, not_done=left)) if item.task.mine is not None:
                 may_finish = await self._help.may_finish(item.key, attempt, item.task.mine, left)
-                return f"It left this undone, and nothing of it was kept: {left}" if may_finish else ""
+                kept = "" if isinstance(self._agent, ExternalAgent) else ", and nothing of it was kept"
+                return f"It left this undone{kept}: {left}" if may_finish else ""
             case _:
                 return ""
 

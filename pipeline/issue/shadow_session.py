@@ -67,7 +67,7 @@ class ShadowSession:
         self._shadow = shadow
         self._gateway = gateway
         self._history = history
-        self._work = ShadowWork(shadow, draft)
+        self._draft = draft
         self._process = AgentProcess(context.services.toolbox, configuration, shadow.checkout, gateway)
         self._lacks = ""
 
@@ -83,17 +83,17 @@ class ShadowSession:
         made = await self._shadow.read_changes()
         if made.has_given_up:
             return self._fail(_TOO_MUCH.format(made.violations[0].message))
-        self._work = ShadowWork(self._shadow, self._work.draft, made)
         await self._shadow.apply(self._history.state)
+        work = ShadowWork(self._shadow, self._draft, made)
         keeper = WorkKeeper(
             self._context,
             self._configuration.execution,
             self._history,
-            self._work,
+            work,
             self._process.control,
             lambda: self._gateway.words,
         )
-        outcome = await self._work_in_rounds(keeper, notes, rounds)
+        outcome = await self._work_in_rounds(work, keeper, notes, rounds)
         worked = outcome.worked if isinstance(outcome, ExternalWork) else None
         if worked is not None and worked.is_done:
             await keeper.keep(CheckpointCause.done, worked.summary)
@@ -105,12 +105,14 @@ class ShadowSession:
         """Set the repository up; what failed, for the agent."""
         context, never_send = self._context, self._configuration.review.never_send
         tester = Tester(await context.fetch_mirror(), context.services.toolbox, self._configuration.commands)
-        failed = await tester.set_up(self._shadow.checkout, self._work.draft.base, uses_cache=not never_send)
+        failed = await tester.set_up(self._shadow.checkout, self._draft.base, uses_cache=not never_send)
         return "" if failed is None else _describe_end(f"The set-up `{failed.line}`", failed.exit_status, failed.output)
 
-    async def _work_in_rounds(self, keeper: WorkKeeper, notes: str, rounds: int) -> ExternalWork | Rejected:
+    async def _work_in_rounds(
+        self, work: ShadowWork, keeper: WorkKeeper, notes: str, rounds: int
+    ) -> ExternalWork | Rejected:
         for number in count(1):
-            outcome = await self._work_once(keeper, notes)
+            outcome = await self._work_once(work, keeper, notes)
             if isinstance(outcome, ExternalWork):
                 return outcome
             rejected = Rejected(outcome, number)
@@ -119,7 +121,9 @@ class ShadowSession:
             notes = external.render_refusal(select_reported(outcome))
         raise AssertionError
 
-    async def _work_once(self, keeper: WorkKeeper, notes: str) -> ExternalWork | tuple[Violation, ...]:
+    async def _work_once(
+        self, work: ShadowWork, keeper: WorkKeeper, notes: str
+    ) -> ExternalWork | tuple[Violation, ...]:
         """What it changed, or what is wrong with that."""
         task = f"{notes}\n{self._told.instructions}\n\n{self._told.content}\n{self._lacks}".lstrip()
         ended = await self._start(keeper, task)
@@ -130,8 +134,8 @@ class ShadowSession:
         if ended.status != 0:
             printed = (ended.stderr.data or ended.stdout.data).decode(errors="replace")
             return self._fail(_describe_end("The agent", ended.status, printed))
-        found = await self._work.read()
-        wrong = await self._work.judge(found)
+        found = await work.read()
+        wrong = await work.judge(found)
         if not select_blocking(wrong):
             worked = external.read_report(await self._process.read_report(), found.change)
             return ExternalWork(key=self._told.key, change=found.change, worked=worked)

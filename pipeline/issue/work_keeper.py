@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -14,7 +15,7 @@ from domain.runs.work_checkpoint import CheckpointCause
 from memory.runs import work_checkpoints
 from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails
 from pipeline.issue.shadow_work import ShadowWork
-from pipeline.issue.work_history import WorkHistory
+from pipeline.issue.work_history import WorkHistory, load_history
 from pipeline.run_context import RunContext
 from workspace.sandbox.suspension import ProgramControl
 
@@ -78,7 +79,7 @@ class WorkKeeper:
         looked_for = 0.0
         while True:
             await asyncio.sleep(max(_LOOK_S, looked_for / _SHARE))
-            await self._require_newest()
+            await self._find_newest()
             began = time.monotonic()
             changed = await self._count_changes()
             looked_for = time.monotonic() - began
@@ -114,35 +115,44 @@ class WorkKeeper:
         if found.has_given_up:
             raise ToolError(found.violations[0].message)
         allowed = await self._work.select_allowed(found)
-        delta = allowed.change.since(self._state)
-        if not delta.files and cause is not CheckpointCause.done:
-            return
         details = CheckpointDetails(
             files=len(allowed.change.files),
-            changed=len(delta.files),
             refused=tuple(str(each) for each in allowed.refused[:_REFUSED]),
             said=self._get_words() if said is None else said,
             spent_usd=await self._context.load_cost() / 1_000_000,
             seconds=time.monotonic() - began,
             paused_seconds=paused_seconds,
         )
-        await self._add(cause, delta, details)
-        self._state = allowed.change
+        while not await self._try_to_add(cause, allowed.change, details):
+            await self._find_newest()
 
-    async def _add(self, cause: CheckpointCause, delta: ChangeSet, details: CheckpointDetails) -> None:
-        context = self._context
+    async def _try_to_add(self, cause: CheckpointCause, change: ChangeSet, details: CheckpointDetails) -> bool:
+        """Whether the checkpoint was added, or is not needed; not if ours is not the newest."""
+        context, delta = self._context, change.since(self._state)
+        if not delta.files and cause is not CheckpointCause.done:
+            return True
+        details = replace(details, changed=len(delta.files))
         try:
             self._newest = await work_checkpoints.add(
                 context.database, self._key, self._newest, cause, delta, details, context.now()
             )
         except ChainMoved:
-            raise TakenBack from None
+            return False
+        self._state = change
+        return True
 
-    async def _require_newest(self) -> None:
-        """:raises TakenBack: there is a newer checkpoint than ours."""
+    async def _find_newest(self) -> None:
+        """Go on from the newest checkpoint: one that was cut off may have been stored all the same.
+
+        :raises TakenBack: it is a roll-back.
+        """
         found = await work_checkpoints.find_newest(self._context.database, self._key)
-        if found is not None and (self._newest is None or found.number > self._newest.number):
+        if found == self._newest:
+            return
+        if found is None or found.cause is CheckpointCause.rollback:
             raise TakenBack
+        history = await load_history(self._context.database, self._key)
+        self._newest, self._state = history.newest, history.state
 
     async def _count_changes(self) -> int:
         """How many files differ from the last checkpoint; the most there can be if they cannot be read."""

@@ -19,7 +19,7 @@ from memory.runs import work_checkpoints
 from pipeline.issue.shadow_work import ShadowWork
 from pipeline.issue.work_history import WorkHistory
 from pipeline.issue.work_keeper import WorkKeeper
-from tests.bench.test_shadows import make_repository
+from tests.bench.repositories import make_repository
 from tests.databases import create_database
 from tests.rows import NOON
 from tests.unit.sandbox.machine import has_bubblewrap

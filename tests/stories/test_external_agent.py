@@ -9,23 +9,11 @@ from domain.money import FixedPrice
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
 from tests.world.cart import DIFF
-from tests.world.command_line_agent import DISCOUNT, FILES, REPORT, says
-from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.command_line_agent import DISCOUNT, FILES, REPORT, list_changed, run_issue, says
+from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
 from tests.world.verification import get_outcome
 
 TOLD = "Nothing of what you changed was taken"
-
-
-async def run_issue(story: Story, model: ScriptedModel, **files: str) -> IssueScene:
-    asked = await open_issue(story, **{**FILES, **files})
-    model.when("Discounts", plan())
-    await asked.comment(asked.alice, "/forge run")
-    return asked
-
-
-def list_changed(asked: IssueScene) -> list[str]:
-    pull = get_pull_request(asked)
-    return [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)]
 
 
 async def test_what_it_changed_becomes_a_pull_request(story_with_model: Story, model: ScriptedModel) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,8 @@ from memory.db.tables.runs import WorkCheckpointRow
 from memory.runs import work_checkpoints
 from pipeline.issue import external_work, work_keeper
 from tests.stories.driver import Story
-from tests.stories.test_external_agent import list_changed, run_issue
 from tests.world.cart import DIFF
-from tests.world.command_line_agent import CART, DISCOUNT, FILES, REPORT, TESTS, says
+from tests.world.command_line_agent import CART, DISCOUNT, FILES, REPORT, TESTS, list_changed, run_issue, says
 from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
 from tests.world.verification import get_outcome
 
@@ -35,7 +35,7 @@ async def load_chain(story: Story) -> tuple[list[Link], dict[str, ChangeSet]]:
     """The checkpoints of the issue's only piece of work, and what each of them holds."""
     database = story.forge.services.database
     ids = [run.id for run in await story.runs() if run.trigger == Trigger.issue.value]
-    listed = await work_checkpoints.list_of_run(database, ids[0]) if ids else []
+    listed = [each for run in ids for each in await work_checkpoints.list_of_run(database, run)]
     chain = [*await work_checkpoints.load_chain(database, listed[0].key)] if listed else []
     return chain, dict(load_states(chain))
 
@@ -162,3 +162,24 @@ async def test_a_place_that_cannot_hold_the_agent_leaves_the_task_to_our_own(
         "`total` takes a discount."
     ) in (pull.body or "")
     assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+
+
+async def test_a_checkpoint_that_was_cut_off_and_stored_all_the_same_is_gone_on_from(
+    story_with_model: Story, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the agent ends in this very moment. It is not started again for that."""
+    add = work_checkpoints.add
+
+    async def add_unseen(*arguments: Any) -> WorkCheckpoint:
+        made = await add(*arguments)
+        if made.number == 1:
+            raise TimeoutError
+        return made
+
+    monkeypatch.setattr(work_checkpoints, "add", add_unseen)
+    model.when(TASK, says(files=DISCOUNT, commands=["sleep 1"], report=REPORT))
+    await run_issue(story_with_model, model, **OFTEN)
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert len([call for call in model.calls if TASK in call.content]) == 1
+    chain, _ = await load_chain(story_with_model)
+    assert [link.checkpoint.cause for link in chain] == [CheckpointCause.changes, CheckpointCause.done]

@@ -4,7 +4,9 @@ import json
 
 from pydantic import JsonValue
 
-from agents.llm.scripted import Says
+from agents.llm.scripted import Says, ScriptedModel
+from tests.stories.driver import Story
+from tests.world.issues import IssueScene, get_pull_request, open_issue, plan
 
 AGENT = '''\
 """Asks its model what to do, and does it: writes files, runs commands, reports."""
@@ -55,3 +57,17 @@ REPORT: dict[str, JsonValue] = {"summary": "`total` takes a discount.", "is_done
 def says(**what: JsonValue) -> Says:
     """What its model answers."""
     return Says(json.dumps(what))
+
+
+async def run_issue(story: Story, model: ScriptedModel, **files: str) -> IssueScene:
+    """Somebody asks for an issue to be carried out by it."""
+    asked = await open_issue(story, **{**FILES, **files})
+    model.when("Discounts", plan())
+    await asked.comment(asked.alice, "/forge run")
+    return asked
+
+
+def list_changed(asked: IssueScene) -> list[str]:
+    """The files that differ in the pull request."""
+    pull = get_pull_request(asked)
+    return [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)]
