@@ -183,3 +183,20 @@ async def test_a_checkpoint_that_was_cut_off_and_stored_all_the_same_is_gone_on_
     assert len([call for call in model.calls if TASK in call.content]) == 1
     chain, _ = await load_chain(story_with_model)
     assert [link.checkpoint.cause for link in chain] == [CheckpointCause.changes, CheckpointCause.done]
+
+
+async def test_what_an_agent_leaves_running_changes_nothing_any_more(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """Everything it started ends with it, before its change is read."""
+    later = "setsid sh -c 'while :; do echo WRONG = 1 >> shop/cart.py; done' > /dev/null 2>&1 &"
+    slow = "setsid sh -c 'sleep 0.5; echo WRONG = 2 > shop/more.py' > /dev/null 2>&1 &"
+    again = 'printf %s "$CART" > shop/cart.py'
+    model.when(TASK, says(files=DISCOUNT, commands=[slow, later, f"CART='{CART}'; {again}"], report=REPORT))
+    asked = await run_issue(story_with_model, model)
+    story_with_model.pass_over(get_pull_request(asked))
+    assert "shop/more.py" not in list_changed(asked)
+    chain, states = await load_chain(story_with_model)
+    [kept] = [file for file in states[chain[-1].checkpoint.id].files if file.path == "shop/cart.py"]
+    head = get_pull_request(asked).head_sha
+    assert kept.after == asked.repository.git.read(head, "shop/cart.py")  # what was judged is what was proposed
