@@ -13,6 +13,7 @@ from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.tools.run_tests import Test, make_run_tests
+from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment, CompletedTurn, Result, Turn
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
@@ -89,7 +90,12 @@ class ImplementationTask(BaseModel):
 
 
 def build_agent(
-    draft: Draft, never_send: Sequence[str], redact: Redact, test: Test | None, check: CheckDraft
+    draft: Draft,
+    never_send: Sequence[str],
+    redact: Redact,
+    test: Test | None,
+    check: CheckDraft,
+    more: Sequence[Tool] = (),
 ) -> Agent[Worked]:
     """The implementer on a draft, which it can read, change and test.
 
@@ -98,6 +104,7 @@ def build_agent(
     :param redact: removes credentials from a text.
     :param test: tests a commit; None if the repository's own workflows do that.
     :param check: runs the checks of the review on a commit.
+    :param more: tools of interactive mode.
     """
     tools = [
         *make_file_tools(draft.snapshot, never_send=never_send, redact=redact),
@@ -107,17 +114,21 @@ def build_agent(
     ]
     if test is not None:
         tools.append(make_run_tests(draft, test, redact=redact, says_words=not never_send))
-    return Agent(Worked, tuple(tools), find_mistakes)
+    return Agent(Worked, (*tools, *more), find_mistakes)
 
 
-def build_assignment(key: str, task: ImplementationTask, redact: Redact, *, says_words: bool = True) -> Assignment:
+def build_assignment(
+    key: str, task: ImplementationTask, redact: Redact, *, says_words: bool = True, is_interactive: bool = False
+) -> Assignment:
     """The implementer's assignment.
 
     :param key: names the piece of work in the journal.
     :param says_words: whether the model may see what tests print.
+    :param is_interactive: whether it may run commands.
     """
     content = build_content(task, redact, says_words=says_words)
-    return Assignment(key=key, instructions=load_instructions(), content=content)
+    instructions = f"{load_instructions()}\n\n{load_prompt('interactive')}" if is_interactive else load_instructions()
+    return Assignment(key=key, instructions=instructions, content=content)
 
 
 def load_instructions() -> str:
@@ -146,7 +157,8 @@ def build_content(task: ImplementationTask, redact: Redact, *, says_words: bool 
 def list_edits(past: Sequence[CompletedTurn]) -> list[Edit]:
     """The applied edits in order; together they turn the base into the draft."""
     pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
-    found = (parse_edit(use.tool, use.arguments) for use, result in pairs if not result.is_error)
+    taken = ((use, result.change) for use, result in pairs if not result.is_error)
+    found = (change or parse_edit(use.tool, use.arguments) for use, change in taken)
     return [edit for edit in found if edit is not None]
 
 

@@ -163,7 +163,7 @@ async def _use(agent: Agent[A], use: ToolUse) -> Result:
     if not isinstance(arguments, dict):
         return Result(text=f"{use.tool} was not called: its arguments are no JSON object.", is_error=True)
     outcome = await call_tool(agent.tools, use.tool, cast(dict[str, object], arguments))
-    return Result(text=outcome.text, is_error=outcome.is_error, reason=outcome.reason)
+    return Result(text=outcome.text, is_error=outcome.is_error, reason=outcome.reason, change=outcome.change)
 
 
 def _find_report(agent: Agent[A], exchange: CompletedTurn) -> A | None:

@@ -23,6 +23,7 @@ from agents.loop.tools.tool import Tool
 from domain.gates import digest
 from domain.money import Refusal
 from domain.ports import ModelBudget
+from domain.runs.patches import ChangeSet
 
 TURN = "turn "
 """How names of turns begin; an earlier version named them without it, and with the instructions of its time."""
@@ -64,6 +65,7 @@ class Result(BaseModel):
 
     :param reason: the kind of an error; see :class:`agents.loop.tools.tool.ToolMistake`.
     :param seconds: how long the call took.
+    :param change: what the call did to the files; None if its arguments say so. With it, the call is not repeated.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -72,6 +74,7 @@ class Result(BaseModel):
     is_error: bool = False
     reason: str = Field(default="", repr=False)
     seconds: float = Field(default=0.0, repr=False)
+    change: ChangeSet | None = Field(default=None, repr=False)
 
 
 class Turn(ModelResult):

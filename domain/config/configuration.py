@@ -5,11 +5,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from domain.command_lines import AllowedCommands
 from domain.config.gates import GateSettings
 from domain.config.limits import Breakers, Budgets, Guards
 from domain.config.paths import ProjectPaths
 from domain.config.review import ReviewSettings
-from domain.config.values import CommandLine, GateName, Label, Level, Section
+from domain.config.values import CommandGlobs, CommandLine, GateName, Label, Level, Section
+from domain.runs.run import ExecutionMode
 
 
 class Preset(StrEnum):
@@ -64,10 +66,16 @@ class IssueSettings(Section):
 class Execution(Section):
     """How agents change files."""
 
-    mode: Literal["deterministic", "interactive"] = Field(
+    mode: ExecutionMode = Field(
         default="deterministic",
-        description="`deterministic`: Forge's own agents, by edits and diffs. `interactive`: the agent of "
-        "`agents.implementer.command` in a workspace of its own; what it changed there is validated as a whole.",
+        description="`deterministic`: Forge's own agent, by edits and diffs. `interactive`: in a workspace of its own "
+        "the agent of `agents.implementer.command`; without one Forge's own agent, which then may run `commands` "
+        "there. What is changed there is validated as a whole. `/forge run MODE` chooses for one run.",
+    )
+    commands: CommandGlobs = Field(
+        default=(),
+        description="Command lines that Forge's own agent may run in interactive mode, such as `python *`: `*` stands "
+        "for anything, and words are quoted as by Python's `shlex.join`. The lines of `commands` it may always run.",
     )
     checkpoint_seconds: int = Field(
         default=30, ge=5, le=3600, description="At most this long between two checkpoints. No effect yet."
@@ -153,3 +161,10 @@ class Configuration(Section):
     testing: Testing = Testing()
     deploy: DeploySettings = DeploySettings()
     audit: Audit = Audit()
+
+    @property
+    def commands_of_agents(self) -> AllowedCommands:
+        """What an agent may run in interactive mode."""
+        own = self.commands
+        lines = (own.setup, own.test, own.lint, own.typecheck, own.build)
+        return AllowedCommands(self.execution.commands, tuple(line for line in lines if line is not None))

@@ -75,6 +75,17 @@ CommandLine = Annotated[
         }
     ),
 ]
+CommandGlobs = Annotated[
+    tuple[
+        Annotated[
+            str,
+            StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$"),
+            Field(examples=["python *", "npm run generate"]),
+        ],
+        ...,
+    ],
+    Field(max_length=100),
+]
 Duration = Annotated[
     str,
     StringConstraints(pattern=r"^[1-9][0-9]{0,4}[mhd]$"),

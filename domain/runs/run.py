@@ -4,11 +4,16 @@ pending → running ⇄ waiting → completed | failed | cancelled
 """
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 REVIEW_CHECK = "Forge / review"
 """The check that branches require."""
+
+
+ExecutionMode = Literal["deterministic", "interactive"]
+"""How agents change files: by edits, or in a workspace in which they run commands."""
 
 
 class RunState(StrEnum):
@@ -121,6 +126,7 @@ class Run(BaseModel):
 
     :param base_ref: the base branch at admission; empty if unknown.
     :param check_name: of its check, see :func:`safety.required_checks.check_name`.
+    :param mode: that somebody asked for; None for the configuration's.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -138,6 +144,7 @@ class Run(BaseModel):
     detail: str = ""
     base_ref: str = ""
     check_name: str = REVIEW_CHECK
+    mode: ExecutionMode | None = None
 
     @property
     def is_of_issue(self) -> bool:

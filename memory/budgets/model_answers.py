@@ -1,7 +1,7 @@
 """Keeps the model answers of a run by the digest of their question, so that no answer is paid for twice."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, case, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
+from domain.runs.patches import ChangeSet
 from domain.runs.run import Phase, Run
 from memory.db.engine import Connection, Database, upsert
 from memory.db.tables.ledger import EventRow
@@ -86,7 +87,7 @@ async def note_iteration(
             )
 
 
-_KEY, _STEP, _RESULTS, _ERRORS, _WRONG = "key", "step", "results", "errors", "wrong"
+_KEY, _STEP, _RESULTS, _ERRORS, _WRONG, _CHANGES = "key", "step", "results", "errors", "wrong", "changes"
 _FIELDS = {field.name for field in fields(Step)}
 
 
@@ -97,6 +98,7 @@ class RecordedToolUse:
     :param reason: why it failed, the same for all uses that failed for this reason; empty: ``text`` says why.
     :param seconds: its duration.
     :param is_skipped: it was not called, because of another one: no mistake of its own.
+    :param change: what it did to the files, where its arguments do not say so.
     """
 
     tool: str
@@ -105,6 +107,7 @@ class RecordedToolUse:
     reason: str = ""
     seconds: float | None = None
     is_skipped: bool = False
+    change: ChangeSet | None = None
 
     @property
     def wrong(self) -> str:
@@ -115,10 +118,14 @@ class RecordedToolUse:
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """An answer that was acted on, and the results of the tools it used: a text, and whether it is an error."""
+    """An answer that was acted on, and the results of the tools it used: a text, and whether it is an error.
+
+    :param changes: what a use did to the files, by its position, where its arguments do not say so.
+    """
 
     value: dict[str, Any]
     results: Sequence[tuple[str, bool]]
+    changes: Mapping[int, ChangeSet]
 
 
 async def record_outcome(
@@ -142,6 +149,9 @@ async def record_outcome(
         _ERRORS: [each.is_error for each in used],
         _WRONG: [each.wrong for each in used if each.wrong],
     }
+    changes = {str(at): each.change.model_dump(mode="json") for at, each in enumerate(used) if each.change is not None}
+    if changes:
+        value[_CHANGES] = changes
     seen = await asyncio.to_thread(_extract_turn, question, value)
     mine = (AnswerRow.run_id == run.id) & (AnswerRow.question == question)
     async with database.transaction() as session:
@@ -169,7 +179,8 @@ async def load_outcomes(database: Database, run: Run) -> dict[str, AnswerOutcome
 
 
 def _parse_outcome(value: dict[str, Any]) -> AnswerOutcome:
-    return AnswerOutcome(value, list(zip(value[_RESULTS], value[_ERRORS], strict=True)))
+    changes = {int(at): ChangeSet.model_validate(each) for at, each in value.get(_CHANGES, {}).items()}
+    return AnswerOutcome(value, list(zip(value[_RESULTS], value[_ERRORS], strict=True)), changes)
 
 
 async def find(database: Database, run: Run, question: str) -> dict[str, Any] | None:

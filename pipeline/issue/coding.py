@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from agents.coding.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
+from agents.loop.tools.tool import Tool
 from domain.config.configuration import Configuration
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix, Worked
@@ -56,15 +57,23 @@ class CodingAgent:
     context: RunContext
     configuration: Configuration
 
-    async def work(self, item: WorkItem, draft: Draft, model: LanguageModel) -> Done[Worked] | Stuck | Stopped:
-        """Work on one piece; what changes is in the draft afterwards."""
+    async def work(
+        self, item: WorkItem, draft: Draft, model: LanguageModel, run_command: Tool | None = None
+    ) -> Done[Worked] | Stuck | Stopped:
+        """Work on one piece; what changes is in the draft afterwards.
+
+        :param run_command: in interactive mode.
+        """
         topic, task = build_topic(item.task), GuardedTask(f"{item.key} ", item.kind)
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, topic, task)
         never_send = self.configuration.review.never_send
         checks = DraftChecks(self.context, self.configuration, item.task.baseline)
         test = checks.test if checks.can_test else None
-        agent = build_agent(draft, never_send, redact_outgoing, test, checks.check)
-        assignment = build_assignment(item.key, item.task, redact_outgoing, says_words=not never_send)
+        more = () if run_command is None else (run_command,)
+        agent = build_agent(draft, never_send, redact_outgoing, test, checks.check, more)
+        assignment = build_assignment(
+            item.key, item.task, redact_outgoing, says_words=not never_send, is_interactive=bool(more)
+        )
         return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft))
 
 

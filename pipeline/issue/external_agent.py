@@ -1,19 +1,19 @@
 """Has a command-line agent of another make carry out a task, where one is configured and can work here."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agents.coding.external import ExternalWork, build_external_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
 from domain.config.configuration import Configuration
 from domain.gates import digest
-from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.coding import CodingAgent, WorkItem, build_topic
 from pipeline.issue.external_work import work_in_shadow
+from pipeline.issue.mode_notice import add_notice
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.run_context import RunContext
@@ -54,7 +54,7 @@ class ExternalAgent:
     async def _fall_back(
         self, item: WorkItem, draft: Draft, model: LanguageModel, notice: str
     ) -> Done[Worked] | Stuck | Stopped:
-        return _add_notice(await CodingAgent(self.context, self.configuration).work(item, draft, model), notice)
+        return add_notice(await CodingAgent(self.context, self.configuration).work(item, draft, model), notice)
 
     async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:
         """What it changed and reports. Once it is done it does not work again: the change is kept with the run."""
@@ -73,10 +73,3 @@ class ExternalAgent:
 
 
 _NO_SANDBOX = "`execution.mode: interactive` needs sandbox level 3; at level {} Forge's own agent worked."
-
-
-def _add_notice(done: Done[Worked] | Stuck | Stopped, notice: str) -> Done[Worked] | Stuck | Stopped:
-    if not isinstance(done, Done):
-        return done
-    summary = f"{notice} {done.value.summary}"[:LONGEST_WORDS]
-    return replace(done, value=done.value.model_copy(update={"summary": summary}))

@@ -18,6 +18,7 @@ from pipeline.issue.coding import CodingAgent, WorkItem
 from pipeline.issue.draft_commits import DraftCommits
 from pipeline.issue.external_agent import ExternalAgent
 from pipeline.issue.help_needed import HelpGate
+from pipeline.issue.interactive_coding import InteractiveAgent
 from pipeline.issue.run_end import end_unfinished, end_without_model
 from pipeline.run_context import RunContext
 from safety.guards import TaskKind
@@ -31,12 +32,12 @@ class Implementation:
     commits: DraftCommits
 
     @cached_property
-    def _agent(self) -> CodingAgent | ExternalAgent:
+    def _agent(self) -> CodingAgent | ExternalAgent | InteractiveAgent:
         configuration = self.commits.planned.configuration
         has_other = configuration.agents.implementer.command is not None
-        is_interactive = configuration.execution.mode == "interactive"
-        kind = ExternalAgent if has_other and is_interactive else CodingAgent
-        return kind(self.context, configuration)
+        if (self.context.run.mode or configuration.execution.mode) == "deterministic":
+            return CodingAgent(self.context, configuration)
+        return (ExternalAgent if has_other else InteractiveAgent)(self.context, configuration)
 
     @cached_property
     def _help(self) -> HelpGate:

@@ -1,6 +1,6 @@
 """Journals the steps of an agent's loop: each turn of the model, and each use of tools."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from agents.llm.models import LanguageModel
 from agents.loop.loop import SKIPPED, Agent, Use
 from agents.loop.turns import TURN, Assignment, CompletedTurn, Result, Turn, digest_turn
 from memory.budgets import model_answers
-from memory.budgets.model_answers import RecordedToolUse
+from memory.budgets.model_answers import AnswerOutcome, RecordedToolUse
 from pipeline.model_calls.budgeted import BudgetedCalls
 
 
@@ -30,8 +30,7 @@ class AgentSteps:
         before = {outcome.value["key"]: outcome for name, outcome in kept.items() if not name.startswith(TURN)}
         past: list[CompletedTurn] = []
         while done := kept.get(self._name_turn(past)) or before.get(f"{self.assignment.key} {len(past) + 1}"):
-            results = tuple(Result(text=text, is_error=is_error) for text, is_error in done.results)
-            past.append(CompletedTurn(turn=Turn.model_validate(done.value), results=results))
+            past.append(CompletedTurn(turn=Turn.model_validate(done.value), results=tuple(_build_results(done))))
         return past
 
     async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
@@ -47,7 +46,13 @@ class AgentSteps:
         exchange = CompletedTurn(turn=turn, results=tuple(await use()))
         used = [
             RecordedToolUse(
-                use.tool, result.text, result.is_error, result.reason, result.seconds, result.reason == SKIPPED
+                use.tool,
+                result.text,
+                result.is_error,
+                result.reason,
+                result.seconds,
+                result.reason == SKIPPED,
+                result.change,
             )
             for use, result in zip(turn.uses, exchange.results, strict=True)
         ]
@@ -57,3 +62,8 @@ class AgentSteps:
 
     def _name_turn(self, past: Sequence[CompletedTurn]) -> str:
         return digest_turn(self.assignment, past, self.agent.schema, self.model)
+
+
+def _build_results(done: AnswerOutcome) -> Iterator[Result]:
+    for at, (text, is_error) in enumerate(done.results):
+        yield Result(text=text, is_error=is_error, change=done.changes.get(at))

@@ -14,7 +14,8 @@ from domain.text.redaction import Redact, make_mask
 from workspace.draft import Draft, Edit
 from workspace.patches.edits import Replacement, WrittenFile
 
-_REDACTED = make_mask("").removesuffix("]").rstrip()
+REDACTED = make_mask("").removesuffix("]").rstrip()
+"""How a text begins that stands in the place of a credential."""
 _CREDENTIAL = (
     "Nothing was applied: a line that is added holds what looks like a credential, and was made unreadable. Do "
     "without it, also as an example, or hand in that the task is not done."
@@ -94,16 +95,16 @@ def make_edit_tools(draft: Draft, *, redact: Redact) -> tuple[Tool, ...]:
     """
 
     async def apply(arguments: ApplyPatch | EditFile | WriteFile) -> str:
-        if any(_REDACTED in line for line in arguments.new_lines):
+        if any(REDACTED in line for line in arguments.new_lines):
             raise ToolMistake(_CREDENTIAL)
         judged = await draft.apply(arguments.to_edit())
         said = select_reported(judged.violations)
         if judged.change is None:
-            text = redact("\n".join(["Nothing was applied.", *_violations(said)]))
-            raise ToolMistake(text, redact("\n".join(_reasons(said))))
-        files = [_file(file) for file in judged.change.files]
-        warnings = ["Warnings:", *_violations(said)] if said else []
-        return redact("\n".join(["Applied.", *_list_first(files, "files"), *warnings]))
+            text = redact("\n".join(["Nothing was applied.", *describe_violations(said)]))
+            raise ToolMistake(text, redact("\n".join(list_reasons(said))))
+        files = [describe_file(file) for file in judged.change.files]
+        warnings = ["Warnings:", *describe_violations(said)] if said else []
+        return redact("\n".join(["Applied.", *list_first(files, "files"), *warnings]))
 
     return tuple(Tool(name, text, takes, apply, ToolEffect.edits) for name, (text, takes) in _OFFERED.items())
 
@@ -119,28 +120,33 @@ def parse_edit(tool: str, arguments: str) -> Edit | None:
     return takes.model_validate(json.loads(arguments)).to_edit()
 
 
-def _file(file: ChangedFile) -> str:
+def describe_file(file: ChangedFile) -> str:
+    """What became of a file, on one line of a list."""
     what = "new" if file.is_new else "deleted" if file.is_gone else "changed"
     return f"- {file.path}: {what}, {file.lines:,} line{'' if file.lines == 1 else 's'}"
 
 
-def _violations(found: Iterable[Violation]) -> Iterator[str]:
+def describe_violations(found: Iterable[Violation]) -> Iterator[str]:
     """Each with its file, constraint, message and suggestion; the most severe first."""
     ranked = sorted(found, key=lambda each: -each.severity.rank)
-    return _list_first([f"- {_place(each)}{each.message} {each.suggestion}" for each in ranked], "violations")
+    return list_first([f"- {_place(each)}{each.message} {each.suggestion}" for each in ranked], "violations")
 
 
-def _reasons(found: Iterable[Violation]) -> Iterator[str]:
+def list_reasons(found: Iterable[Violation]) -> Iterator[str]:
     """The file and constraint of each violation. Lines and contents are left out, because they differ between diffs."""
     ranked = sorted(found, key=lambda each: -each.severity.rank)
-    return _list_first([_place(each).removesuffix(": ") for each in ranked], "violations")
+    return list_first([_place(each).removesuffix(": ") for each in ranked], "violations")
 
 
 def _place(violation: Violation) -> str:
     return f"{violation.file or 'the change'} ({violation.constraint}): "
 
 
-def _list_first(lines: Sequence[str], what: str) -> Iterator[str]:
+def list_first(lines: Sequence[str], what: str) -> Iterator[str]:
+    """As many lines as fit.
+
+    :param what: they are, for how many are left out.
+    """
     yield from lines[:_MOST]
     if len(lines) > _MOST:
         yield f"[{len(lines) - _MOST:,} more {what}]"

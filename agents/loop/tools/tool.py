@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from domain.runs.patches import ChangeSet
+
 LONGEST_ANSWER = 30_000
 """The most characters of an answer; a tool that offers a way to continue stays below it itself."""
 
@@ -33,6 +35,14 @@ class ToolEffect(StrEnum):
     runs = "runs"  # something that depends on what was edited
 
 
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What a call answers, and what it did to the files where its arguments do not say so."""
+
+    text: str
+    change: ChangeSet
+
+
 @dataclass(frozen=True)
 class Tool:
     """Something an agent can call.
@@ -46,7 +56,7 @@ class Tool:
     name: str
     description: str
     arguments: type[BaseModel]
-    call: Callable[[Any], Awaitable[str]]
+    call: Callable[[Any], Awaitable[str | ToolAnswer]]
     effect: ToolEffect = ToolEffect.reads
 
 
@@ -55,11 +65,13 @@ class ToolOutcome:
     """The text for the model, and whether it is an error.
 
     :param reason: the kind of an error, if equal mistakes may have different texts; see :class:`ToolMistake`.
+    :param change: what the call did to the files; None if its arguments say so.
     """
 
     text: str
     is_error: bool = False
     reason: str = ""
+    change: ChangeSet | None = None
 
 
 async def call_tool(tools: Sequence[Tool], name: str, arguments: Mapping[str, object]) -> ToolOutcome:
@@ -77,9 +89,12 @@ async def call_tool(tools: Sequence[Tool], name: str, arguments: Mapping[str, ob
     except ValidationError as error:
         return _refuse(f"{name} was not called, its arguments are not valid. {_list_problems(error)}")
     try:
-        return ToolOutcome(_cut(await tool.call(given)))
+        answer = await tool.call(given)
     except ToolMistake as mistake:
         return _refuse(str(mistake), mistake.reason)
+    if isinstance(answer, ToolAnswer):
+        return ToolOutcome(_cut(answer.text), change=answer.change)
+    return ToolOutcome(_cut(answer))
 
 
 def _refuse(text: str, reason: str = "") -> ToolOutcome:

@@ -1,0 +1,15 @@
+"""Says in the pull request where an agent worked in another mode than it should have."""
+
+from dataclasses import replace
+
+from agents.loop.loop import Done, Stopped, Stuck
+from domain.runs.plan import LONGEST_WORDS
+from domain.runs.task_result import Worked
+
+
+def add_notice(done: Done[Worked] | Stuck | Stopped, notice: str) -> Done[Worked] | Stuck | Stopped:
+    """What an agent handed in, with a notice before its summary."""
+    if not isinstance(done, Done):
+        return done
+    summary = f"{notice} {done.value.summary}"[:LONGEST_WORDS]
+    return replace(done, value=done.value.model_copy(update={"summary": summary}))
