@@ -81,6 +81,8 @@ def _value(name: str, text: str) -> object:
         return " ".join(strip_invisible(text).split())
     if name in _NAMES:
         return text.upper()
+    if name == "mode":
+        return text.lower()
     return True if name == "full" else text
 
 

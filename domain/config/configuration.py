@@ -91,7 +91,7 @@ class ImplementerSettings(Section):
     command: CommandLine | None = Field(
         default=None,
         description="Starts it in the sandbox, with the repository as its current directory. `{task}` stands for the "
-        "text of its task, `{task_file}` for a file that holds it. It takes effect with `execution.mode: interactive`.",
+        "text of its task, `{task_file}` for a file that holds it. It takes effect in interactive mode.",
     )
     minutes: int = Field(default=15, ge=1, le=60, description="How long it may work on one task.")
     calls: int = Field(default=60, ge=1, le=500, description="How often it may ask a model for one task.")

@@ -44,15 +44,19 @@ def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
     yield from _find_unasked_gates(values)
 
 
+_OWN_COMMANDS = [("commands", name) for name in ("setup", "test", "lint", "typecheck", "build")]
+
+
 def _find_missing_agent(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
-    """A mode without an agent that can work in it, and such an agent without the mode."""
+    """A mode without an agent or a command for it, and such an agent without the mode."""
     is_interactive = _get_value(values, ("execution", "mode")) == "interactive"
     has_agent = _get_value(values, ("agents", "implementer", "command")) is not None
-    if is_interactive and not has_agent:
-        what = "needs `agents.implementer.command`; without it agents work as with `deterministic`"
+    named = [_get_value(values, path) for path in (("execution", "commands"), *_OWN_COMMANDS)]
+    if is_interactive and not has_agent and not any(named):
+        what = "needs `execution.commands`; without them Forge's agent works as with `deterministic`"
         yield Contradiction(("execution", "mode"), what, "")
     if has_agent and not is_interactive:
-        what = "has no effect without `execution.mode: interactive`"
+        what = "has no effect without `execution.mode: interactive`, or `/forge run interactive`"
         yield Contradiction(("agents", "implementer", "command"), what, "")
 
 

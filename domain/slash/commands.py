@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from domain.runs.run import ExecutionMode
 from domain.slash.verbs import Verb
 
 LONGEST_TEXT = 1000  # characters of a reason, a condition or another free text
@@ -27,7 +28,6 @@ class PlainCommand(_SlashCommand):
         Verb.history,
         Verb.diff,
         Verb.test,
-        Verb.run,
         Verb.plan,
         Verb.retry,
         Verb.resume,
@@ -37,6 +37,13 @@ class PlainCommand(_SlashCommand):
         Verb.pause,
         Verb.unpause,
     ]
+
+
+class RunIssue(_SlashCommand):
+    """``mode`` is None for the configuration's; it is left out then, so that the version before reads it."""
+
+    verb: Literal[Verb.run] = Verb.run
+    mode: ExecutionMode | None = Field(default=None, exclude_if=lambda mode: mode is None)
 
 
 class AskReview(_SlashCommand):
@@ -140,6 +147,7 @@ class Level(_SlashCommand):
 
 SlashCommand = Annotated[
     PlainCommand
+    | RunIssue
     | AskReview
     | AboutFinding
     | Dismiss

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import get_args
 
 from domain.gates import STANDARD_GATES
+from domain.runs.run import ExecutionMode
 
 
 class Verb(StrEnum):
@@ -165,7 +167,11 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.remember: VerbRow("remember text", "teach Forge something about this repository", _TEACHES, _TEXT),
     Verb.forget: VerbRow("forget M-ID", "make Forge forget it", _TEACHES, f"(?P<memory>M-{_ULID})", _JUDGES),
     Verb.fix: VerbRow("fix F-ID", "propose a change that fixes a finding", arguments="{finding}"),
-    Verb.run: VerbRow("run", "plan this issue, carry it out and open a pull request"),
+    Verb.run: VerbRow(
+        "run [MODE]",
+        "plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive`",
+        arguments=f"(?i:(?P<mode>{'|'.join(get_args(ExecutionMode))})?)",
+    ),
     Verb.plan: VerbRow("plan", "plan this issue, nothing more"),
     Verb.retry: VerbRow("retry", "run the failed phase again"),
     Verb.resume: VerbRow("resume", "go on from the last checkpoint"),

@@ -11,7 +11,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.commands import Repeat
 from domain.events import EventType
 from domain.ids import new_id
-from domain.runs.run import REVIEW_CHECK, Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger, may_move
+from domain.runs.run import (
+    REVIEW_CHECK,
+    ExecutionMode,
+    Phase,
+    ReasonCode,
+    RepositoryRef,
+    Run,
+    RunState,
+    Trigger,
+    may_move,
+)
 from memory.budgets import model_answers
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
@@ -34,6 +44,7 @@ class Candidate:
     """A run that asks to be admitted. ``admitted_by`` is the delivery, so that a repeated step admits it once.
 
     :param kept: a key and a value to store among the run's answers.
+    :param mode: that somebody asked for; None for the configuration's.
     """
 
     admitted_by: str
@@ -46,6 +57,7 @@ class Candidate:
     base_ref: str = ""
     check_name: str = REVIEW_CHECK
     kept: tuple[str, dict[str, Any]] | None = None
+    mode: ExecutionMode | None = None
 
 
 @dataclass(frozen=True)
@@ -457,6 +469,7 @@ def build_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> 
         base_sha=candidate.base_sha,
         base_ref=candidate.base_ref,
         check_name=candidate.check_name,
+        mode=candidate.mode,
         trigger=candidate.trigger.value,
         attempt=attempt,
         fence=fence,

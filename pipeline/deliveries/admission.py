@@ -8,7 +8,7 @@ from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import NotFound
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot, is_edited
-from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
+from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, Trigger
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.deliveries import pushes
@@ -94,12 +94,19 @@ async def admit_review(
 
 
 async def admit_issue(
-    services: Services, guid: str, repository: RepositoryRef, number: int, trigger: Trigger, seen: EventSnapshot | None
+    services: Services,
+    guid: str,
+    repository: RepositoryRef,
+    number: int,
+    trigger: Trigger,
+    seen: EventSnapshot | None,
+    mode: ExecutionMode | None = None,
 ) -> Admitted:
     """Admit a run of an open issue, unless one works on it. A plan that waits for people is replaced.
 
     The run is about the words of the issue when somebody asked: whoever edits them later may lack the permission to.
 
+    :param mode: that was asked for; None for the configuration's.
     :raises Behind: if GitHub shows a state from before ``seen``.
     """
     admitted_by = f"{guid}#{number}"
@@ -116,7 +123,9 @@ async def admit_issue(
         except NotFound:  # the issue was there a moment ago
             return Admitted(why=texts.NO_COMMIT)
         kept = (model_answers.ISSUE, {"title": issue.title, "body": issue.body})
-        candidate = runs.Candidate(admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept)
+        candidate = runs.Candidate(
+            admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept, mode=mode
+        )
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else another run began on the issue meanwhile
             return _build_admitted(admission, texts.IN_PROGRESS)

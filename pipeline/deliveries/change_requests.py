@@ -6,8 +6,7 @@ from domain.commands import ChangesRequested
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, Run
-from domain.slash.commands import PlainCommand
-from domain.slash.verbs import Verb
+from domain.slash.commands import RunIssue
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import outbox, resumption, runs
@@ -49,7 +48,7 @@ async def _find_run(context: DeliveryContext, command: ChangesRequested, seen: E
 
 
 async def _find_refusal(context: DeliveryContext, command: ChangesRequested, actor: CommandActor) -> str | None:
-    refused = authorise(PlainCommand(verb=Verb.run), actor.facts)
+    refused = authorise(RunIssue(), actor.facts)
     if refused is None:
         return None
     payload = {"verb": "review", "code": refused.code.value, "account": command.sender.id, "held": refused.held}

@@ -7,7 +7,7 @@ from domain.commands import LabelledIssue, ReviewCheckedHead
 from domain.errors import NotAllowed
 from domain.runs.run import Trigger
 from domain.runs.start import NotStarted, RunStart
-from domain.slash.commands import PlainCommand
+from domain.slash.commands import RunIssue
 from domain.slash.verbs import Verb
 from memory.ledger import ledger
 from messages import commands as command_texts
@@ -77,7 +77,7 @@ async def _find_refusal(context: DeliveryContext, command: LabelledIssue) -> str
     if not loaded.configuration.issues.run:
         return texts.ISSUES_OFF
     actor = await load_actor(services, command.repository, None, command.sender)
-    refused = authorise(PlainCommand(verb=Verb.run), actor.facts)
+    refused = authorise(RunIssue(), actor.facts)
     if refused is None:
         return None
     payload = {"verb": Verb.run.value, "code": refused.code.value, "account": command.sender.id, "held": refused.held}

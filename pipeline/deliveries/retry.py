@@ -27,13 +27,16 @@ async def resume(
 async def retry(
     services: Services, guid: str, repository: RepositoryRef, number: int, seen: EventSnapshot | None
 ) -> Admitted:
-    """Start a run that repeats the phase in which the newest one failed; it takes over its plan, if there is one."""
+    """Start a run that repeats the phase in which the newest one failed.
+
+    It takes over its mode, and its plan, if there is one.
+    """
     found = await _find_unfinished_run(services, repository, number, seen)
     if isinstance(found, Admitted):
         return found
     if await outbox.find_proposal(services.database, found.id) is not None:  # it failed after that: resume there
         return await resume(services, guid, repository, number, seen)
-    admitted = await admit_issue(services, guid, repository, number, Trigger.issue, seen)
+    admitted = await admit_issue(services, guid, repository, number, Trigger.issue, seen, found.mode)
     plan = await checkpoints.load_plan(services.database, found)
     if admitted.run is not None and plan is not None and admitted.run.base_sha == found.base_sha:
         await checkpoints.save_plan(services.database, admitted.run, plan, services.clock.now())

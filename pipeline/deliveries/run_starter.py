@@ -9,7 +9,7 @@ from domain.commands import ReviewPullRequest
 from domain.errors import CodeHostError, Halted, Superseded
 from domain.github.seen import EventSnapshot
 from domain.importance import Importance, use_importance
-from domain.runs.run import RepositoryRef, Run, RunState, Trigger
+from domain.runs.run import ExecutionMode, RepositoryRef, Run, RunState, Trigger
 from domain.runs.start import NotStarted, Resumed, RunStart, Started
 from memory.runs import runs, waits
 from pipeline.consistent_reads import read_when_visible
@@ -43,10 +43,15 @@ class RunStarter:
         return await self._start(admitted)
 
     async def start_issue_run(
-        self, repository: RepositoryRef, number: int, trigger: Trigger, seen: EventSnapshot | None
+        self,
+        repository: RepositoryRef,
+        number: int,
+        trigger: Trigger,
+        seen: EventSnapshot | None,
+        mode: ExecutionMode | None = None,
     ) -> RunStart:
         """Start a run of an issue, unless one works on it."""
-        admit = partial(self._admit_issue, repository, number, trigger)
+        admit = partial(self._admit_issue, repository, number, trigger, mode)
         return await self._start(await self._admit("admit", admit, seen))
 
     async def resume(self, repository: RepositoryRef, number: int, seen: EventSnapshot | None) -> RunStart:
@@ -75,10 +80,15 @@ class RunStarter:
         return await admit_review(self._context.services, self._context.guid, command, seen)
 
     async def _admit_issue(
-        self, repository: RepositoryRef, number: int, trigger: Trigger, seen: EventSnapshot | None
+        self,
+        repository: RepositoryRef,
+        number: int,
+        trigger: Trigger,
+        mode: ExecutionMode | None,
+        seen: EventSnapshot | None,
     ) -> Admitted:
         await self._require_permission(number)
-        return await admit_issue(self._context.services, self._context.guid, repository, number, trigger, seen)
+        return await admit_issue(self._context.services, self._context.guid, repository, number, trigger, seen, mode)
 
     async def _resume(self, repository: RepositoryRef, number: int, seen: EventSnapshot | None) -> Admitted:
         await self._require_permission(number)

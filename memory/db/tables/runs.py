@@ -1,12 +1,12 @@
 """The tables of runs: their states, fencing tokens, checkpoints, writes to GitHub, waits and contracts."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import JSON, Index, LargeBinary, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from domain.runs.run import REVIEW_CHECK, ReasonCode, RepositoryRef, Run, RunState, Trigger
+from domain.runs.run import REVIEW_CHECK, ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.db.engine import TableRow
 
 
@@ -41,6 +41,7 @@ class RunRow(TableRow):
     base_sha: Mapped[str]
     base_ref: Mapped[str] = mapped_column(server_default="")  # empty in rows of older versions
     check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
+    mode: Mapped[str | None]  # that somebody asked for; None: the configuration's
     trigger: Mapped[str]
     attempt: Mapped[int]
     fence: Mapped[int]
@@ -72,6 +73,7 @@ class RunRow(TableRow):
             detail=self.detail,
             base_ref=self.base_ref,
             check_name=self.check_name,
+            mode=cast(ExecutionMode | None, self.mode),
         )
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from domain.commands import Repeat, ReviewPullRequest
 from domain.gates import BUDGET_GATES
-from domain.runs.run import ReasonCode, Trigger
+from domain.runs.run import ExecutionMode, ReasonCode, Trigger
 from domain.runs.start import NotStarted, RunStart
-from domain.slash.commands import AskReview, PlainCommand, SlashCommand
+from domain.slash.commands import AskReview, PlainCommand, RunIssue, SlashCommand
 from memory.gates import gates
 from memory.repositories import permits
 from messages import automation as automation_texts
@@ -53,13 +53,13 @@ async def plan(context: CommandContext, asked: PlainCommand) -> str:
     return await _start_issue_run(context, asked, Trigger.plan)
 
 
-async def run(context: CommandContext, asked: PlainCommand) -> str:
-    """``/forge run``: carry an issue out."""
+async def run(context: CommandContext, asked: RunIssue) -> str:
+    """``/forge run``: carry an issue out, in the mode that was named."""
     if context.comment.is_pull_request:
         return texts.only_on_issues(asked.verb)
     if not await _are_runs_enabled(context):
         return texts.runs_are_off()
-    return await _start_issue_run(context, asked, Trigger.issue)
+    return await _start_issue_run(context, asked, Trigger.issue, asked.mode)
 
 
 async def retry(context: CommandContext, asked: PlainCommand) -> str:
@@ -112,9 +112,11 @@ async def _review(context: CommandContext, asked: SlashCommand, *, is_full: bool
     return texts.confirm_review(head.sha, is_full, actor.gives_ok)
 
 
-async def _start_issue_run(context: CommandContext, asked: PlainCommand, trigger: Trigger) -> str:
+async def _start_issue_run(
+    context: CommandContext, asked: SlashCommand, trigger: Trigger, mode: ExecutionMode | None = None
+) -> str:
     where = (context.repository, context.number)
-    start = await context.start_runs(asked).start_issue_run(*where, trigger, context.comment.seen)
+    start = await context.start_runs(asked).start_issue_run(*where, trigger, context.comment.seen, mode)
     return _describe(start, texts.NO_ANSWER)
 
 
