@@ -30,7 +30,7 @@ ladder:   {max_level: 4, pinned: null}
 paths:    {protected: [], sensitive: [], rules: []}
 labels:   {run: forge}
 issues:   {run: true}
-execution: {mode: deterministic, checkpoint_seconds: 30, checkpoint_changes: 50}
+execution: {mode: deterministic, commands: [], checkpoint_seconds: 30, checkpoint_changes: 50}
 agents:   {implementer: {command: null, minutes: 15, calls: 60}}
 memory:   {enabled: true, organisation: false, max: 10000}
 testing:  {runner: sandbox}

@@ -80,13 +80,14 @@ def shop(parts: int) -> dict[str, str]:
     return SHOP | {f"shop/part_{number}.py": f"def part_{number}():\n    return {number}\n" for number in range(parts)}
 
 
-def build_planner(risk: str, looks: int = 0) -> ScriptedModel:
+def build_planner(risk: str, looks: int = 0, runs: str = "") -> ScriptedModel:
     """Looks at the code, plans two tasks and carries them out; the second one builds on the first.
 
     A test fails then: the model says why, and mends it.
 
     :param risk: of the plan.
     :param looks: how many modules of :func:`shop` it reads first, one in a turn, whatever it is to do.
+    :param runs: the command line that it runs at the end of the first task; none without.
     """
 
     def read(then: Callable[[str], ScriptedReply]) -> Callable[[str], ScriptedReply]:
@@ -98,9 +99,7 @@ def build_planner(risk: str, looks: int = 0) -> ScriptedModel:
 
     model = ScriptedModel(_PRICE)
     model.when("== issue ", read(lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK))
-    model.when(
-        "== your task: T1", read(lambda shown: _report_done("A discount.") if "Applied." in shown else _patch(_FIRST))
-    )
+    model.when("== your task: T1", read(lambda shown: _first(shown, runs)))
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
     mend = read(lambda shown: _report_done("The price.") if "Applied." in shown else _patch(_MENDED))
     model.when("== your task: mend", mend)
@@ -114,6 +113,14 @@ def _instruct(shown: str) -> Says:
     if "== your task: T1 " not in shown or BEGUN in shown:
         return says(report=_report_done("A discount."))
     return says(files={"shop/cart.py": CART}, commands=[f"sleep {SLEEP}"])
+
+
+def _first(shown: str, runs: str) -> ScriptedReply:
+    if "Applied." not in shown:
+        return _patch(_FIRST)
+    if runs and "exit status" not in shown:
+        return Uses([("run_command", {"command": runs})])
+    return _report_done("A discount.")
 
 
 def _second(shown: str) -> ScriptedReply:

@@ -88,6 +88,7 @@ class Part:
     :param door: whether it accepts webhooks; it says at which port.
     :param changed: whether its code has changed since.
     :param risk: of the plans its model makes; none: its model is that of the settings.
+    :param runs: the command line that its model runs at the end of the first task; none without.
     """
 
     settings: Settings
@@ -96,6 +97,7 @@ class Part:
     door: bool = True
     changed: bool = False
     risk: str = ""
+    runs: str = ""
 
 
 def main(part: Part, ahead: float) -> None:
@@ -115,7 +117,7 @@ async def _serve(part: Part, ahead: float) -> None:
     clock.move(seconds=ahead)
     step = orders.step_with_patch if part.changed else orders.step
     pauses = (0.05, 0.1, 0.2)
-    models = _watch_models(build_planner(part.risk), orders) if part.risk else None
+    models = _watch_models(build_planner(part.risk, runs=part.runs), orders) if part.risk else None
     patience = Patience(telling=0, settling=0)
     async with forge(
         part.settings, door=part.door, clock=clock, pauses=pauses, durable=step, models=models, patience=patience

@@ -60,12 +60,12 @@ def test_what_has_no_effect_is_said_on_its_line() -> None:
     assert [(one.start_line, one.level) for one in check.annotations] == [(line, "warning") for line in (2, 3, 4)]
     assert [one.message for one in check.annotations] == snapshot(
         [
-            "`execution.mode` needs `agents.implementer.command`; without it agents work as with `deterministic`.",
+            "`execution.mode` needs `execution.commands`; without them Forge's agent works as with `deterministic`.",
             "`execution.checkpoint_seconds` has no effect in this version of Forge: it makes no such checkpoints yet.",
             "`budgets.phase.deployment` has no effect in this version of Forge: there is no deployment phase yet.",
         ]
     )
-    assert "- line 2: `execution.mode` needs `agents.implementer.command`" in check.text.summary
+    assert "- line 2: `execution.mode` needs `execution.commands`" in check.text.summary
 
 
 def test_a_standard_gate_that_nothing_asks_yet_is_told_so() -> None:
