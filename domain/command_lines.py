@@ -39,3 +39,8 @@ class AllowedCommands:
 
     def __str__(self) -> str:
         return ", ".join(f"`{each}`" for each in (*self.globs, *self.lines))
+
+
+def narrow_globs(began: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    """The globs of command lines that are still allowed: those that are named now, or fall under one that is."""
+    return tuple(each for each in began if any(each == wider or fnmatchcase(each, wider) for wider in now))

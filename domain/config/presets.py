@@ -8,6 +8,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from domain import globs
+from domain.command_lines import narrow_globs
 from domain.config.configuration import Configuration, Preset
 from domain.config.review import ReadMode
 
@@ -118,8 +119,9 @@ def tighten(began: Configuration, now: Configuration) -> Configuration:
     """The configuration of a run's start plus later prohibitions.
 
     Later prohibitions about sending and protecting files, the model, comments and learning apply to
-    a waiting run; limits, gates and commands stay as at its start.
+    a waiting run, and agents may not run what is not allowed any more; limits, gates and commands stay as at its start.
     """
+    execution = {"commands": narrow_globs(began.execution.commands, now.execution.commands)}
     review = {
         "never_send": _unite(began.review.never_send, now.review.never_send),
         "dry_run": began.review.dry_run or now.review.dry_run,
@@ -130,6 +132,7 @@ def tighten(began: Configuration, now: Configuration) -> Configuration:
             "review": began.review.model_copy(update=review),
             "paths": began.paths.model_copy(update={"protected": _unite(began.paths.protected, now.paths.protected)}),
             "memory": now.memory if not now.memory.enabled else began.memory,
+            "execution": began.execution.model_copy(update=execution),
         }
     )
 

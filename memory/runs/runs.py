@@ -114,9 +114,9 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         superseded = await _take_fence(session, repository_id, number, seen_fence, _Ending.by_run(row), now)
         if candidate.kept is not None:
             await model_answers.keep_within(session, database.dialect, row.id, *candidate.kept, now)
-        ledger.record(
-            session, row.id, EventType.run_admitted, now, payload={"trigger": row.trigger, "attempt": attempt}
-        )
+        asked = {} if row.mode is None else {"mode": row.mode}
+        payload = {"trigger": row.trigger, "attempt": attempt, **asked}
+        ledger.record(session, row.id, EventType.run_admitted, now, payload=payload)
         return Admission(row.as_run(), superseded)
 
 

@@ -84,10 +84,10 @@ def test_runs_of_before_keep_the_name_of_their_check(backend: Backend, tmp_path:
         )
     migrations.upgrade(engine)
     with begin(engine) as connection:
-        rows = connection.exec_driver_sql("SELECT base_ref, check_name FROM runs").all()
+        rows = connection.exec_driver_sql("SELECT base_ref, check_name, mode FROM runs").all()
     engine.dispose()
     drop_database(url)
-    assert [tuple(row) for row in rows] == [("", "Forge / review")]
+    assert [tuple(row) for row in rows] == [("", "Forge / review", None)]
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])

@@ -203,3 +203,17 @@ async def test_commands_run_at_sandbox_level_2_too(tmp_path: Path) -> None:
     async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="landlock") as story:
         asked = await run_issue(story, model)
         assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
+
+
+async def test_without_a_sandbox_for_commands_the_pull_request_says_so(tmp_path: Path) -> None:
+    """Its tests cannot run there either: somebody lets it go on without them."""
+    model = ScriptedModel()
+    model.when(TASK, CART, runs(MADE), DONE)
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="none") as story:
+        asked = await run_issue(story, model)
+        await asked.comment(asked.alice, "/forge approve help_needed")
+        assert list_changed(asked) == CHANGED
+        assert "Interactive mode needs sandbox level 2; at level 1 the agent worked without commands." in get_body(
+            asked
+        )

@@ -1,5 +1,6 @@
 """From an issue to a pull request, as people see it."""
 
+import pytest
 from inline_snapshot import snapshot
 from pydantic import JsonValue
 
@@ -8,15 +9,16 @@ from domain.events import EventType
 from memory.ledger import ledger
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
-from tests.world.issues import DONE, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
+from tests.world.issues import DONE, MODES, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan
 from tests.world.replies import first_lines
 
 UNDONE = {**DONE, "is_done": False, "not_done": "The receipt is printed elsewhere."}
 
 
-async def test_from_an_issue_to_a_pull_request(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_from_an_issue_to_a_pull_request(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     """It closes the issue, has a commit for the task, and is a draft until it was reviewed like any other."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -72,9 +74,10 @@ async def test_a_label_of_who_may_not_write_asks_for_nothing(story_with_model: S
     assert not model.calls
 
 
-async def test_a_refused_patch_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_refused_patch_is_mended(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     """What does not fit, or lies where nothing may change, is refused as a whole, and the agent is told why."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story_with_model, **MODES[mode])
     workflow = "--- /dev/null\n+++ b/.github/workflows/x.yml\nnew file mode 100644\n@@ -0,0 +1,1 @@\n+on: push\n"
     outside = "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-# Shop\n+# Other\n"
     stale = DIFF.replace("return sum(prices)\n+", "return add(prices)\n+")
@@ -199,9 +202,10 @@ async def test_an_implementer_sees_what_the_review_would_find(story_with_model: 
     assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
-async def test_what_an_agent_leaves_undone_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_an_agent_leaves_undone_is_asked(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     """It tries again with a person's words only, and is told what was missing."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Discounts", plan())
     model.when(TASK, patches(DIFF), UNDONE, patches(DIFF, TEST), DONE)
     said = await asked.comment(asked.alice, "/forge run")

@@ -1,6 +1,6 @@
 """Issues that people ask Forge to solve, and the plans and patches that its model answers with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -21,6 +21,13 @@ SHOP = {
     "shop/secret.env": "nothing of yours\n",
     "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
 }
+
+
+MODES: Mapping[str, Mapping[str, str]] = {
+    "deterministic": {},
+    "interactive": {".github/forge.yml": "execution: {mode: interactive, commands: ['python3 *']}\n"},
+}
+"""The modes in which Forge's own agent works, each with the files that a repository asks for it with."""
 
 
 LOOKS = Uses([("read_file", {"path": "shop/cart.py"}), ("grep", {"pattern": "total"})])

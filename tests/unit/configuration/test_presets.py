@@ -94,3 +94,10 @@ def test_what_is_forbidden_later_is_added_and_nothing_is_loosened() -> None:
     assert held.review.model == strict.review.model != began.review.model
     assert (held.review.max_comments, held.budgets.run) == (3, 5)
     assert tighten(strict, loose).review.dry_run
+
+
+def test_what_agents_may_not_run_any_more_they_do_not_run() -> None:
+    began = build({"execution": {"commands": ["python *", "npm run build", "make"]}})
+    later = build({"execution": {"commands": ["npm run *", "make", "go *"]}})
+    assert tighten(began, later).execution.commands == ("npm run build", "make")
+    assert tighten(later, build({})).execution.commands == ()
