@@ -8,12 +8,12 @@ from agents.coding import external
 from agents.coding.external import ExternalWork
 from agents.llm.gateway.gateway import ModelGateway
 from agents.loop.turns import Assignment
-from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.findings import Severity
 from domain.runs.patches import Violation, select_blocking, select_reported
 from domain.runs.work_checkpoint import CheckpointCause
 from pipeline.issue.agent_process import AgentProcess
+from pipeline.issue.shadow_setup import describe_end, set_up_shadow
 from pipeline.issue.shadow_work import ShadowWork
 from pipeline.issue.work_history import WorkHistory
 from pipeline.issue.work_keeper import WorkKeeper
@@ -21,8 +21,6 @@ from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.sandbox.sandbox import Completed
 from workspace.shadow import Shadow
-
-_TAIL = 300  # characters of what an agent printed last
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,7 @@ class ShadowSession:
         :param rounds: how often it may be started.
         :raises TakenBack: a person took the work back.
         """
-        await self._shadow.hide(self._configuration.review.never_send)
-        self._lacks = await self._set_up()
+        self._lacks = await set_up_shadow(self._context, self._configuration, self._shadow, self._draft.base)
         made = await self._shadow.read_changes()
         if made.has_given_up:
             return self._fail(_TOO_MUCH.format(made.violations[0].message))
@@ -100,13 +97,6 @@ class ShadowSession:
         else:
             await keeper.keep(CheckpointCause.stopped)
         return outcome
-
-    async def _set_up(self) -> str:
-        """Set the repository up; what failed, for the agent."""
-        context, never_send = self._context, self._configuration.review.never_send
-        tester = Tester(await context.fetch_mirror(), context.services.toolbox, self._configuration.commands)
-        failed = await tester.set_up(self._shadow.checkout, self._draft.base, uses_cache=not never_send)
-        return "" if failed is None else _describe_end(f"The set-up `{failed.line}`", failed.exit_status, failed.output)
 
     async def _work_in_rounds(
         self, work: ShadowWork, keeper: WorkKeeper, notes: str, rounds: int
@@ -133,7 +123,7 @@ class ShadowSession:
             return self._fail("The agent used up its calls of a model.")
         if ended.status != 0:
             printed = (ended.stderr.data or ended.stdout.data).decode(errors="replace")
-            return self._fail(_describe_end("The agent", ended.status, printed))
+            return self._fail(describe_end("The agent", ended.status, printed))
         found = await work.read()
         wrong = await work.judge(found)
         if not select_blocking(wrong):
@@ -165,9 +155,3 @@ class ShadowSession:
 
 
 _TOO_MUCH = "After `commands.setup` there is more in the repository than can be read back: {} Name it in .gitignore."
-
-
-def _describe_end(what: str, status: int | None, printed: str) -> str:
-    said = " ".join(printed.split())[-_TAIL:]
-    how = "did not end in time, or was stopped" if status is None else f"ended with exit status {status}"
-    return f"{what} {how}.{f' It says: {said}' if said else ''}"
