@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from domain.command_lines import AllowedCommands
+from domain.config.command_lines import AllowedCommands
 from domain.config.gates import GateSettings
 from domain.config.limits import Breakers, Budgets, Guards
 from domain.config.paths import ProjectPaths

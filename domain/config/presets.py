@@ -8,7 +8,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from domain import globs
-from domain.command_lines import narrow_globs
+from domain.config.command_lines import narrow_globs
 from domain.config.configuration import Configuration, Preset
 from domain.config.review import ReadMode
 

@@ -59,7 +59,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge remember text` | write, not the author | teach Forge something about this repository |
 | `/forge forget M-ID` | write, not the author | make Forge forget it |
 | `/forge fix F-ID` | write | propose a change that fixes a finding |
-| `/forge run` | write | plan this issue, carry it out and open a pull request |
+| `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
 | `/forge plan` | write | plan this issue, nothing more |
 | `/forge retry` | write | run the failed phase again |
 | `/forge resume` | write | go on from the last checkpoint |

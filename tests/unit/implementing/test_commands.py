@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.coding.implementer import ImplementationTask, build_assignment, list_edits, load_instructions
+from agents.coding.implementer import ImplementationTask, build_agent, build_assignment, list_edits, load_instructions
 from agents.loop.tools.run_command import (
     MAX_COMMANDS,
     CommandEnd,
@@ -16,11 +16,16 @@ from agents.loop.tools.run_command import (
 )
 from agents.loop.tools.tool import ToolOutcome, call_tool
 from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
-from domain.command_lines import AllowedCommands, split_line
+from agents.review.reviewer import CheckedChange
+from domain.config.command_lines import AllowedCommands, split_line
 from domain.review.findings import Severity
 from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet, Violation
+from domain.runs.testing import TestRun
 from domain.text.redaction import redact
+from tests.unit.implementing.drafts import begin_draft
 from tests.unit.planning.plans import plan
+from tests.unit.workspace.remotes import Author
+from workspace.mirror import Mirror
 
 SECRET = "ghp_" + "a1B2" * 9
 ALLOWED = AllowedCommands(("python *", "npm run build"), ("make  'check all'",))
@@ -171,3 +176,21 @@ def test_without_commands_the_instructions_are_as_ever() -> None:
     interactive = build_assignment("T1", task, redact, is_interactive=True)
     assert interactive.instructions.startswith(plain.instructions)
     assert "run_command" in interactive.instructions
+
+
+async def test_without_commands_the_tools_are_as_ever(mirror: Mirror, author: Author) -> None:
+    async def test(_commit: str, _names: Sequence[str]) -> TestRun:
+        raise AssertionError
+
+    async def check(_commit: str) -> CheckedChange:
+        raise AssertionError
+
+    draft = await begin_draft(mirror, author)
+    plain = build_agent(draft, (), redact, test, check)
+    assert {tool.name for tool in plain.tools} == {
+        *("read_file", "glob", "grep", "git_log", "git_blame", "apply_patch", "edit", "write_file"),
+        *("run_linter", "run_security_scan", "run_tests"),
+    }
+    own = make_run_command(ends(), ALLOWED, redact=redact)
+    interactive = build_agent(draft, (), redact, test, check, [own])
+    assert [tool.name for tool in interactive.tools] == [*(tool.name for tool in plain.tools), "run_command"]
