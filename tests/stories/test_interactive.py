@@ -1,5 +1,6 @@
 """Forge's own agent in interactive mode: its commands run in a shadow, and what they change is taken or refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -90,9 +91,8 @@ async def test_what_may_not_be_changed_is_refused_as_a_whole(story_with_model: S
     assert "Nothing of what it changed was taken, and your draft is as it was before:" in told
     assert "- .github/workflows/ci.yml (" in told
     assert "- shop/link (" in told
-    for seen in [line for line in told.splitlines() if line.startswith("['")]:
-        assert "half.py" not in seen
-        assert "link" not in seen.split("] [")[0]
+    seen = [line for line in told.splitlines() if line.startswith("['")]
+    assert [sorted(re.findall("'([a-z.]+)'", line.split("] [")[0])) for line in seen] == [["cart.py", "secret.env"]] * 2
 
 
 async def test_only_what_is_allowed_runs(story_with_model: Story, model: ScriptedModel) -> None:
