@@ -1,7 +1,7 @@
 """An agent's changes, and their limits: change sets, allowed areas and violations."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Self
@@ -115,6 +115,10 @@ class ChangeSet(BaseModel):
             made[file.path] = file if first is None else _join(first, file)
         return ChangeSet(files=tuple(file for file in made.values() if not _is_unchanged(file)))
 
+    def only(self, paths: Collection[str]) -> "ChangeSet":
+        """The part of the change that is of these files."""
+        return ChangeSet(files=tuple(file for file in self.files if file.path in paths))
+
     def since(self, earlier: "ChangeSet") -> "ChangeSet":
         """The change that leads from ``earlier`` to this one: ``earlier.then(it)`` is this one. Both have one base."""
         was, now = ({file.path: file for file in each.files} for each in (earlier, self))
@@ -142,7 +146,7 @@ def _go_on(
             yield last
             continue
         after, mode = (first.before, first.old_mode or first.mode) if last is None else (last.after, last.mode)
-        if (after, mode) != (first.after, first.mode):
+        if (after, mode) != (first.after, first.mode) and not after is first.after is None:
             old = first.mode if first.after is not None and first.mode != mode else None
             yield ChangedFile(path=path, before=first.after, after=after, mode=mode, old_mode=old)
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.errors import ForgeError
 from domain.ids import shorten_id
-from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet
+from domain.runs.patches import NO_CHANGES, ChangeSet
 
 
 class CheckpointCause(StrEnum):
@@ -139,9 +139,8 @@ def _restore(now: ChangeSet, earlier: ChangeSet, paths: Sequence[str]) -> Change
     """The state with some files, or all, as they were."""
     if not paths:
         return earlier
-    files: dict[str, ChangedFile] = {file.path: file for file in now.files if file.path not in paths}
-    files |= {file.path: file for file in earlier.files if file.path in paths}
-    return ChangeSet(files=tuple(files[path] for path in sorted(files)))
+    files = (*now.only({file.path for file in now.files} - {*paths}).files, *earlier.only(paths).files)
+    return ChangeSet(files=tuple(sorted(files, key=lambda file: file.path)))
 
 
 def _build_error(checkpoint: WorkCheckpoint) -> BrokenCheckpoint:

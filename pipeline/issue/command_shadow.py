@@ -17,7 +17,6 @@ from workspace.draft import Draft
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.sandbox import Completed
 from workspace.shadow import Shadow, ShadowChanges, open_shadow
-from workspace.shadow_difference import find_difference, find_new_changes
 
 _PRINTED = 6_000  # characters of what a command printed last
 _TOO_MUCH = "After `commands.setup` there is more in the repository than can be read back: {}"
@@ -116,7 +115,7 @@ class CommandShadow:
     async def _run(self, opened: _OpenShadow, words: Sequence[str], whole: ChangeSet) -> _Ran:
         shadow, services = opened.shadow, self.context.services
         opened.is_sound = False
-        await shadow.apply(find_difference(opened.held, whole))
+        await shadow.apply(whole.since(opened.held))
         before = await shadow.read_changes()
         if before.has_given_up:
             raise ToolError(_TOO_MUCH.format(before.violations[0].message), "Name it in .gitignore.")
@@ -139,6 +138,16 @@ class CommandShadow:
         return judged.change or NO_CHANGES, (*odd, *judged.violations)
 
 
+def find_new_changes(before: ChangeSet, after: ChangeSet, draft: ChangeSet) -> ChangeSet:
+    """The change of the draft by what a program did to files of which some were not the draft's.
+
+    :param before: the files that the program found.
+    :param after: those that it left.
+    """
+    touched = {file.path for file in after.since(before).files}
+    return after.only(touched).since(draft.only(touched))
+
+
 async def _undo(opened: _OpenShadow, ran: _Ran) -> None:
     """Bring a shadow back to what it was before a command. Where that does not come to the same, it is not used again.
 
@@ -146,7 +155,7 @@ async def _undo(opened: _OpenShadow, ran: _Ran) -> None:
     """
     with suppress(CodeAccessError, ToolError):
         if not ran.after.has_given_up:
-            await opened.shadow.apply(find_difference(ran.after.change, ran.before.change))
+            await opened.shadow.apply(ran.before.change.since(ran.after.change))
             opened.held = ran.whole
             opened.is_sound = await opened.shadow.read_changes() == ran.before
 

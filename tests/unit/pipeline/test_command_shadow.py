@@ -1,7 +1,7 @@
 """What leads from one state of files to another, where each is known by its difference from a commit."""
 
 from domain.runs.patches import EXECUTABLE, NO_CHANGES, REGULAR, ChangedFile, ChangeSet
-from workspace.shadow_difference import find_difference, find_new_changes
+from pipeline.issue.command_shadow import find_new_changes
 
 
 def changes(**after: tuple[bytes | None, bytes | None]) -> ChangeSet:
@@ -11,26 +11,26 @@ def changes(**after: tuple[bytes | None, bytes | None]) -> ChangeSet:
 
 def test_equal_states_differ_in_nothing() -> None:
     some = changes(a=(b"1", b"2"), b=(None, b"3"), c=(b"4", None))
-    assert find_difference(some, some) == NO_CHANGES
+    assert some.since(some) == NO_CHANGES
 
 
 def test_what_was_changed_made_and_deleted_is_found() -> None:
     first = changes(a=(b"1", b"2"), b=(None, b"3"), c=(b"4", None), d=(b"5", b"6"))
-    second = changes(a=(b"1", b"9"), c=(b"4", b"4"), e=(None, b"7"), d=(b"5", b"6"))
-    assert find_difference(first, second) == changes(a=(b"2", b"9"), b=(b"3", None), c=(None, b"4"), e=(None, b"7"))
+    second = changes(a=(b"1", b"9"), e=(None, b"7"), d=(b"5", b"6"))
+    assert second.since(first) == changes(a=(b"2", b"9"), b=(b"3", None), c=(None, b"4"), e=(None, b"7"))
 
 
 def test_the_difference_leads_back() -> None:
     first, second = changes(a=(b"1", b"2"), b=(None, b"3")), changes(a=(b"1", None), c=(None, b"4"))
-    there, back = find_difference(first, second), find_difference(second, first)
+    there, back = second.since(first), first.since(second)
     assert there.then(back) == NO_CHANGES
 
 
 def test_a_mode_is_a_difference() -> None:
     made = ChangedFile(path="a", before=b"1", after=b"1", mode=EXECUTABLE, old_mode=REGULAR)
-    [forth] = find_difference(NO_CHANGES, ChangeSet(files=(made,))).files
+    [forth] = ChangeSet(files=(made,)).since(NO_CHANGES).files
     assert (forth.mode, forth.old_mode) == (EXECUTABLE, REGULAR)
-    [back] = find_difference(ChangeSet(files=(made,)), NO_CHANGES).files
+    [back] = NO_CHANGES.since(ChangeSet(files=(made,))).files
     assert (back.mode, back.old_mode) == (REGULAR, EXECUTABLE)
 
 
