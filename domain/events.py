@@ -27,6 +27,7 @@ class EventType(StrEnum):
     test_failed = "test.failed"
     finding_detected = "finding.detected"
     checkpoint_created = "checkpoint.created"
+    checkpoint_failed = "checkpoint.failed"  # an agent's work could not be kept
     permission_refused = "permission.refused"
     budget_reserved = "budget.reserved"
     budget_settled = "budget.settled"

@@ -21,6 +21,7 @@ _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 
 _TEXTS = frozenset({"reason", "conditions", "justification", "text"})
 _NAMES = frozenset({"finding"})
+_PATH = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(\S+)")
 
 
 def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | SlashMistake, ...]:
@@ -83,6 +84,8 @@ def _value(name: str, text: str) -> object:
         return text.upper()
     if name == "mode":
         return text.lower()
+    if name == "paths":
+        return tuple(next(filter(None, found.groups())) for found in _PATH.finditer(text))
     return True if name == "full" else text
 
 

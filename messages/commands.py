@@ -126,7 +126,7 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
     """How a line is named above its answer."""
     if isinstance(asked, SlashMistake):
         return asked.written
-    named = (getattr(asked, part, None) for part in ("finding", "gate"))
+    named = (getattr(asked, part, None) for part in ("finding", "gate", "checkpoint"))
     return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
 
 
@@ -157,7 +157,7 @@ def render_status(
         return "\n\n".join([*lines, "Nothing has run here yet."])
     run = last.run
     text = (
-        f"Run {inline_code(run.id)} of {inline_code(run.head_sha[:7])}: **{_state(run)}**, since "
+        f"Run {inline_code(run.id)} of {inline_code(run.head_sha[:7])}: **{describe_state(run)}**, since "
         f"{_when(last.ended or last.began)}."
     )
     if doing:
@@ -187,7 +187,7 @@ def render_history(runs: Sequence[PastRun]) -> str:
         return "Nothing has run here yet."
     rows = [
         f"| {_when(past.began)} | {inline_code(past.run.head_sha[:7])} | {past.run.trigger.value.replace('_', ' ')} | "
-        f"{_state(past.run)} | {_seconds(past)} |"
+        f"{describe_state(past.run)} | {_seconds(past)} |"
         for past in runs[:MOST_LINES]
     ]
     table = "\n".join(["| began | head | trigger | end | took |", "| --- | --- | --- | --- | --- |", *rows])
@@ -367,9 +367,12 @@ def not_paused() -> str:
     return "Forge was not paused."
 
 
-def not_available(verb: Verb) -> str:
-    """For a verb this version understands and cannot carry out."""
-    return f"{inline_code('/forge ' + verb)} is not available yet."
+def not_available(verb: Verb, what: str = "") -> str:
+    """For a verb this version understands and cannot carry out.
+
+    :param what: what it cannot do, if it can do something else.
+    """
+    return f"{inline_code(f'/forge {verb} {what}'.rstrip())} is not available yet."
 
 
 def only_on_pull_requests(verb: Verb) -> str:
@@ -492,7 +495,8 @@ def describe_role(needed: RequiredRole) -> str:
     return "; ".join([least, *(f"{case}: {role}" for case, role in cases.items() if role)])
 
 
-def _state(run: Run) -> str:
+def describe_state(run: Run) -> str:
+    """Where a run stands, and why."""
     why = _REASONS.get(run.reason)
     return _STATES[run.state] + (f" ({why})" if why else "")
 

@@ -48,6 +48,7 @@ class WorkCheckpoint(BaseModel):
     :param restores: of a roll-back: the id of the checkpoint whose state it restores.
     :param paths: of a roll-back: the only files that it restores; all if there are none.
     :param by: of a roll-back: who asked for it.
+    :param request: of a roll-back: names the request for it, so that it is carried out once.
     :param files: changed since the base.
     :param changed: changed since the checkpoint before.
     :param refused: what was not kept because it may not be taken, a line each.
@@ -67,6 +68,7 @@ class WorkCheckpoint(BaseModel):
     restores: str | None = None
     paths: tuple[str, ...] = ()
     by: str = ""
+    request: str = ""
     files: int = 0
     changed: int = 0
     refused: tuple[str, ...] = ()
@@ -121,7 +123,7 @@ def load_states(chain: Sequence[Link]) -> Mapping[str, ChangeSet]:
         if checkpoint.restores is None:
             state = state.then(_parse(link))
         elif checkpoint.restores in states:
-            state = _restore(state, states[checkpoint.restores], checkpoint.paths)
+            state = restore_state(state, states[checkpoint.restores], checkpoint.paths)
         else:
             raise _build_error(checkpoint)
         states[checkpoint.id] = state
@@ -135,8 +137,11 @@ def _parse(link: Link) -> ChangeSet:
         raise _build_error(link.checkpoint) from None
 
 
-def _restore(now: ChangeSet, earlier: ChangeSet, paths: Sequence[str]) -> ChangeSet:
-    """The state with some files, or all, as they were."""
+def restore_state(now: ChangeSet, earlier: ChangeSet, paths: Sequence[str]) -> ChangeSet:
+    """The state with some files, or all, as they were.
+
+    :param paths: of these files; all if there are none.
+    """
     if not paths:
         return earlier
     files = (*now.only({file.path for file in now.files} - {*paths}).files, *earlier.only(paths).files)

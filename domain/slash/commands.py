@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from domain.runs.run import ExecutionMode
-from domain.slash.verbs import Verb
+from domain.slash.verbs import VERBS, Verb
 
 LONGEST_TEXT = 1000  # characters of a reason, a condition or another free text
 MOST_COMMANDS = 20  # in one comment
+MOST_PATHS = 50  # in one command
 
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 
@@ -126,10 +127,14 @@ class Continue(_SlashCommand):
 
 
 class Rollback(_SlashCommand):
-    """To a checkpoint of the run, or of what is deployed in an environment; exactly one of them."""
+    """To a checkpoint of the run, or of what is deployed in an environment; exactly one of them.
+
+    :param paths: the only files that are taken back to the checkpoint; all if there are none.
+    """
 
     verb: Literal[Verb.rollback] = Verb.rollback
     checkpoint: str | None = None
+    paths: Annotated[tuple[Text, ...], Field(max_length=MOST_PATHS)] = ()
     environment: str | None = None
 
 
@@ -166,3 +171,8 @@ SlashCommand = Annotated[
     Field(discriminator="verb"),
 ]
 SLASH: TypeAdapter[SlashCommand] = TypeAdapter(SlashCommand)
+
+
+def is_available(asked: SlashCommand) -> bool:
+    """Whether this version executes it."""
+    return VERBS[asked.verb].works and not (isinstance(asked, Rollback) and asked.environment is not None)

@@ -218,11 +218,10 @@ VERBS: Mapping[Verb, VerbRow] = {
         "missed description", "report a critical bug Forge did not see", arguments=_TEXT, effects=_COUNTS
     ),
     Verb.rollback: VerbRow(
-        "rollback C-ID or ENV",
-        "go back",
+        "rollback C-ID [PATH …] or ENV",
+        "take an agent's work back to a checkpoint, all of it or only these files; an environment: not available yet",
         _DEPLOYS,
-        rf"(?:(?P<checkpoint>C-{_ULID_END})|(?!C-){_ENVIRONMENT})",
-        works=False,
+        rf"(?:(?P<checkpoint>C-{_ULID})(?:[ \t]+(?P<paths>.+))?|(?!C-){_ENVIRONMENT})",
     ),
     Verb.deploy: VerbRow("deploy ENV", "deploy", _DEPLOYS, _ENVIRONMENT, works=False),
     Verb.pause: VerbRow("pause", "stop everything in this repository now", _ADMIN),

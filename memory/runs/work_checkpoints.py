@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from domain.errors import ForgeError
 from domain.events import EventType
-from domain.ids import new_id
+from domain.ids import new_id, shorten_id
 from domain.runs.patches import ChangeSet
 from domain.runs.run import Phase, Run
 from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, WorkKey, make_digest
@@ -60,15 +60,45 @@ async def add(
 
 
 async def roll_back(
-    database: Database, newest: WorkCheckpoint, to: WorkCheckpoint, paths: Sequence[str], by: str, now: datetime
+    database: Database,
+    newest: WorkCheckpoint,
+    to: WorkCheckpoint,
+    paths: Sequence[str],
+    by: str,
+    now: datetime,
+    *,
+    request: str = "",
+    files: int = 0,
+    changed: int = 0,
 ) -> WorkCheckpoint:
     """Add that the work was taken back to an earlier checkpoint of the same chain.
 
     :param paths: the only files that are restored; all if there are none.
+    :param request: names the request for it.
+    :param files: that differ from the base then; ``changed``: from the state before.
     :raises ChainMoved: ``newest`` is not the newest any more.
     """
     made = _follow(newest.key, newest, CheckpointCause.rollback, now, b"", to.id, tuple(paths))
-    return await _save(database, made.model_copy(update={"by": by}), b"")
+    details = {"by": by, "request": request, "files": files, "changed": changed}
+    return await _save(database, made.model_copy(update=details), b"")
+
+
+async def record_failure(database: Database, run_id: str, why: str, seconds: float, now: datetime) -> None:
+    """Record that a checkpoint could not be made.
+
+    :param why: one sentence.
+    :param seconds: that it took.
+    """
+    async with database.transaction() as session:
+        ledger.record(
+            session,
+            run_id,
+            EventType.checkpoint_failed,
+            now,
+            phase=Phase.implementation,
+            payload={"why": why},
+            duration=seconds,
+        )
 
 
 def _follow(
@@ -101,7 +131,6 @@ async def _save(database: Database, made: WorkCheckpoint, content: bytes) -> Wor
         details=details,
         time=made.at,
     )
-    payload = {"id": made.short_id, "cause": made.cause.value, "files": made.files, "by": made.by}
     try:
         async with database.transaction() as session:
             session.add(row)
@@ -111,13 +140,21 @@ async def _save(database: Database, made: WorkCheckpoint, content: bytes) -> Wor
                 made.key.run_id,
                 EventType.checkpoint_created,
                 made.at,
+                source="pipeline" if made.restores is None else "person",
                 phase=Phase.implementation,
-                payload=payload,
+                payload=_describe_event(made),
                 duration=made.seconds or None,
             )
     except IntegrityError:
         raise ChainMoved(f"Another checkpoint came before {made.short_id}.", "Look at the newest one.") from None
     return made
+
+
+def _describe_event(made: WorkCheckpoint) -> dict[str, object]:
+    facts = {"id": made.short_id, "cause": made.cause.value, "files": made.files, "by": made.by}
+    if made.restores is None:
+        return {**facts, "paused_seconds": made.paused_seconds}
+    return {**facts, "restores": shorten_id("C", made.restores), "paths": list(made.paths)}
 
 
 async def load_chain(database: Database, key: WorkKey) -> Sequence[Link]:

@@ -71,10 +71,11 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge accept` | write | at a guard or budget: end with what there is so far |
 | `/forge abort` | write | end the run and clean up |
 | `/forge missed description` | write | report a critical bug Forge did not see |
+| `/forge rollback C-ID [PATH …] or ENV` | write; production: maintain | take an agent's work back to a checkpoint, all of it or only these files; an environment: not available yet |
 | `/forge pause` | admin | stop everything in this repository now |
 | `/forge unpause` | admin | let Forge work again |
 
-<sub>Not available yet: `suggest`, `legitimate`, `violation`, `needs-review`, `whitelist`, `rollback`, `deploy`</sub>\
+<sub>Not available yet: `suggest`, `legitimate`, `violation`, `needs-review`, `whitelist`, `deploy`</sub>\
 """
         ]
     )

@@ -13,7 +13,7 @@ from domain.errors import (
     Superseded,
     Unprocessable,
 )
-from domain.slash.commands import SlashCommand
+from domain.slash.commands import SlashCommand, is_available
 from domain.slash.mistakes import SlashMistake
 from domain.slash.verbs import VERBS, Effect
 from messages import commands as texts
@@ -80,8 +80,8 @@ class CommandExecutor:
 
     async def _execute(self, asked: SlashCommand) -> str:
         row = VERBS[asked.verb]
-        if not row.works:
-            return texts.not_available(asked.verb)
+        if not is_available(asked):
+            return texts.not_available(asked.verb, "ENV" if row.works else "")
         self._effects |= row.effects - {Effect.judges_findings}
         if Effect.answers_gate in row.effects:
             return self._read_reply(await HANDLERS[asked.verb](self._context, asked))

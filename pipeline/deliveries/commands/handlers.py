@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from domain.slash.verbs import Verb
-from pipeline.deliveries.commands import answers, automation, changes, findings, memories, pause, runs, show
+from pipeline.deliveries.commands import answers, automation, changes, findings, memories, pause, rollback, runs, show
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply, answer_gate
 
@@ -41,6 +41,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.reject: answer_gate,
     Verb.delegate: answer_gate,
     Verb.accept: answer_gate,
+    Verb.rollback: rollback.roll_back,
     Verb.pause: pause.pause,
     Verb.unpause: pause.unpause,
 }

@@ -92,6 +92,9 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("needs-review F-AEGTUI unsure", Judge(verb=Verb.needs_review, finding="F-AEGTUI", justification="unsure")),
     ("whitelist F-AEGTUI file generated", Whitelist(finding="F-AEGTUI", scope="file", justification="generated")),
     ("rollback C-4ZK9QX", Rollback(checkpoint="C-4ZK9QX")),
+    ("rollback C-01J000000000000000004ZK9QX", Rollback(checkpoint="C-01J000000000000000004ZK9QX")),
+    ("rollback C-4ZK9QX a.py  b/c.py", Rollback(checkpoint="C-4ZK9QX", paths=("a.py", "b/c.py"))),
+    ('rollback C-4ZK9QX `a b.py` "c d.py"', Rollback(checkpoint="C-4ZK9QX", paths=("a b.py", "c d.py"))),
     ("rollback staging", Rollback(environment="staging")),
     ("deploy eu/production", Deploy(environment="eu/production")),
 ]
@@ -125,6 +128,10 @@ MALFORMED = [
     "whitelist F-AEGTUI file",
     "rollback",
     "rollback C-4ZK9",
+    "rollback C-4ZK9 a.py",
+    "rollback C-4ZK9QXa.py",
+    "rollback staging a.py",
+    f"rollback C-4ZK9QX {' '.join(map(str, range(51)))}",
     "deploy",
     "deploy two words",
 ]

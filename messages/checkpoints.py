@@ -1,0 +1,181 @@
+"""Every text about checkpoints of an agent's work: those there are, what a roll-back did, and why there was none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from domain.gates import Gate
+from domain.runs.run import Run, RunState
+from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint
+from domain.runs.work_rollback import RollbackProblem, RollbackRefusal
+from domain.text.escaping import escape, inline_code, inline_path
+from messages.commands import MOST_LINES, describe_state
+
+MOST_RECENT = 5
+"""Checkpoints that a question about an agent shows, the newest ones."""
+_NAMED = 3  # files of one checkpoint
+_WORDS = 160  # characters of an agent's words in one cell
+_CAUSES = {
+    CheckpointCause.time: "time passed",
+    CheckpointCause.changes: "many changes",
+    CheckpointCause.stopped: "the agent ended",
+    CheckpointCause.done: "done",
+}
+
+
+@dataclass(frozen=True)
+class CompletedRollback:
+    """A roll-back that was carried out.
+
+    :param made: the checkpoint that it added.
+    :param target: whose state it restores.
+    :param before: the newest checkpoint before it.
+    :param waiting: what its run waits for.
+    """
+
+    made: WorkCheckpoint
+    target: WorkCheckpoint
+    before: WorkCheckpoint
+    run: Run
+    waiting: Sequence[Gate] = ()
+
+
+def describe_cause(checkpoint: WorkCheckpoint, restored: WorkCheckpoint | None = None) -> str:
+    """Why a checkpoint was made, as plain text.
+
+    :param restored: of a roll-back: the checkpoint whose state it restores, if it is known.
+    """
+    if checkpoint.restores is None:
+        return _CAUSES[checkpoint.cause]
+    to = "" if restored is None else f" to {restored.short_id}"
+    only = f", only {', '.join(checkpoint.paths)}" if checkpoint.paths else ""
+    return f"taken back{to} by {checkpoint.by or 'somebody'}{only}"
+
+
+def render_recent(recent: Sequence[WorkCheckpoint], paths: Mapping[str, Sequence[str]]) -> str:
+    """The newest checkpoints of a piece of work below a question about it; empty if there are none.
+
+    :param paths: by the id of a checkpoint: the files that changed since the one before.
+    """
+    if not recent:
+        return ""
+    rows = [
+        f"| {each.short_id} | {_time(each.at)} | {_cause(each, recent)} | {each.files} | {_name(paths, each)} |"
+        for each in recent[-MOST_RECENT:]
+    ]
+    head = "| checkpoint | at (UTC) | why | files | changed since the one before |"
+    table = [head, "| --- | --- | --- | --- | --- |", *rows]
+    parts = ["The newest checkpoints of this work:", "\n".join(table)]
+    if recent[-1].cause is not CheckpointCause.done:
+        parts.append(
+            "`/forge rollback C-ID` takes the work back to one of them, with the names of files behind it only these; "
+            "then answer here, and the next attempt begins there."
+        )
+    return "\n\n".join(parts)
+
+
+def render_timeline(run_id: str, made: Sequence[WorkCheckpoint]) -> str:
+    """All that a run's agents kept, folded; empty if that is nothing.
+
+    :param made: in order.
+    """
+    if not made:
+        return ""
+    shown = made[-MOST_LINES:]
+    left = f", the last {len(shown)} of them" if len(made) > len(shown) else ""
+    summary = f"Checkpoints of run {run_id}: {len(made)}{left}"
+    rows = [
+        f"| {each.short_id} | {_time(each.at)} | {inline_code(each.key.work, 60)} | {_cause(each, made)} | "
+        f"{each.files} | {each.changed} | {escape(each.said, _WORDS)} |"
+        for each in shown
+    ]
+    head = "| checkpoint | at (UTC) | work | why | files | changed | said |"
+    table = [head, "| --- | --- | --- | --- | --- | --- | --- |", *rows]
+    return "\n".join(["<details>", f"<summary>{summary}</summary>", "", *table, "", "</details>"])
+
+
+def confirm_rollback(done: CompletedRollback) -> str:
+    """The receipt for ``rollback``."""
+    what = ", ".join(map(inline_path, done.made.paths)) if done.made.paths else "The work"
+    changed = done.made.changed
+    differs = "1 file differs" if changed == 1 else f"{changed} files differ"
+    verb = "are" if len(done.made.paths) > 1 else "is"
+    return (
+        f"{what} {verb} as at **{done.target.short_id}** ({_time(done.target.at)} UTC) again: {differs} from before. "
+        f"{_describe_next(done.run, done.waiting)} Nothing is lost: `/forge rollback {done.before.short_id}` undoes "
+        "this."
+    )
+
+
+def _describe_next(run: Run, waiting: Sequence[Gate]) -> str:
+    if run.state.is_final:
+        return "The run has ended; `/forge resume` lets it go on from there."
+    if waiting:
+        answers = " or ".join(inline_code(gate.request.options[0].command) for gate in waiting)
+        return f"The run waits for a person; its next attempt begins there after {answers}."
+    if run.state is RunState.waiting:
+        return "The run is waiting; when it goes on, the agent is started from there."
+    return "The agent is stopped, and started again from there within seconds."
+
+
+def refuse_rollback(refusal: RollbackRefusal) -> str:
+    """For a roll-back that is not carried out."""
+    named = inline_code(refusal.found[0].short_id if len(refusal.found) == 1 else refusal.asked)
+    match refusal.problem:
+        case RollbackProblem.unknown:
+            return f"There is no checkpoint {named} here. `/forge history` lists those of the newest run."
+        case RollbackProblem.ambiguous:
+            ids = ", ".join(f"`C-{each.id}` ({each.at:%Y-%m-%d} {_time(each.at)} UTC)" for each in refusal.found)
+            return f"More than one checkpoint ends like {named}, so nothing was done. Give the whole id: {ids}."
+        case RollbackProblem.untouched:
+            paths = ", ".join(map(inline_path, refusal.paths))
+            verb = "are" if len(refusal.paths) > 1 else "is"
+            return (
+                f"{paths} {verb} changed neither now nor at {named}, so nothing was done. Name files from the root of "
+                "the repository, in quotes if their names have spaces."
+            )
+        case _:
+            return _refuse_state(refusal, named)
+
+
+def _refuse_state(refusal: RollbackRefusal, named: str) -> str:
+    run = refusal.run
+    match refusal.problem:
+        case RollbackProblem.elsewhere:
+            number = "another" if run is None else f"#{run.number}"
+            return f"{named} belongs to the run of {number}, so nothing was done. Write the command there."
+        case RollbackProblem.over:
+            ended = "" if run is None else f" ({describe_state(run)})"
+            return (
+                f"The run of {named} is over{ended}, so nothing would come of it. Where it opened a pull request, ask "
+                "there for another change or take a commit back with `git revert`; `/forge run` begins anew."
+            )
+        case RollbackProblem.finished:
+            return (
+                f"The work of {named} is finished and committed, so nothing would come of it. Once the pull request is "
+                "there, ask on it for another change or take the commit back with `git revert`."
+            )
+        case RollbackProblem.same:
+            return f"The work is as at {named} already, so there is nothing to take back."
+        case RollbackProblem.moved:
+            return "New checkpoints were made while this was tried, so nothing was done. Write the command again."
+        case _:
+            return (
+                f"The checkpoints up to {named} are not as they were written, so nothing was restored from them. "
+                "`/forge run` begins anew."
+            )
+
+
+def _cause(checkpoint: WorkCheckpoint, known: Sequence[WorkCheckpoint]) -> str:
+    restored = next((each for each in known if each.id == checkpoint.restores), None)
+    return escape(describe_cause(checkpoint, restored), _WORDS)
+
+
+def _name(changed: Mapping[str, Sequence[str]], checkpoint: WorkCheckpoint) -> str:
+    paths = changed.get(checkpoint.id, ())
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(inline_path(path, 80) for path in paths[:_NAMED]) + more
+
+
+def _time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%H:%M:%S")
