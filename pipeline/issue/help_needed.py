@@ -16,6 +16,7 @@ from memory.gates import gates
 from memory.runs import outbox
 from messages import baseline as baseline_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
+from pipeline.issue.recent_checkpoints import describe_recent
 from pipeline.run_context import RunContext
 from safety.gates import build_request, default_options
 
@@ -58,7 +59,7 @@ class HelpGate:
         :raises WaitingForGate: nobody answered yet.
         """
         reason = Reason(code="help.stuck", text=why.rstrip("."))
-        return await self._ask_for_help(Phase.implementation, digest(_NAME, work, attempt), reason)
+        return await self._ask_for_help(Phase.implementation, digest(_NAME, work, attempt), reason, work=work)
 
     async def may_finish(self, work: str, attempt: int, task: Task, left: str) -> bool:
         """Whether a person lets an agent try once more what it left undone; otherwise the run goes on without that.
@@ -76,20 +77,20 @@ class HelpGate:
             _NAME, Phase.implementation, subject, _REST_LEFT, [reason], configuration, options=_FINISH_OPTIONS
         )
         request = request.model_copy(update={"needs_words": True})
-        gate = await self.context.journal.step("ask about the rest", self._open_before_proposal, request)
+        gate = await self.context.journal.step("ask about the rest", self._open_before_proposal, request, work)
         if gate is None:
             return False
         if gate.is_waiting:
             raise WaitingForGate(gate)
         return gate.state is GateState.approved
 
-    async def _open_before_proposal(self, request: GateRequest) -> Gate | None:
+    async def _open_before_proposal(self, request: GateRequest, work: str) -> Gate | None:
         context = self.context
         known = await gates.list_for_run(context.database, context.run.id)
         was_asked = any(gate.request.subject == request.subject for gate in known)
         if not was_asked and await outbox.find_proposal(context.database, context.run.id) is not None:
             return None
-        return await open_gate(context.services, context.run, request)
+        return await self._open(request, work)
 
     async def ask_to_go_untested(self, baseline: Baseline) -> Gate:
         """The answer to whether the run shall go on although its tests show nothing.
@@ -103,20 +104,29 @@ class HelpGate:
             build_request(_NAME, Phase.planning, subject, prompt, reasons, configuration, options=options)
         )
 
-    async def _ask_for_help(self, phase: Phase, subject: str, reason: Reason, *, needs_words: bool = False) -> bool:
-        """:param needs_words: whether an approval has to say what to do."""
+    async def _ask_for_help(
+        self, phase: Phase, subject: str, reason: Reason, *, needs_words: bool = False, work: str = ""
+    ) -> bool:
+        """:param needs_words: whether an approval has to say what to do.
+
+        :param work: names the piece of work whose checkpoints the question shows.
+        """
         prompt = _WHAT_ELSE if needs_words else "The agent does not get on by itself. Shall it try once more?"
         options = _OPTIONS[1:] if needs_words else _OPTIONS
         request = build_request(_NAME, phase, subject, prompt, [reason], self.configuration, options=options)
-        gate = await self._ask(request.model_copy(update={"needs_words": needs_words}))
+        gate = await self._ask(request.model_copy(update={"needs_words": needs_words}), work)
         return gate.state is GateState.approved
 
-    async def _ask(self, request: GateRequest) -> Gate:
-        context = self.context
-        gate = await context.journal.step("ask for help", open_gate, context.services, context.run, request)
+    async def _ask(self, request: GateRequest, work: str = "") -> Gate:
+        gate = await self.context.journal.step("ask for help", self._open, request, work)
         if gate.is_waiting:
             raise WaitingForGate(gate)
         return gate
+
+    async def _open(self, request: GateRequest, work: str) -> Gate:
+        context = self.context
+        shows = await describe_recent(context.database, context.run.id, work) if work else ""
+        return await open_gate(context.services, context.run, request.model_copy(update={"shows": shows}))
 
 
 def _list_problems(to_fix: Sequence[RequiredFix]) -> tuple[Reason, ...]:

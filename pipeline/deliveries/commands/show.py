@@ -9,7 +9,8 @@ from memory.budgets import model_answers
 from memory.findings import dismissals
 from memory.repositories import permits
 from memory.reservations import reservations
-from memory.runs import checkpoints, runs, waits
+from memory.runs import checkpoints, runs, waits, work_checkpoints
+from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
 from messages import gates as gate_texts
 from messages import history as history_texts
@@ -62,13 +63,18 @@ async def _render_status(context: CommandContext) -> str:
 
 
 async def _render_history(context: CommandContext) -> str:
-    """Every run, and what the newest one tried."""
+    """Every run, and what the newest one tried and kept."""
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
     if not past:
         return texts.render_history(past)
     newest = past[0].run.id
     tried, count = await model_answers.load_newest(context.database, newest, history_texts.MOST)
-    parts = (texts.render_history(past), history_texts.render_turns(newest, tried, count))
+    kept = await work_checkpoints.list_of_run(context.database, newest)
+    parts = (
+        texts.render_history(past),
+        history_texts.render_turns(newest, tried, count),
+        checkpoint_texts.render_timeline(newest, kept),
+    )
     return "\n\n".join(part for part in parts if part)
 
 
