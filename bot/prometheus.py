@@ -14,6 +14,7 @@ from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from domain.gates import STANDARD_GATES
 from domain.ports import Clock
+from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
 from memory.db.bus import Bus
 from memory.db.engine import Database
@@ -32,8 +33,11 @@ _OUTCOMES = {
     EventType.gate_voided: "void",
     EventType.gate_contested: "contested",
 }
+_CAUSES = tuple(cause.value for cause in CheckpointCause)
 _ANSWERS = frozenset({EventType.gate_approved, EventType.gate_rejected})
 _RESPONSE = (5, 15, 30, 60, 120, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600)
+_KEEPING = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0)
+_PAUSE = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0)
 _CALLS = (0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 80)
 
 
@@ -87,6 +91,7 @@ class Metrics:
             "forge_feedback", "How well Forge did in the last seven days", ["metric"], registry=registry
         )
         self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
+        self._checkpoints = _CheckpointMetrics(registry)
         bus.subscribe("*", self._count)
 
     def count_delivery(self, status: int, outcome: str) -> None:
@@ -147,6 +152,8 @@ class Metrics:
         elif event.type is EventType.budget_settled:
             phase = "" if event.phase is None else event.phase.value
             self._spend.labels(phase, _model(str(event.payload.get("model", "")))).inc(event.cost)
+        elif event.type in {EventType.checkpoint_created, EventType.checkpoint_failed}:
+            self._checkpoints.count(event)
         elif event.type is EventType.run_completed and "calls" in event.payload:
             self._iterations.observe(int(event.payload["calls"]))
 
@@ -155,6 +162,40 @@ class Metrics:
         self._decisions.labels(gate, _OUTCOMES[event.type]).inc()
         if event.type in _ANSWERS and event.duration is not None:
             self._responses.labels(gate).observe(event.duration)
+
+
+class _CheckpointMetrics:
+    """How often and how fast the work of agents is kept.
+
+    The budgets, 500 ms (at most 2 s) for a checkpoint and 100 ms (at most 500 ms) for the pause in it, are bounds.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._made = Counter("forge_checkpoints", "Checkpoints of agents' work", ["cause"], registry=registry)
+        self._failed = Counter("forge_checkpoint_failures", "Checkpoints that could not be made", registry=registry)
+        self._seconds = Histogram(
+            "forge_checkpoint_seconds", "Time until the work was kept", buckets=_KEEPING, registry=registry
+        )
+        self._pauses = Histogram(
+            "forge_checkpoint_pause_seconds", "Time an agent was paused for it", buckets=_PAUSE, registry=registry
+        )
+        for cause in _CAUSES:
+            self._made.labels(cause)  # from the start, so that a rate can be told
+
+    def count(self, event: Event) -> None:
+        """Count one that was made or failed. Those of whole phases have no cause, and do not count."""
+        if event.type is EventType.checkpoint_failed:
+            self._failed.inc()
+            return
+        cause = str(event.payload.get("cause", ""))
+        if cause not in _CAUSES:
+            return
+        self._made.labels(cause).inc()
+        if event.duration is not None:
+            self._seconds.observe(event.duration)
+        paused = float(event.payload.get("paused_seconds", 0))
+        if paused > 0:  # an agent that has ended is not paused
+            self._pauses.observe(paused)
 
 
 def _gate(name: str) -> str:

@@ -13,7 +13,13 @@ SAFETY_EVENTS: Sequence[EventType] = tuple(
     kind
     for kind in EventType
     if kind.value.startswith(_FAMILIES)
-    or kind in {EventType.budget_granted, EventType.budget_refused, EventType.permission_refused}
+    or kind
+    in {
+        EventType.budget_granted,
+        EventType.budget_refused,
+        EventType.permission_refused,
+        EventType.checkpoint_failed,
+    }
 )
 """What is a safety decision, or tells of one."""
 RUN_EVENTS: Sequence[EventType] = tuple(kind for kind in EventType if kind.value.startswith("run."))
@@ -178,6 +184,19 @@ def _run(_event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
     return EventDescription(f"run {what.get(kind, kind)}", why=why)
 
 
+def _checkpoint(event: Event, _kind: str, facts: Mapping[str, Any]) -> EventDescription:
+    name = str(facts.get("id", ""))
+    if event.type is EventType.checkpoint_failed:
+        return EventDescription("an agent's work could not be kept", why=str(facts.get("why", "")))
+    if facts.get("cause") != "rollback":
+        return EventDescription(f"checkpoint {name}", name)
+    paths: Sequence[object] = facts.get("paths") or ()
+    what = ", ".join(map(str, paths)) if paths else "an agent's work"
+    return EventDescription(
+        f"{what} taken back to {facts.get('restores', 'a checkpoint')}", name, who=str(facts.get("by", ""))
+    )
+
+
 def _other(event: Event, _kind: str, _facts: Mapping[str, Any]) -> EventDescription:
     return EventDescription(event.type.value)
 
@@ -192,6 +211,7 @@ _DESCRIBERS = {
     "safety": _safety,
     "feedback": _feedback,
     "run": _run,
+    "checkpoint": _checkpoint,
 }
 
 

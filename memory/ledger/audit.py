@@ -105,7 +105,7 @@ async def _find_run(database: Database, gate_id: str | None) -> str | None:
 
 
 def _matches(wanted: EventFilter, run_of_gate: str | None) -> ColumnElement[bool]:
-    safety = EventRow.type.in_([kind.value for kind in wanted.types])
+    safety = or_(EventRow.type.in_([kind.value for kind in wanted.types]), _IS_ROLLBACK)
     moves = EventRow.type.in_([kind.value for kind in RUN_EVENTS])
     if wanted.gate_id is not None:
         return or_(safety & (_text("gate") == wanted.gate_id), moves & (EventRow.trace == run_of_gate))
@@ -135,6 +135,10 @@ def _text(*path: str) -> ColumnElement[str]:
     for each in path:
         column = column[each]
     return column.as_string()
+
+
+_IS_ROLLBACK = and_(EventRow.type == EventType.checkpoint_created.value, _text("cause") == "rollback")
+"""A person took an agent's work back; other checkpoints decide nothing."""
 
 
 async def _load_page(database: Database, query: _Rows) -> Sequence[AuditEntry]:
