@@ -101,7 +101,7 @@ def confirm_rollback(done: CompletedRollback) -> str:
     differs = "1 file differs" if changed == 1 else f"{changed} files differ"
     verb = "are" if len(done.made.paths) > 1 else "is"
     return (
-        f"{what} {verb} as at **{done.target.short_id}** ({_time(done.target.at)} UTC) again: {differs} from before. "
+        f"{what} {verb} as at `{done.target.short_id}` ({_time(done.target.at)} UTC) again: {differs} from before. "
         f"{_describe_next(done.run, done.waiting)} Nothing is lost: `/forge rollback {done.before.short_id}` undoes "
         "this."
     )

@@ -139,12 +139,42 @@ def runs(
     state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
     events: Annotated[str | None, typer.Option(metavar="RUN", help="List the events of this run.")] = None,
+    timeline: Annotated[
+        str | None,
+        typer.Option("--checkpoints", metavar="RUN", help="List what this run's agents kept: its id or its end."),
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="C-ID", help="Show a checkpoint, and its diff since the base.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="C-ID", help="With --checkpoint: the diff since this one.")
+    ] = None,
+    rollback: Annotated[
+        str | None, typer.Option(metavar="C-ID", help="Take the work back to a checkpoint, as `/forge rollback` does.")
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(metavar="PATH", help="With --rollback: only this file; may be repeated.")
+    ] = None,
 ) -> None:
-    """List the latest runs, or the events of one."""
+    """List the latest runs, the events of one, or what its agents kept of their work."""
+    from bot.cli import checkpoints
     from bot.cli import runs as listing
     from bot.cli.run import run
 
-    run(lambda settings: listing.show_runs(settings, state, limit, events))
+    if sum(each is not None for each in (events, timeline, checkpoint, rollback)) > 1:
+        raise typer.BadParameter("Choose one of --events, --checkpoints, --checkpoint and --rollback.")
+    if since is not None and checkpoint is None:
+        raise typer.BadParameter("--since needs --checkpoint.")
+    if file and rollback is None:
+        raise typer.BadParameter("--file needs --rollback.")
+    if timeline is not None:
+        run(lambda settings: checkpoints.show_timeline(settings, timeline))
+    elif checkpoint is not None:
+        run(lambda settings: checkpoints.show_one(settings, checkpoint, since))
+    elif rollback is not None:
+        run(lambda settings: checkpoints.roll_back(settings, rollback, file or ()))
+    else:
+        run(lambda settings: listing.show_runs(settings, state, limit, events))
 
 
 @cli.command(rich_help_panel=_LOOK)

@@ -44,7 +44,7 @@ async def test_work_is_taken_back_while_its_run_waits(story_with_model: Story, m
     first, second, third = (each.short_id for each in made)
     said = await asked.comment(asked.alice, f"/forge rollback {second}")
     assert _hide(said) == (
-        f"The work is as at **{second}** ( UTC) again: 2 files differ from before. The run waits for a person; its "
+        f"The work is as at `{second}` ( UTC) again: 2 files differ from before. The run waits for a person; its "
         "next attempt begins there after `/forge approve help_needed`. Nothing is lost: "
         f"`/forge rollback {third}` undoes this."
     )
@@ -53,7 +53,7 @@ async def test_work_is_taken_back_while_its_run_waits(story_with_model: Story, m
     assert (newest.files, newest.changed, files) == (2, 2, STATES[1])
 
     said = await asked.comment(asked.alice, f"/forge rollback {first} shop/cart.py")
-    assert f"`shop/cart.py` is as at **{first}**" in said
+    assert f"`shop/cart.py` is as at `{first}`" in said
     newest, files = await _load_newest(story_with_model, made[0].key)
     assert newest.paths == ("shop/cart.py",)
     assert files == {**STATES[1], **STATES[0]}
