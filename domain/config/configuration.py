@@ -78,10 +78,16 @@ class Execution(Section):
         "for anything, and words are quoted as by Python's `shlex.join`. The lines of `commands` it may always run.",
     )
     checkpoint_seconds: int = Field(
-        default=30, ge=5, le=3600, description="At most this long between two checkpoints. No effect yet."
+        default=30,
+        ge=5,
+        le=3600,
+        description="After so many seconds, what the agent of `agents.implementer.command` changed is kept.",
     )
     checkpoint_changes: int = Field(
-        default=50, ge=1, le=10_000, description="At most this many changes between them. No effect yet."
+        default=50,
+        ge=1,
+        le=10_000,
+        description="After so many changed files it is kept earlier, though not within 5 s.",
     )
 
 

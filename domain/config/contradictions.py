@@ -23,8 +23,6 @@ def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]
 
 _NO_DEPLOYMENT = "there is no deployment phase yet"
 _IDLE: Mapping[tuple[str, ...], str] = {
-    ("execution", "checkpoint_seconds"): "it makes no such checkpoints yet",
-    ("execution", "checkpoint_changes"): "it makes no such checkpoints yet",
     ("budgets", "phase", "deployment"): _NO_DEPLOYMENT,
     ("breakers", "iteration", "deployment"): _NO_DEPLOYMENT,
     ("breakers", "time", "deployment"): _NO_DEPLOYMENT,
@@ -55,6 +53,10 @@ def _find_missing_agent(values: Mapping[str, JsonValue]) -> Iterator[Contradicti
     if is_interactive and not has_agent and not any(named):
         what = "needs `execution.commands`; without them Forge's agent works as with `deterministic`"
         yield Contradiction(("execution", "mode"), what, "")
+    for name in ("checkpoint_seconds", "checkpoint_changes"):
+        if not has_agent and _get_value(values, ("execution", name)) is not None:
+            what = "has no effect without `agents.implementer.command`: each edit of Forge's own agent is kept anyway"
+            yield Contradiction(("execution", name), what, "")
     if has_agent and not is_interactive:
         what = "has no effect without `execution.mode: interactive`, or `/forge run interactive`"
         yield Contradiction(("agents", "implementer", "command"), what, "")

@@ -178,4 +178,6 @@ class WorkKeeper:
         return await work_checkpoints.count_since(context.database, self._key.run_id, since) < _PER_HOUR
 
     async def _record_failure(self, why: str, seconds: float) -> None:
-        log.warning("work.unkept", run=self._key.run_id, work=self._key.work, why=why, seconds=round(seconds, 3))
+        context, run_id = self._context, self._key.run_id
+        log.warning("work.unkept", run=run_id, work=self._key.work, why=why, seconds=round(seconds, 3))
+        await work_checkpoints.record_failure(context.database, run_id, why, seconds, context.now())

@@ -96,8 +96,9 @@ async def test_work_that_a_person_takes_back_begins_there(story_with_model: Stor
     await wait_for_checkpoint(story, 3)
     chain, states = await load_chain(story)
     good = next(link.checkpoint for link in chain if link.checkpoint.files == 2)
-    await _take_back(story, chain[-1].checkpoint, good)
-    await asking
+    await asked.alice.comment(asked.issue, f"/forge rollback {good.short_id}")
+    said = await asking
+    assert f"The work is as at `{good.short_id}`" in said
     assert await get_outcome(story) == ("completed", "proposed")
     assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
     pull = get_pull_request(asked)
@@ -106,11 +107,6 @@ async def test_work_that_a_person_takes_back_begins_there(story_with_model: Stor
     told = next(call.content for call in model.calls if "A person took these files back" in call.content)
     assert "- shop/cart.py\n- shop/more.py (deleted)\n" in told
     assert [file.path for file in states[good.id].files] == ["shop/cart.py", "tests/test_cart.py"]
-
-
-async def _take_back(story: Story, newest: WorkCheckpoint, to: WorkCheckpoint) -> None:
-    services = story.forge.services
-    await work_checkpoints.roll_back(services.database, newest, to, (), "alice", services.clock.now())
 
 
 async def test_work_that_cannot_be_kept_is_stopped(story_with_model: Story, model: ScriptedModel) -> None:
