@@ -55,7 +55,7 @@ def _find_missing_agent(values: Mapping[str, JsonValue]) -> Iterator[Contradicti
         yield Contradiction(("execution", "mode"), what, "")
     for name in ("checkpoint_seconds", "checkpoint_changes"):
         if not has_agent and _get_value(values, ("execution", name)) is not None:
-            what = "has no effect without `agents.implementer.command`: each edit of Forge's own agent is kept anyway"
+            what = "has no effect without `agents.implementer.command`: edits of Forge's agent are kept anyway"
             yield Contradiction(("execution", name), what, "")
     if has_agent and not is_interactive:
         what = "has no effect without `execution.mode: interactive`, or `/forge run interactive`"

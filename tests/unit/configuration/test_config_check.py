@@ -61,8 +61,10 @@ def test_what_has_no_effect_is_said_on_its_line() -> None:
     assert [one.message for one in check.annotations] == snapshot(
         [
             "`execution.mode` needs `execution.commands`; without them Forge's agent works as with `deterministic`.",
-            "`execution.checkpoint_seconds` has no effect without `agents.implementer.command`: "
-            "each edit of Forge's own agent is kept anyway.",
+            (
+                "`execution.checkpoint_seconds` has no effect without `agents.implementer.command`: "
+                "edits of Forge's agent are kept anyway."
+            ),
             "`budgets.phase.deployment` has no effect in this version of Forge: there is no deployment phase yet.",
         ]
     )
