@@ -354,8 +354,8 @@ def test_a_configuration_is_checked_before_a_push(tmp_path: Path, capsys: pytest
     file = tmp_path / "forge.yml"
     assert _config_check("review: {drafts: true}\n", file, capsys) == (0, [f"{file} is valid"])
     idle = (
-        f"{file}:1:19: warning: `execution.mode` needs `agents.implementer.command`; "
-        "without it agents work as with `deterministic`."
+        f"{file}:1:19: warning: `execution.mode` needs `execution.commands`; "
+        "without them Forge's agent works as with `deterministic`."
     )
     assert _config_check("execution: {mode: interactive}\n", file, capsys) == (0, [idle, f"{file} is valid"])
     code, told = _config_check("paths:\n  protected: ['infra/*.{tf', x/]\nreview: {draft: true}\n", file, capsys)
