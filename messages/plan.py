@@ -87,15 +87,23 @@ def render_summary(weighed: RatedPlan | None) -> str:
     return _join(["**The newest plan of this issue**", *_brief(weighed)])
 
 
-def render_questions(asked: Sequence[str], *, spent: int) -> str:
-    """What the planner has to know first."""
+QUESTIONS_ASKED = "**Forge asks before it plans this issue.** Its questions are in the comment below."
+"""How far a run is that ended with questions."""
+
+
+def render_questions(asked: Sequence[str], *, plans_only: bool, spent: int) -> str:
+    """What the planner has to know first.
+
+    :param plans_only: whether only a plan was asked for.
+    """
+    command = "/forge plan" if plans_only else "/forge run"
     rows = [f"{number}. {escape(question, 400)}" for number, question in enumerate(asked, 1)]
     return "\n\n".join(
         [
             "**Forge has questions before it can plan this issue**",
             "The issue does not say enough, so a plan would be a guess.",
             "\n".join(rows),
-            "**Next:** answer in a comment or in the issue itself, then write `/forge plan`.",
+            f"**Next:** answer in a comment or in the issue itself, then write `{command}`.",
             _footer(spent),
         ]
     )

@@ -25,11 +25,15 @@ def render_baseline(baseline: Baseline | None, redact: Redact, *, says_words: bo
     for command in baseline.commands:
         ended = "succeeds" if command.is_successful else "fails already"
         yield f"- {command.kind}: `{_flatten(command.line, redact)}` {ended} after {command.seconds:.0f} s"
-    yield f"Tests that pass: {baseline.passed:,}. Tests that fail already: {len(baseline.failing):,}."
+    if baseline.passed or baseline.failing:
+        yield f"Tests that pass: {baseline.passed:,}. Tests that fail already: {len(baseline.failing):,}."
+    else:
+        yield "How many tests there are is not known: their command leaves no report that is read."
     if baseline.failing and says_words:
         yield "Leave these as they are, unless the task is about them:"
         yield from (f"- {_flatten(name, redact)}" for name in baseline.failing[:_NAMED])
 
 
 def _flatten(text: str, redact: Redact) -> str:
-    return redact(" ".join(strip_invisible(text).split()))[:_LINE]
+    line = redact(" ".join(strip_invisible(text).split()))
+    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"

@@ -47,6 +47,9 @@ class Selection(BaseModel):
     reason: str = Field(max_length=4 * LONGEST_PATH)
 
 
+CONFIGURED = Selection(runs_all=True, reason="All tests: `commands.test` is run as it is configured.")
+
+
 def name_tests(names: Sequence[str]) -> Selection:
     """Exactly these tests.
 

@@ -7,7 +7,7 @@ from agents.loop.loop import Done
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
-from domain.runs.run import ReasonCode, RunState
+from domain.runs.run import ReasonCode, RunState, Trigger
 from memory.runs import checkpoints
 from messages import plan as plan_texts
 from pipeline.issue.baseline import establish_baseline
@@ -58,9 +58,10 @@ async def _plan_and_save(context: RunContext, issue: IssueRunInput, baseline: Ba
 
 async def _post_questions(context: RunContext, questions: Sequence[str]) -> RunEnd:
     """Ask people what the issue leaves open, and end the run."""
-    text = plan_texts.render_questions(questions, spent=await context.load_cost())
+    plans_only = context.run.trigger is Trigger.plan
+    text = plan_texts.render_questions(questions, plans_only=plans_only, spent=await context.load_cost())
     await context.journal.step("post the questions", context.status.post, "questions", text)
-    return RunEnd(RunState.completed, ReasonCode.questions, "")
+    return RunEnd(RunState.completed, ReasonCode.questions, plan_texts.QUESTIONS_ASKED)
 
 
 async def _load_plan(context: RunContext) -> RatedPlan | None:

@@ -63,7 +63,7 @@ ALL: Mapping[str, str] = {
     "asked": plan_texts.render_question(full_of(HOSTILE, 1), version=1),
     "view": plan_texts.render_summary(full_of(HOSTILE, 1)),
     "no plan": plan_texts.render_summary(None),
-    "questions": plan_texts.render_questions([HOSTILE] * 5, spent=1),
+    "questions": plan_texts.render_questions([HOSTILE] * 5, plans_only=True, spent=1),
     "no model": plan_texts.no_model(HOSTILE),
     "closed": plan_texts.refuse_closed(),
     **{f"stopped {why}": plan_texts.report_stop(why, spent=1) for why in ReasonCode},
@@ -169,7 +169,7 @@ def test_a_plan_that_is_too_long_says_what_is_left_out() -> None:
 
 
 def test_questions_as_a_comment() -> None:
-    assert plan_texts.render_questions(["Which cart?", "Since when?"], spent=0) == snapshot("""\
+    assert plan_texts.render_questions(["Which cart?", "Since when?"], plans_only=True, spent=0) == snapshot("""\
 **Forge has questions before it can plan this issue**
 
 The issue does not say enough, so a plan would be a guess.
