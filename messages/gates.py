@@ -143,7 +143,9 @@ def explain_refusal(gate: Gate) -> str:
         return "Forge does not ask the model again; the review ends with the results so far."
     if gate.name == "protected_paths" and gate.request.on_issue:
         return "The run continues without changing these files."
-    return ""
+    command = f"/forge reject {gate.name}"
+    effect = next((each.effect for each in gate.request.options if each.command.startswith(command)), "")
+    return f"The run {effect.removeprefix('it ')}." if effect.startswith("it goes on") else ""
 
 
 def _consequence(gate: Gate) -> str:

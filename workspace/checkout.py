@@ -151,13 +151,18 @@ class Checkout:
         """Put a file beside the three folders, where commands can read it and nothing else; its path as they see it.
 
         :param name: without any folder; another file of that name is replaced.
+        :raises ToolError: it cannot be written.
         """
         path, account = self._folder / name, self._sandbox.account
-        path.unlink(missing_ok=True)
-        path.write_bytes(content)
-        if account is not None:
-            os.chown(path, -1, account.gid)
-        path.chmod(0o640)
+        try:
+            path.unlink(missing_ok=True)
+            path.write_bytes(content)
+            if account is not None:
+                os.chown(path, -1, account.gid)
+            path.chmod(0o640)
+        except OSError as error:
+            message = f"The file {name} could not be written ({error.strerror})."
+            raise ToolError(message, "Give Forge room on its disk.") from None
         return self._inside(name)
 
     async def install_cache(self, kept: CacheEntry) -> bool:

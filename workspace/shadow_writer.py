@@ -28,7 +28,11 @@ def place_files(top: Path, files: Iterable[ChangedFile], account: UnixAccount | 
     :param account: owner of what is written; Forge's own account by default.
     :raises ToolError: a file has no valid path or mode, or cannot be written; those before it are.
     """
-    aside = Path(tempfile.mkdtemp(prefix="aside-", dir=top.parent))
+    try:
+        aside = Path(tempfile.mkdtemp(prefix="aside-", dir=top.parent))
+    except OSError as error:
+        message = f"Nothing could be written ({error.strerror})."
+        raise ToolError(message, "Give Forge room on its disk.") from None
     try:
         with open_folder(aside) as opened:
             writer = _Writer(top, opened, account)

@@ -35,6 +35,7 @@ class ExternalWork(ModelResult):
 
     :param change: what it changed; allowed as it is.
     :param is_broken: whether the place where it works failed, not the agent.
+    :param kept: the number of the last checkpoint of the work; 0 if there is none.
     """
 
     NO_WORDS = frozenset({"change"})
@@ -42,6 +43,7 @@ class ExternalWork(ModelResult):
     change: ChangeSet | None = None
     worked: Worked | None = None
     is_broken: bool = False
+    kept: int = 0
 
 
 def build_external_assignment(key: str, task: ImplementationTask, redact: Redact, *, says_words: bool) -> Assignment:

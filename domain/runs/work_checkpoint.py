@@ -130,6 +130,29 @@ def load_states(chain: Sequence[Link]) -> Mapping[str, ChangeSet]:
     return states
 
 
+def shrink(delta: ChangeSet, earlier: ChangeSet) -> ChangeSet:
+    """The change without what files were before it, where the chain tells that.
+
+    :param earlier: the state that it changes.
+    """
+    known = {file.path for file in earlier.files}
+    bare = {"before": None, "old_mode": None}
+    return ChangeSet(files=tuple(file.model_copy(update=bare) if file.path in known else file for file in delta.files))
+
+
+def find_taken_back(chain: Sequence[Link], number: int) -> WorkCheckpoint | None:
+    """The roll-back that came after a checkpoint, before anything else did; the last of several in a row.
+
+    :param number: of the checkpoint.
+    """
+    found = None
+    for link in chain[number:]:
+        if link.checkpoint.cause is not CheckpointCause.rollback:
+            break
+        found = link.checkpoint
+    return found
+
+
 def _parse(link: Link) -> ChangeSet:
     try:
         return ChangeSet.model_validate_json(link.content)

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import defer
 
-from domain.errors import ForgeError
+from domain.errors import ForgeError, ToolError
 from domain.events import EventType
 from domain.ids import new_id, shorten_id
 from domain.runs.patches import ChangeSet
@@ -19,7 +20,16 @@ from memory.db.engine import Database
 from memory.db.tables.runs import RunRow, WorkCheckpointRow
 from memory.ledger import ledger
 
-_LARGEST = 64 << 20  # bytes of one checkpoint, unpacked
+_DESCRIBED = select(WorkCheckpointRow).options(defer(WorkCheckpointRow.content))  # contents are large
+_MOST_BYTES = 32 << 20  # of one checkpoint, before it is compressed
+_MOST_OF_RUN = 64 << 20  # bytes of all checkpoints of a run, compressed
+
+
+class CheckpointTooLarge(ToolError):
+    """There is no room for a checkpoint; those before it stay."""
+
+
+_LESS = "Let the agent change less at once."
 
 
 class ChainMoved(ForgeError):
@@ -53,8 +63,11 @@ async def add(
     :param newest: the checkpoint that this one follows; None if it is the first.
     :param delta: the change since then.
     :raises ChainMoved: it is not the newest any more.
+    :raises CheckpointTooLarge: it is too large, or those of the run are together.
     """
     content = await asyncio.to_thread(lambda: delta.model_dump_json().encode())
+    if len(content) > _MOST_BYTES:
+        raise CheckpointTooLarge(f"What changed since the last checkpoint has more than {_MOST_BYTES:,} bytes.", _LESS)
     made = _follow(key, newest, cause, now, content).model_copy(update=vars(details))
     return await _save(database, made, await asyncio.to_thread(zlib.compress, content))
 
@@ -131,8 +144,11 @@ async def _save(database: Database, made: WorkCheckpoint, content: bytes) -> Wor
         details=details,
         time=made.at,
     )
+    size = select(func.sum(func.length(WorkCheckpointRow.content))).where(WorkCheckpointRow.run_id == made.key.run_id)
     try:
         async with database.transaction() as session:
+            if content and (await session.scalar(size) or 0) + len(content) > _MOST_OF_RUN:
+                raise CheckpointTooLarge(f"The checkpoints of the run have more than {_MOST_OF_RUN:,} bytes.", _LESS)
             session.add(row)
             await session.flush()
             ledger.record(
@@ -166,7 +182,7 @@ async def load_chain(database: Database, key: WorkKey) -> Sequence[Link]:
 
 async def find_newest(database: Database, key: WorkKey) -> WorkCheckpoint | None:
     """The newest checkpoint of a piece of work."""
-    query = select(WorkCheckpointRow).where(*_is_of(key)).order_by(WorkCheckpointRow.number.desc()).limit(1)
+    query = _DESCRIBED.where(*_is_of(key)).order_by(WorkCheckpointRow.number.desc()).limit(1)
     async with database.transaction() as session:
         row = await session.scalar(query)
         return None if row is None else _describe(row)
@@ -174,7 +190,7 @@ async def find_newest(database: Database, key: WorkKey) -> WorkCheckpoint | None
 
 async def list_of_run(database: Database, run_id: str) -> Sequence[WorkCheckpoint]:
     """All checkpoints of a run, in the order they were made."""
-    query = select(WorkCheckpointRow).where(WorkCheckpointRow.run_id == run_id).order_by(WorkCheckpointRow.id)
+    query = _DESCRIBED.where(WorkCheckpointRow.run_id == run_id).order_by(WorkCheckpointRow.id)
     async with database.transaction() as session:
         return [_describe(row) for row in await session.scalars(query)]
 
@@ -186,9 +202,7 @@ async def find_by_short_id(
 
     :param repository_id: of the runs; None: any.
     """
-    query = select(WorkCheckpointRow).where(
-        WorkCheckpointRow.id.endswith(shown.removeprefix("C-").upper(), autoescape=True)
-    )
+    query = _DESCRIBED.where(WorkCheckpointRow.id.endswith(shown.removeprefix("C-").upper(), autoescape=True))
     if repository_id is not None:
         of_repository = select(RunRow.id).where(RunRow.repository_id == repository_id)
         query = query.where(WorkCheckpointRow.run_id.in_(of_repository))
@@ -201,14 +215,6 @@ async def count_since(database: Database, run_id: str, since: datetime) -> int:
     query = select(func.count()).where(WorkCheckpointRow.run_id == run_id, WorkCheckpointRow.time >= since)
     async with database.transaction() as session:
         return await session.scalar(query) or 0
-
-
-async def list_since(database: Database, since: datetime, most: int) -> Sequence[WorkCheckpoint]:
-    """The newest checkpoints of all runs since a moment, newest first."""
-    query = select(WorkCheckpointRow).where(WorkCheckpointRow.time >= since)
-    async with database.transaction() as session:
-        rows = await session.scalars(query.order_by(WorkCheckpointRow.time.desc()).limit(most))
-        return [_describe(row) for row in rows]
 
 
 async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:
@@ -232,7 +238,7 @@ def _parse(row: WorkCheckpointRow) -> Link:
 def _unpack(content: bytes) -> bytes:
     """What was stored; something else if that cannot be unpacked, so that its digest is wrong."""
     try:
-        return zlib.decompressobj().decompress(content, _LARGEST)
+        return zlib.decompressobj().decompress(content, _MOST_BYTES)
     except zlib.error:
         return b"broken"
 

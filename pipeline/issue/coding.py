@@ -64,8 +64,7 @@ class CodingAgent:
 
         :param run_command: in interactive mode.
         """
-        topic, task = build_topic(item.task), GuardedTask(f"{item.key} ", item.kind)
-        calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, topic, task)
+        calls = build_calls(self.context, self.configuration, item)
         never_send = self.configuration.review.never_send
         checks = DraftChecks(self.context, self.configuration, item.task.baseline)
         test = checks.test if checks.can_test else None
@@ -77,7 +76,13 @@ class CodingAgent:
         return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft))
 
 
-def build_topic(task: ImplementationTask) -> RecallTopic:
+def build_calls(context: RunContext, configuration: Configuration, item: WorkItem) -> BudgetedCalls:
+    """The calls of models for a piece of work, whoever makes them."""
+    task = GuardedTask(f"{item.key} ", item.kind)
+    return BudgetedCalls(context, Phase.implementation, configuration, _build_topic(item.task), task)
+
+
+def _build_topic(task: ImplementationTask) -> RecallTopic:
     """The task and its files, and what is to be fixed."""
     words = [] if task.mine is None else [task.mine.title, task.mine.description]
     files = () if task.mine is None else task.mine.files

@@ -82,7 +82,7 @@ class CommandShadow:
         try:
             opened = await self._get_sound()
             ran = await self._run(opened, words, whole)
-        except (CodeAccessError, ToolError) as error:
+        except (CodeAccessError, ToolError, OSError) as error:
             self._unavailable = str(error)
             raise CommandsUnavailable(self._unavailable) from error
         change, violations = await self._take(ran)
@@ -105,6 +105,7 @@ class CommandShadow:
     async def _open_shadow(self) -> _OpenShadow:
         services, draft = self.context.services, self.draft
         async with AsyncExitStack() as opening:
+            await opening.enter_async_context(services.shadow_places)
             opened = open_shadow(draft.objects, draft.base, services.toolbox.sandbox)
             shadow = await opening.enter_async_context(opened)
             setting_up = set_up_shadow(self.context, self.configuration, shadow, draft.base)

@@ -7,15 +7,13 @@ from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
 from domain.config.configuration import Configuration
 from domain.gates import digest
-from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
-from pipeline.issue.coding import CodingAgent, WorkItem, build_topic
+from pipeline.issue.coding import CodingAgent, WorkItem, build_calls
 from pipeline.issue.external_work import work_in_shadow
 from pipeline.issue.mode_notice import add_notice
-from pipeline.model_calls.budgeted import BudgetedCalls
-from pipeline.model_calls.guards import GuardedTask
+from pipeline.issue.work_acceptance import WorkAcceptance
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.patches.errors import PatchRefused
@@ -39,17 +37,29 @@ class ExternalAgent:
             return await self._fall_back(item, draft, model, _NO_SANDBOX.format(level))
         done = await self._delegate(item, draft, model)
         if done.is_broken:
+            await self._acceptance(item, draft).close()
             return await self._fall_back(item, draft, model, f"{done.problem} Forge's own agent worked instead.")
         if done.refusal is not None:
             return Stopped(done.refusal.message, done.refusal)
         if done.change is None or done.worked is None:
             return Stuck(done.problem or "The agent left nothing.")
+        change, worked = await self._acceptance(item, draft).respect_rollback(done.kept, done.change, done.worked)
         try:
-            if done.change.files:
-                await run_outside_journal(draft.replay, [done.change])
+            if change.files:
+                await run_outside_journal(draft.replay, [change])
         except PatchRefused as refused:  # it was allowed when the agent made it
             return Stuck(f"What it changed may not be taken any more: {refused.violations[0]}")
-        return Done(done.worked)
+        return Done(worked)
+
+    async def take(self, item: WorkItem, draft: Draft, said: str) -> bool:
+        """Keep that the work is taken; False if somebody took it back since.
+
+        :param said: what the agent reports.
+        """
+        return await self._acceptance(item, draft).accept(await draft.change(), said)
+
+    def _acceptance(self, item: WorkItem, draft: Draft) -> WorkAcceptance:
+        return WorkAcceptance(self.context, item.work, draft.base)
 
     async def _fall_back(
         self, item: WorkItem, draft: Draft, model: LanguageModel, notice: str
@@ -59,9 +69,8 @@ class ExternalAgent:
     async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:
         """What it changed and reports. Once it is done it does not work again: the change is kept with the run."""
         never_send = self.configuration.review.never_send
-        key, task = f"{item.key} 1", GuardedTask(f"{item.key} ", item.kind)
-        assignment = build_external_assignment(key, item.task, redact_outgoing, says_words=not never_send)
-        calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, build_topic(item.task), task)
+        assignment = build_external_assignment(f"{item.key} 1", item.task, redact_outgoing, says_words=not never_send)
+        calls = build_calls(self.context, self.configuration, item)
         command = self.configuration.agents.implementer.command
         name = digest("external", assignment.model_dump_json(), command, draft.base, model.name)
         return await calls.delegate(

@@ -15,7 +15,7 @@ from domain.runs.patches import select_blocking, select_reported
 from domain.runs.work_checkpoint import BrokenCheckpoint, WorkKey
 from pipeline.issue.shadow_session import ShadowSession
 from pipeline.issue.work_history import WorkHistory, load_history
-from pipeline.issue.work_keeper import CannotKeep, TakenBack
+from pipeline.issue.work_keeper import TakenBack
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import run_while_current
 from workspace.draft import Draft
@@ -47,9 +47,9 @@ async def work_in_shadow(
         async with services.open_gateway(client.fetch_response, bounds) as gateway:
             working = _Work(context, configuration, told, draft, gateway, key).run()
             done = await run_while_current(services, context.run, working)
-    except (CannotKeep, BrokenCheckpoint) as error:
+    except BrokenCheckpoint as error:
         done = ExternalWork(key=told.key, problem=str(error))
-    except (CodeAccessError, ToolError) as error:
+    except (CodeAccessError, ToolError, OSError) as error:
         done = ExternalWork(key=told.key, problem=f"The agent could not work here: {error}", is_broken=True)
     return done.model_copy(update={"calls": tuple(client.calls), "notice": client.notice})
 
@@ -108,4 +108,4 @@ class _Work:
             return None
         report = json.dumps({"summary": history.newest.said}).encode()
         worked = external.read_report(report, history.state)
-        return ExternalWork(key=self._told.key, change=history.state, worked=worked)
+        return ExternalWork(key=self._told.key, change=history.state, worked=worked, kept=history.newest.number)

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import count
 
 from agents.coding.implementer import DoneTask, ImplementationTask, TriedFix
-from agents.llm.models import ModelTier, Unusable
+from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Done, Stopped, Stuck
 from domain.runs.next_step import SendBack
 from domain.runs.plan import TaskId, sort_tasks
@@ -15,13 +15,14 @@ from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
 from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.coding import CodingAgent, WorkItem
-from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.draft_commits import DraftBase, DraftCommits
 from pipeline.issue.external_agent import ExternalAgent
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.interactive_coding import InteractiveAgent
 from pipeline.issue.run_end import end_unfinished, end_without_model
 from pipeline.run_context import RunContext
 from safety.guards import TaskKind
+from workspace.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,17 @@ class Implementation:
         if isinstance(model, Unusable):
             return replace(built, ended=end_without_model(model.reason)), None
         base = await self.commits.prepare(built.head)
+        draft, done = await self._attempt(base, item, model)
+        while isinstance(done, Done) and not await self._take(item, draft, done.value):
+            draft, done = await self._attempt(base, item, model)
+        if not isinstance(done, Done):
+            return replace(built, ended=await end_unfinished(self.context, done)), None
+        return await self.commits.commit(built, base, draft, item.message), done.value
+
+    async def _attempt(
+        self, base: DraftBase, item: WorkItem, model: LanguageModel
+    ) -> tuple[Draft, Done[Worked] | Stuck | Stopped]:
+        """What an agent made of a piece, as often as people let it try."""
         draft = base.new_draft()
         done = await self._agent.work(item, draft, model)
         for attempt in count(1):
@@ -81,9 +93,11 @@ class Implementation:
                 break
             draft = base.new_draft()
             done = await self._agent.work(item.with_retry(attempt, why), draft, model)
-        if not isinstance(done, Done):
-            return replace(built, ended=await end_unfinished(self.context, done)), None
-        return await self.commits.commit(built, base, draft, item.message), done.value
+        return draft, done
+
+    async def _take(self, item: WorkItem, draft: Draft, worked: Worked) -> bool:
+        """Whether the work may be committed; not if somebody took it back at the last moment."""
+        return not isinstance(self._agent, ExternalAgent) or await self._agent.take(item, draft, worked.summary)
 
     async def _find_reason_to_retry(self, item: WorkItem, attempt: int, done: Done[Worked] | Stuck | Stopped) -> str:
         """Why a person lets the agent try once more; empty if it is done, or nobody does.

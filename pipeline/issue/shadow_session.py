@@ -16,7 +16,7 @@ from pipeline.issue.agent_process import AgentProcess
 from pipeline.issue.shadow_setup import describe_end, set_up_shadow
 from pipeline.issue.shadow_work import ShadowWork
 from pipeline.issue.work_history import WorkHistory
-from pipeline.issue.work_keeper import WorkKeeper
+from pipeline.issue.work_keeper import CannotKeep, WorkKeeper
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.sandbox.sandbox import Completed
@@ -90,13 +90,16 @@ class ShadowSession:
             self._process.control,
             lambda: self._gateway.words,
         )
-        outcome = await self._work_in_rounds(work, keeper, notes, rounds)
+        try:
+            outcome = await self._work_in_rounds(work, keeper, notes, rounds)
+        except CannotKeep as why:
+            outcome = self._fail(str(why))
         worked = outcome.worked if isinstance(outcome, ExternalWork) else None
         if worked is not None and worked.is_done:
             await keeper.keep(CheckpointCause.done, worked.summary)
         else:
             await keeper.keep(CheckpointCause.stopped)
-        return outcome
+        return outcome.model_copy(update={"kept": keeper.number}) if isinstance(outcome, ExternalWork) else outcome
 
     async def _work_in_rounds(
         self, work: ShadowWork, keeper: WorkKeeper, notes: str, rounds: int

@@ -11,23 +11,28 @@ import structlog
 from domain.config.configuration import Execution
 from domain.errors import CodeAccessError, ToolError
 from domain.runs.patches import ChangeSet
-from domain.runs.work_checkpoint import CheckpointCause
+from domain.runs.work_checkpoint import CheckpointCause, shrink
 from memory.runs import work_checkpoints
-from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails
-from pipeline.issue.shadow_work import ShadowWork
+from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails, CheckpointTooLarge
+from pipeline.issue.shadow_work import NOTHING, ShadowWork
 from pipeline.issue.work_history import WorkHistory, load_history
 from pipeline.run_context import RunContext
 from workspace.sandbox.suspension import ProgramControl
+from workspace.shadow import ShadowChanges
 
 log = structlog.get_logger(__name__)
 
 _GAP_S = 5.0
 """The least time between two checkpoints."""
-_LONGEST_S = 10.0
-"""How long a checkpoint may take. A slower one is none: nothing of it is called valid."""
+_PAUSE_S, _LONGEST_S = 5.0, 20.0
+"""How long the pause may take, and a whole checkpoint. A slower one is none: nothing of it is called valid."""
 _PER_HOUR = 120
+_SPARING_S = 60.0
+"""The least time between two checkpoints once half of those of an hour are made, so that they never run out."""
 _FAILURES = 3
 """After so many failures in a row the agent is stopped, and a person is asked."""
+_UNREADABLE_S = 300.0
+"""How long there may be more files than can be read, as while something is unpacked, before the agent is stopped."""
 _LOOK_S = 1.0
 _SHARE = 0.05
 """How much of its time Forge may spend looking for changes (SPEC X11)."""
@@ -65,26 +70,37 @@ class WorkKeeper:
         self._work = work
         self._control = control
         self._newest = history.newest
-        self._state = history.state
+        self._state = self._seen = history.state
         self._get_words = get_words
         self._failures = 0
+
+    @property
+    def number(self) -> int:
+        """The number of the newest checkpoint; 0 if there is none."""
+        return 0 if self._newest is None else self._newest.number
 
     async def watch(self) -> None:
         """Keep checkpoints while the agent works: every so many seconds or changes. Never returns.
 
         :raises TakenBack: a person took the work back.
-        :raises CannotKeep: they failed too often.
+        :raises CannotKeep: they failed too often, or there is too much to read for too long.
         """
-        kept_at = time.monotonic()
+        kept_at = readable_at = time.monotonic()
         looked_for = 0.0
         while True:
             await asyncio.sleep(max(_LOOK_S, looked_for / _SHARE))
             await self._find_newest()
             began = time.monotonic()
-            changed = await self._count_changes()
-            looked_for = time.monotonic() - began
-            cause = self._find_cause(changed, time.monotonic() - kept_at)
-            if cause is not None and await self._may_keep():
+            found = await self._look()
+            now = time.monotonic()
+            looked_for = now - began
+            if found.has_given_up:
+                if now - readable_at > _UNREADABLE_S:
+                    raise CannotKeep(f"What it changed cannot be kept: {found.violations[0].message}")
+                continue
+            readable_at = now
+            cause = await self._find_cause(len(found.change.since(self._seen).files), now - kept_at)
+            if cause is not None:
                 why = await self.keep(cause)
                 kept_at = time.monotonic()
                 if self._failures >= _FAILURES:
@@ -101,19 +117,20 @@ class WorkKeeper:
         try:
             async with asyncio.timeout(_LONGEST_S):
                 await self._keep(cause, said, began)
-        except (CodeAccessError, ToolError, TimeoutError) as error:
+        except (CodeAccessError, ToolError, TimeoutError, OSError) as error:
             why = str(error) or f"It took more than {_LONGEST_S:g} s."
-            self._failures += 1
+            self._failures += not isinstance(error, CheckpointTooLarge)
             await self._record_failure(why, time.monotonic() - began)
             return why
         self._failures = 0
         return ""
 
     async def _keep(self, cause: CheckpointCause, said: str | None, began: float) -> None:
-        async with self._control.pause() as paused_seconds:
+        async with self._control.pause(_PAUSE_S) as paused_seconds:
             found = await self._work.read()
         if found.has_given_up:
-            raise ToolError(found.violations[0].message)
+            return
+        self._seen = found.change
         allowed = await self._work.select_allowed(found)
         details = CheckpointDetails(
             files=len(allowed.change.files),
@@ -124,7 +141,10 @@ class WorkKeeper:
             paused_seconds=paused_seconds,
         )
         while not await self._try_to_add(cause, allowed.change, details):
+            before = self._newest
             await self._find_newest()
+            if self._newest == before:
+                raise ToolError("The database refuses the checkpoint.")
 
     async def _try_to_add(self, cause: CheckpointCause, change: ChangeSet, details: CheckpointDetails) -> bool:
         """Whether the checkpoint was added, or is not needed; not if ours is not the newest."""
@@ -133,8 +153,9 @@ class WorkKeeper:
             return True
         details = replace(details, changed=len(delta.files))
         try:
+            stored = shrink(delta, self._state)
             self._newest = await work_checkpoints.add(
-                context.database, self._key, self._newest, cause, delta, details, context.now()
+                context.database, self._key, self._newest, cause, stored, details, context.now()
             )
         except ChainMoved:
             return False
@@ -154,28 +175,28 @@ class WorkKeeper:
         history = await load_history(self._context.database, self._key)
         self._newest, self._state = history.newest, history.state
 
-    async def _count_changes(self) -> int:
-        """How many files differ from the last checkpoint; the most there can be if they cannot be read."""
+    async def _look(self) -> ShadowChanges:
         try:
-            found = await self._work.read()
+            return await self._work.read()
         except CodeAccessError:
-            return self._execution.checkpoint_changes
-        if found.has_given_up:
-            return self._execution.checkpoint_changes
-        return len(found.change.since(self._state).files)
+            return NOTHING
 
-    def _find_cause(self, changed: int, seconds: float) -> CheckpointCause | None:
-        """Why a checkpoint is due, if it is."""
+    async def _find_cause(self, changed: int, seconds: float) -> CheckpointCause | None:
+        """Why a checkpoint is due, if it is.
+
+        :param changed: files that differ from what was seen at the last one.
+        """
         if not changed or seconds < _GAP_S:
             return None
-        if changed >= self._execution.checkpoint_changes:
-            return CheckpointCause.changes
-        return CheckpointCause.time if seconds >= self._execution.checkpoint_seconds else None
-
-    async def _may_keep(self) -> bool:
+        is_many = changed >= self._execution.checkpoint_changes
+        if not is_many and seconds < self._execution.checkpoint_seconds:
+            return None
         context = self._context
         since = context.now() - timedelta(hours=1)
-        return await work_checkpoints.count_since(context.database, self._key.run_id, since) < _PER_HOUR
+        made = await work_checkpoints.count_since(context.database, self._key.run_id, since)
+        if made >= _PER_HOUR or (made >= _PER_HOUR // 2 and seconds < _SPARING_S):
+            return None
+        return CheckpointCause.changes if is_many else CheckpointCause.time
 
     async def _record_failure(self, why: str, seconds: float) -> None:
         context, run_id = self._context, self._key.run_id

@@ -1,19 +1,22 @@
 """What an agent of another make changes is kept while it works: little is lost when it ends early or is taken back."""
 
 import asyncio
+import errno
+import os
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
-from domain.errors import ToolError
 from domain.runs.patches import ChangeSet
 from domain.runs.run import Trigger
 from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, load_states
 from memory.db.tables.runs import WorkCheckpointRow
 from memory.runs import work_checkpoints
-from pipeline.issue import external_work, work_keeper
+from pipeline.issue import work_keeper
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, DISCOUNT, FILES, REPORT, TESTS, list_changed, run_issue, says
@@ -109,16 +112,65 @@ async def test_work_that_a_person_takes_back_begins_there(story_with_model: Stor
     assert [file.path for file in states[good.id].files] == ["shop/cart.py", "tests/test_cart.py"]
 
 
-async def test_work_that_cannot_be_kept_is_stopped(story_with_model: Story, model: ScriptedModel) -> None:
-    """More files than a change may have: three checkpoints fail, and a person is asked, long before it would end."""
+async def test_what_a_person_took_back_is_not_proposed(story_with_model: Story, model: ScriptedModel) -> None:
+    """Also if nobody lets the agent go on: what is left of its work is what the person left."""
+    story = story_with_model
+    more = "sleep 1.5; echo 'BAD = 1' > shop/bad.py"
+    left: dict[str, JsonValue] = {"summary": "Half of it.", "is_done": False, "not_done": "The rest."}
+    model.when(TASK, says(files=DISCOUNT, commands=[more], report=left))
+    asked = await run_issue(story, model, **OFTEN)
+    assert story.gates(asked.issue) == ["help_needed"]
+    chain, _ = await load_chain(story)
+    good = next(link.checkpoint for link in chain if link.checkpoint.files == 2)
+    assert "The work is as at" in await asked.comment(asked.alice, f"/forge rollback {good.short_id}")
+    said = await asked.comment(asked.alice, "/forge reject help_needed leave it")
+    assert "is rejected. The run goes on without that, and says so in the pull request." in said
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+    pull = get_pull_request(asked)
+    story.pass_over(pull)
+    assert "alice took the work back to an earlier state." in (pull.body or "")
+    assert len([call for call in model.calls if TASK in call.content]) == 1
+    chain, _ = await load_chain(story)
+    assert [link.checkpoint.cause for link in chain][-2:] == [CheckpointCause.rollback, CheckpointCause.done]
+    late = await asked.comment(asked.alice, f"/forge rollback {chain[0].checkpoint.short_id}")
+    assert "The work is as at" not in late
+
+
+async def test_an_agent_may_leave_much_for_a_while(story_with_model: Story, model: ScriptedModel) -> None:
+    """As where it unpacks something that it needs and removes in the end."""
+    much = "mkdir shop/more; for i in $(seq 1200); do echo $i > shop/more/f$i.py; done; sleep 2; rm -r shop/more"
+    model.when(TASK, says(files=DISCOUNT, commands=[much], report=REPORT))
+    asked = await run_issue(story_with_model, model, **OFTEN)
+    story_with_model.pass_over(get_pull_request(asked))
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+
+
+async def test_work_that_cannot_be_read_is_stopped(
+    story_with_model: Story, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More files than a change may have, for too long: a person is asked, before the agent would end."""
+    monkeypatch.setattr(work_keeper, "_UNREADABLE_S", 1.0)
     flood = "mkdir shop/more; for i in $(seq 1200); do echo $i > shop/more/f$i.py; done; sleep 3600"
     model.when(TASK, says(files=DISCOUNT, commands=[flood]))
     asked = await run_issue(story_with_model, model, **OFTEN)
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     [question] = story_with_model.questions(asked.issue)
-    assert "3 checkpoints of what it changed failed in a row: More than 1,000 files changed" in question.body
+    assert "What it changed cannot be kept: More than 1,000 files changed" in question.body
+
+
+async def test_an_agent_that_cannot_be_paused_is_stopped(
+    story_with_model: Story, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three checkpoints fail, and a person is asked. What it left is kept, since nothing of it runs any more."""
+    monkeypatch.setattr(work_keeper, "_PAUSE_S", -1.0)
+    model.when(TASK, says(files=DISCOUNT, commands=["sleep 3600"]))
+    asked = await run_issue(story_with_model, model, **OFTEN)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    [question] = story_with_model.questions(asked.issue)
+    assert "3 checkpoints of what it changed failed in a row: The program did not stop within" in question.body
     chain, _ = await load_chain(story_with_model)
-    assert len(chain) <= 1
+    assert [(link.checkpoint.cause, link.checkpoint.files) for link in chain] == [(CheckpointCause.stopped, 2)]
 
 
 async def test_a_state_that_is_damaged_is_not_gone_on_from(story_with_model: Story, model: ScriptedModel) -> None:
@@ -140,22 +192,25 @@ async def _damage(story: Story, checkpoint: WorkCheckpoint) -> None:
         row.content = row.content[:20]
 
 
-async def test_a_place_that_cannot_hold_the_agent_leaves_the_task_to_our_own(
+async def test_a_disk_that_is_full_leaves_the_task_to_our_own_agent(
     story_with_model: Story, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where the disk is full. The pull request says so."""
+    """The pull request says so."""
 
-    def refuse(*_: object, **__: object) -> None:
-        raise ToolError("No space is left on the disk.")
+    def refuse(path: Path, content: bytes) -> int:
+        if path.name == "task.md":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write_bytes(path, content)
 
-    monkeypatch.setattr(external_work, "open_shadow", refuse)
+    write_bytes = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", refuse)
     model.when(TASK, patches(DIFF, TEST), DONE)
     asked = await run_issue(story_with_model, model)
     pull = get_pull_request(asked)
     story_with_model.pass_over(pull)
     assert (
-        "The agent could not work here: No space is left on the disk. Forge's own agent worked instead. "
-        "`total` takes a discount."
+        "The agent could not work here: The file task.md could not be written (No space left on device). Give Forge "
+        "room on its disk. Forge's own agent worked instead. `total` takes a discount."
     ) in (pull.body or "")
     assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
 

@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Set
 from contextlib import asynccontextmanager, suppress
 
 from domain.errors import ToolError
@@ -16,6 +16,7 @@ LONGEST_S = 10.0
 """How long it may take until every process has stopped (SPEC X6)."""
 _PAUSE_S = 0.001
 _STOPPED = frozenset("TtZXx")  # states of a thread that does nothing: stopped, traced, ended
+_WAITING = _STOPPED | {"D"}  # or waits in the kernel
 
 
 class NotPaused(ToolError):
@@ -46,7 +47,7 @@ class ProgramControl:
         told: dict[int, int] = {}
         began = time.monotonic()
         try:
-            while self._launcher is not None and not await asyncio.to_thread(_stop_all, self._launcher, told):
+            while self._launcher is not None and not await _run_to_end(_stop_all, self._launcher, told):
                 if time.monotonic() - began > seconds:
                     raise NotPaused(f"The program did not stop within {seconds:g} s.", "Look what its machine does.")
                 await asyncio.sleep(_PAUSE_S)
@@ -56,6 +57,16 @@ class ProgramControl:
                 with suppress(ProcessLookupError):
                     signal.pidfd_send_signal(process, signal.SIGCONT)
                 os.close(process)
+
+
+async def _run_to_end(work: Callable[[int, dict[int, int]], bool], launcher: int, told: dict[int, int]) -> bool:
+    """The answer of a thread, which has ended when this is cancelled: nobody is told to stop after that."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, launcher, told))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
 
 
 def _stop_all(launcher: int, told: dict[int, int]) -> bool:
@@ -69,7 +80,7 @@ def _stop_all(launcher: int, told: dict[int, int]) -> bool:
     found = set(_list_below(launcher, parents))
     for process in found - told.keys():
         _open(process, parents[process], told)
-    awake = [told[process] for process in found & told.keys() if not _has_stopped(process)]
+    awake = [told[process] for process in found & told.keys() if not _has_stopped(process, parents)]
     for opened in awake:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(opened, signal.SIGSTOP)
@@ -108,14 +119,26 @@ def _read_parent(process: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
-def _has_stopped(process: int) -> bool:
-    """Whether no thread of a process does anything."""
+def _has_stopped(process: int, parents: Mapping[int, int]) -> bool:
+    """Whether no thread of a process does anything, or can before one of its children does.
+
+    A thread that has started a program by vfork waits in the kernel until that program runs, and does not stop there.
+    """
+    states = _read_states(process)
+    if states <= _STOPPED:
+        return True
+    children = [child for child, parent in parents.items() if parent == process]
+    return bool(children) and states <= _WAITING and all(_read_states(child) <= _STOPPED for child in children)
+
+
+def _read_states(process: int) -> Set[str]:
+    """The states of the threads of a process; none if it is gone."""
     try:
         threads = os.listdir(f"/proc/{process}/task")  # noqa: PTH208
-    except OSError:
-        return True
+    except (FileNotFoundError, ProcessLookupError):
+        return frozenset()
     fields = (_read_fields(f"/proc/{process}/task/{thread}/stat") for thread in threads)
-    return all(each[0] in _STOPPED for each in fields if each)
+    return {each[0] for each in fields if each}
 
 
 def _read_fields(path: str) -> list[str]:
@@ -123,5 +146,5 @@ def _read_fields(path: str) -> list[str]:
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return file.read().rpartition(b")")[2].decode().split()
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return []

@@ -109,6 +109,41 @@ async def test_everything_stands_still_and_goes_on(sandbox: Sandbox, level: int)
             await _end()
 
 
+WAITS_IN_THE_KERNEL = """
+import ctypes, os, time
+def count():
+    with open("out/count", "ab", buffering=0) as file:
+        while True:
+            file.write(b"x")
+            time.sleep(0.01)
+for number in range(17):
+    open(f"out/{number}", "w").close()
+libc = ctypes.CDLL(None)
+if os.fork() == 0:
+    if libc.syscall(56, 0x4011, 0, 0, 0, 0) == 0:  # clone(CLONE_VFORK | SIGCHLD)
+        count()
+    os._exit(0)
+time.sleep(60)
+"""
+
+
+async def test_who_waits_for_a_stopped_child_stands_still(sandbox: Sandbox) -> None:
+    if sandbox.why_not(BUBBLEWRAP) or os.uname().machine != "x86_64":
+        pytest.skip("no bubblewrap, or another table of system calls")
+    with sandbox.folder() as folder:
+        control, ended = await _begin(sandbox, folder, BUBBLEWRAP, WAITS_IN_THE_KERNEL)
+        try:
+            assert ended is None, ended
+            async with control.pause(2.0):
+                before = _count(folder / "out")
+                await asyncio.sleep(0.1)
+                assert _count(folder / "out") == before
+            await asyncio.sleep(0.2)
+            assert _count(folder / "out")["count"] > before["count"]
+        finally:
+            await _end()
+
+
 async def test_a_program_that_has_ended_needs_no_pause(sandbox: Sandbox) -> None:
     control = ProgramControl()
     with sandbox.folder() as folder:
