@@ -47,6 +47,7 @@ class Selection(BaseModel):
     reason: str = Field(max_length=4 * LONGEST_PATH)
 
 
+UNCHOSEN = "All tests: `commands.test` is run as it is configured, and cannot choose those that were named."
 CONFIGURED = Selection(runs_all=True, reason="All tests: `commands.test` is run as it is configured.")
 
 

@@ -13,7 +13,7 @@ from agents.testing import command_detection
 from agents.testing.command_detection import MANIFESTS, DetectedCommands, ProjectCommand
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
-from agents.testing.test_selection import CONFIGURED, MOST_SOURCES, Selection, name_tests
+from agents.testing.test_selection import CONFIGURED, MOST_SOURCES, UNCHOSEN, Selection, name_tests
 from agents.testing.worker_reports import read_cobertura, read_junit, select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -164,8 +164,8 @@ class Tester:
             if not detected.tests:
                 return TestRun(selection=detected.reason[:1_000])
             chosen = name_tests(names) if names else await self._choose_tests(head, files.paths, change, level)
-            if not names and chosen.tests and all(command.is_configured for command in detected.tests):
-                chosen = CONFIGURED  # such a command is run as it is
+            if chosen.tests and all(command.is_configured for command in detected.tests):
+                chosen = chosen.model_copy(update={"reason": UNCHOSEN}) if names else CONFIGURED
             if not chosen.runs_all and not chosen.tests:
                 return TestRun(selection=chosen.reason, is_unconcerned=True)
             if detected.setups:

@@ -68,6 +68,7 @@ class CommandShadow:
     stack: AsyncExitStack
     _unavailable: str = field(default="", init=False)
     _open: _OpenShadow | None = field(default=None, init=False)
+    _kept: int = field(default=0, init=False)
 
     async def run(self, words: Sequence[str]) -> CommandEnd:
         """Run a command on the files as the draft has them now.
@@ -131,11 +132,12 @@ class CommandShadow:
         if ran.completed.status is None or ran.after.has_given_up:
             return NO_CHANGES, odd if ran.after.has_given_up else ()
         change = find_new_changes(ran.before.change, ran.after.change, ran.whole)
-        if select_blocking(odd) or (odd := (*odd, *_check_size(change))):
+        if select_blocking(odd) or (odd := (*odd, *_check_size(change, self._kept))):
             return NO_CHANGES, (*odd, *await self.draft.judge_change(change))
         if not change.files:
             return NO_CHANGES, odd
         judged = await self.draft.apply(change)
+        self._kept += _count_bytes(judged.change or NO_CHANGES)
         return judged.change or NO_CHANGES, (*odd, *judged.violations)
 
 
@@ -161,14 +163,24 @@ async def _undo(opened: _OpenShadow, ran: _Ran) -> None:
             opened.is_sound = await opened.shadow.read_changes() == ran.before
 
 
-def _check_size(change: ChangeSet) -> tuple[Violation, ...]:
-    """A change is kept with the run, as the text of a diff is."""
-    count = sum(len(side or b"") for file in change.files for side in (file.before, file.after))
-    if count <= LIMITS.patch_bytes:
+def _check_size(change: ChangeSet, kept: int) -> tuple[Violation, ...]:
+    """A change is kept with the run, as the text of a diff is.
+
+    :param kept: bytes of those before it.
+    """
+    size = _count_bytes(change)
+    if size <= LIMITS.patch_bytes and kept + size <= LIMITS.changed_bytes:
         return ()
-    message = f"The changed files hold {count:,} bytes before and after, and {LIMITS.patch_bytes:,} are allowed."
-    advice = "Have the command change less at once."
+    message = (
+        f"The changed files hold {size:,} bytes before and after, those of earlier commands {kept:,}; "
+        f"{LIMITS.patch_bytes:,} are allowed, and {LIMITS.changed_bytes:,} together."
+    )
+    advice = "Have commands change less."
     return (Violation(file="", constraint="limits", severity=Severity.error, message=message, suggestion=advice),)
+
+
+def _count_bytes(change: ChangeSet) -> int:
+    return sum(len(side or b"") for file in change.files for side in (file.before, file.after))
 
 
 def _read_end(completed: Completed, code: str) -> str:
