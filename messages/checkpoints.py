@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from domain.gates import Gate
 from domain.runs.run import Run, RunState
-from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint
+from domain.runs.work_checkpoint import ENDS, CheckpointCause, WorkCheckpoint
 from domain.runs.work_rollback import RollbackProblem, RollbackRefusal
 from domain.text.escaping import escape, inline_code, inline_path
 from messages.commands import MOST_LINES, describe_state
@@ -20,6 +20,7 @@ _CAUSES = {
     CheckpointCause.changes: "many changes",
     CheckpointCause.stopped: "the agent ended",
     CheckpointCause.done: "done",
+    CheckpointCause.closed: "Forge's own agent works on it",
 }
 
 
@@ -66,7 +67,7 @@ def render_recent(recent: Sequence[WorkCheckpoint], paths: Mapping[str, Sequence
     head = "| checkpoint | at (UTC) | why | files | changed since the one before |"
     table = [head, "| --- | --- | --- | --- | --- |", *rows]
     parts = ["The newest checkpoints of this work:", "\n".join(table)]
-    if recent[-1].cause is not CheckpointCause.done:
+    if recent[-1].cause not in ENDS:
         parts.append(
             "`/forge rollback C-ID` takes the work back to one of them, with the names of files behind it only these; "
             "then answer here, and the next attempt begins there."

@@ -23,7 +23,12 @@ class CheckpointCause(StrEnum):
     changes = "changes"  # so many files had changed
     stopped = "stopped"  # the agent came to an end without finishing
     done = "done"  # the agent finished, and its change was taken
+    closed = "closed"  # another agent carries the work out, from the beginning
     rollback = "rollback"  # a person took the work back to an earlier state
+
+
+ENDS = frozenset({CheckpointCause.done, CheckpointCause.closed})
+"""No checkpoint comes after these, and none is restored."""
 
 
 class WorkKey(BaseModel):

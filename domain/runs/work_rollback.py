@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from domain.runs.patches import ChangeSet
 from domain.runs.run import Run, RunState
-from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint, restore_state
+from domain.runs.work_checkpoint import ENDS, WorkCheckpoint, restore_state
 
 
 class RollbackProblem(StrEnum):
@@ -106,7 +106,7 @@ def find_obstacle(facts: RollbackFacts) -> RollbackProblem | None:
     if not can_go_on(facts.run, is_newest=facts.is_newest_run):
         return RollbackProblem.over
     has_moved_on = facts.of_run[-1].key != facts.target.key
-    if facts.newest.cause is CheckpointCause.done or has_moved_on:
+    if facts.newest.cause in ENDS or has_moved_on:
         return RollbackProblem.finished
     return None
 

@@ -1,11 +1,12 @@
 """Has a command-line agent carry out a task: in a fresh shadow whenever something was taken back."""
 
 import json
+from dataclasses import dataclass
 
 from agents.coding import external
 from agents.coding.external import ExternalWork
 from agents.llm.client import ModelClient, RetryPolicy
-from agents.llm.gateway.gateway import GatewayBounds, ModelGateway
+from agents.llm.gateway.gateway import GatewayBounds
 from agents.llm.models import LanguageModel
 from agents.loop.turns import Assignment
 from domain.config.configuration import Configuration
@@ -13,7 +14,7 @@ from domain.errors import CodeAccessError, ToolError
 from domain.ports import ModelBudget
 from domain.runs.patches import select_blocking, select_reported
 from domain.runs.work_checkpoint import BrokenCheckpoint, WorkKey
-from pipeline.issue.shadow_session import ShadowSession
+from pipeline.issue.shadow_session import DelegatedTask, Rejected, ShadowSession
 from pipeline.issue.work_history import WorkHistory, load_history
 from pipeline.issue.work_keeper import TakenBack
 from pipeline.run_context import RunContext
@@ -45,8 +46,8 @@ async def work_in_shadow(
     key = WorkKey(run_id=context.run.id, work=work, base=draft.base)
     try:
         async with services.open_gateway(client.fetch_response, bounds) as gateway:
-            working = _Work(context, configuration, told, draft, gateway, key).run()
-            done = await run_while_current(services, context.run, working)
+            task = DelegatedTask(context, configuration, told, draft, gateway)
+            done = await run_while_current(services, context.run, _Work(task, key).run())
     except BrokenCheckpoint as error:
         done = ExternalWork(key=told.key, problem=str(error))
     except (CodeAccessError, ToolError, OSError) as error:
@@ -54,30 +55,18 @@ async def work_in_shadow(
     return done.model_copy(update={"calls": tuple(client.calls), "notice": client.notice})
 
 
+@dataclass(frozen=True)
 class _Work:
     """One piece of work."""
 
-    def __init__(
-        self,
-        context: RunContext,
-        configuration: Configuration,
-        told: Assignment,
-        draft: Draft,
-        gateway: ModelGateway,
-        key: WorkKey,
-    ) -> None:
-        self._context = context
-        self._configuration = configuration
-        self._told = told
-        self._draft = draft
-        self._gateway = gateway
-        self._key = key
+    task: DelegatedTask
+    key: WorkKey
 
     async def run(self) -> ExternalWork:
-        async with self._context.services.shadow_places:
+        async with self.task.context.services.shadow_places:
             notes, rounds = "", _ROUNDS
             while True:
-                history = await load_history(self._context.database, self._key)
+                history = await load_history(self.task.context.database, self.key)
                 known = await self._find_done(history)
                 if known is not None:
                     return known
@@ -89,23 +78,20 @@ class _Work:
                     return outcome
                 rounds -= outcome.rounds
                 if rounds <= 0:
-                    return ExternalWork(key=self._told.key, problem=str(outcome))
+                    return ExternalWork(key=self.task.told.key, problem=str(outcome))
                 notes = external.render_removal(select_reported(outcome.violations))
 
-    async def _work(self, history: WorkHistory, notes: str, rounds: int):
-        sandbox = self._context.services.toolbox.sandbox
-        async with open_shadow(self._draft.objects, self._draft.base, sandbox) as shadow:
-            session = ShadowSession(
-                self._context, self._configuration, self._told, self._draft, shadow, self._gateway, history
-            )
-            return await session.run(f"{notes}{history.render()}", rounds)
+    async def _work(self, history: WorkHistory, notes: str, rounds: int) -> ExternalWork | Rejected:
+        draft, sandbox = self.task.draft, self.task.context.services.toolbox.sandbox
+        async with open_shadow(draft.objects, draft.base, sandbox) as shadow:
+            return await ShadowSession(self.task, shadow, history).run(f"{notes}{history.render()}", rounds)
 
     async def _find_done(self, history: WorkHistory) -> ExternalWork | None:
         """The work, if it was finished just before Forge itself ended."""
         if history.newest is None or not history.is_done:
             return None
-        if select_blocking(await self._draft.judge_change(history.state)):
+        if select_blocking(await self.task.draft.judge_change(history.state)):
             return None
         report = json.dumps({"summary": history.newest.said}).encode()
         worked = external.read_report(report, history.state)
-        return ExternalWork(key=self._told.key, change=history.state, worked=worked, kept=history.newest.number)
+        return ExternalWork(key=self.task.told.key, change=history.state, worked=worked, kept=history.newest.number)

@@ -42,31 +42,36 @@ class Rejected:
         return f"What it changed may not be taken: {select_blocking(self.violations)[0]}"
 
 
+@dataclass(frozen=True)
+class DelegatedTask:
+    """What an agent of another make is to do, and with what.
+
+    :param told: its assignment.
+    :param draft: judges what it changes.
+    """
+
+    context: RunContext
+    configuration: Configuration
+    told: Assignment
+    draft: Draft
+    gateway: ModelGateway
+
+
 class ShadowSession:
     """One agent in one shadow.
 
-    :param told: its assignment.
-    :param history: what was done of this task before.
+    :param history: what was done of its task before.
     """
 
-    def __init__(
-        self,
-        context: RunContext,
-        configuration: Configuration,
-        told: Assignment,
-        draft: Draft,
-        shadow: Shadow,
-        gateway: ModelGateway,
-        history: WorkHistory,
-    ) -> None:
-        self._context = context
-        self._configuration = configuration
-        self._told = told
+    def __init__(self, task: DelegatedTask, shadow: Shadow, history: WorkHistory) -> None:
+        self._context = task.context
+        self._configuration = task.configuration
+        self._told = task.told
+        self._draft = task.draft
+        self._gateway = task.gateway
         self._shadow = shadow
-        self._gateway = gateway
         self._history = history
-        self._draft = draft
-        self._process = AgentProcess(context.services.toolbox, configuration, shadow.checkout, gateway)
+        self._process = AgentProcess(task.context.services.toolbox, task.configuration, shadow.checkout, task.gateway)
         self._lacks = ""
 
     async def run(self, notes: str, rounds: int) -> ExternalWork | Rejected:

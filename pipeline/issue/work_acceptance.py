@@ -4,9 +4,18 @@ from dataclasses import dataclass
 
 from domain.runs.patches import NO_CHANGES, ChangeSet
 from domain.runs.task_result import Worked
-from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint, WorkKey, find_taken_back, load_states, shrink
+from domain.runs.work_checkpoint import (
+    ENDS,
+    BrokenCheckpoint,
+    CheckpointCause,
+    WorkCheckpoint,
+    WorkKey,
+    find_taken_back,
+    load_states,
+    shrink,
+)
 from memory.runs import work_checkpoints
-from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails
+from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails, CheckpointTooLarge
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.work_history import load_history
 from pipeline.run_context import RunContext
@@ -62,30 +71,34 @@ class WorkAcceptance:
         return load_states(await work_checkpoints.load_chain(self.context.database, self.key))[checkpoint.id]
 
     async def _accept(self, change: ChangeSet, said: str) -> bool:
-        history = await load_history(self.context.database, self.key)
+        try:
+            history = await load_history(self.context.database, self.key)
+        except BrokenCheckpoint:  # then nothing can be restored either
+            return True
         delta = change.since(history.state)
         is_of_person = history.newest is not None and history.newest.cause is CheckpointCause.rollback
         if is_of_person and delta.files:
             return False
-        return await self._add(
-            history.newest,
-            shrink(delta, history.state),
-            CheckpointDetails(files=len(change.files), changed=len(delta.files), said=said),
-        )
+        details = CheckpointDetails(files=len(change.files), changed=len(delta.files), said=said)
+        stored = shrink(delta, history.state)
+        try:
+            return await self._end(history.newest, CheckpointCause.done, stored, details)
+        except CheckpointTooLarge:  # what counts is that there is an end
+            return await self._end(history.newest, CheckpointCause.done, NO_CHANGES, details)
 
     async def _close(self) -> bool:
         newest = await work_checkpoints.find_newest(self.context.database, self.key)
-        return await self._add(newest, NO_CHANGES, CheckpointDetails(said="Forge's own agent carries it out."))
+        return await self._end(newest, CheckpointCause.closed, NO_CHANGES, CheckpointDetails())
 
-    async def _add(self, newest: WorkCheckpoint | None, delta: ChangeSet, details: CheckpointDetails) -> bool:
-        """Whether the chain has an end."""
-        if newest is None or newest.cause is CheckpointCause.done:
+    async def _end(
+        self, newest: WorkCheckpoint | None, cause: CheckpointCause, delta: ChangeSet, details: CheckpointDetails
+    ) -> bool:
+        """Whether the chain has an end, or needs none."""
+        if newest is None or newest.cause in ENDS:
             return True
         context = self.context
         try:
-            await work_checkpoints.add(
-                context.database, self.key, newest, CheckpointCause.done, delta, details, context.now()
-            )
+            await work_checkpoints.add(context.database, self.key, newest, cause, delta, details, context.now())
         except ChainMoved:
             return False
         return True
