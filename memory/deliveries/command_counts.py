@@ -22,6 +22,7 @@ async def count_comment(
     counted = select(func.count(), func.sum(case((row.account_id == account_id, 1), else_=0))).where(here)
 
     def count(connection: Connection) -> CommentCounts:
+        _take_turn(connection, database.dialect, account_id)
         connection.execute(insert_new(database.dialect, row, values))
         connection.execute(delete(row).where(row.at < now - WINDOW, row.guid != guid))
         everybody, own = connection.execute(counted).one()
@@ -43,6 +44,9 @@ async def claim_notice(database: Database, guid: str, what: str) -> bool:
     held = update(row).where(here).values(told=row.told).returning(row.repository_id, row.account_id, row.told)
 
     def mark(connection: Connection) -> bool:
+        account_id = connection.scalar(select(row.account_id).where(here)) if database.dialect == "postgresql" else None
+        if account_id is not None:
+            _take_turn(connection, database.dialect, account_id)
         mine = connection.execute(held).one_or_none()
         if mine is None or mine.told == what:  # none: it came more than an hour ago
             return True
@@ -53,3 +57,9 @@ async def claim_notice(database: Database, guid: str, what: str) -> bool:
         return True
 
     return await database.run_in_transaction(mark)
+
+
+def _take_turn(connection: Connection, dialect: str, account_id: int) -> None:
+    """Let nobody else count this account's comments until the transaction ends; on SQLite the first write does that."""
+    if dialect == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(account_id)))
