@@ -18,7 +18,7 @@ SETTLING = 10.0
 """Seconds after which GitHub shows every write: what it does not show then did not happen."""
 
 MOST_SHADOWS = 5
-"""Shadows of repositories that agents change at once; each may take a gigabyte (SPEC X8, X11)."""
+"""Shadows of repositories that agents change at once; each may take a gigabyte."""
 
 PROGRESS_DELAY = 2.0
 """Seconds: progress that newer progress replaces sooner is not written."""

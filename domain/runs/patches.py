@@ -146,7 +146,8 @@ def _go_on(
             yield last
             continue
         after, mode = (first.before, first.old_mode or first.mode) if last is None else (last.after, last.mode)
-        if (after, mode) != (first.after, first.mode) and not after is first.after is None:
+        is_gone = after is None and first.after is None  # then and now
+        if not is_gone and (after, mode) != (first.after, first.mode):
             old = first.mode if first.after is not None and first.mode != mode else None
             yield ChangedFile(path=path, before=first.after, after=after, mode=mode, old_mode=old)
 

@@ -45,7 +45,29 @@ class WorkKey(BaseModel):
     base: str
 
 
-class WorkCheckpoint(BaseModel):
+class CheckpointDetails(BaseModel):
+    """What is known of a checkpoint beside its content and its place.
+
+    :param files: changed since the base.
+    :param changed: changed since the checkpoint before.
+    :param refused: what was not kept because it may not be taken, a line each.
+    :param said: the last words of the agent.
+    :param spent_usd: what the run had spent.
+    :param seconds: that it took; after ``paused_seconds`` the agent stood still.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    files: int = 0
+    changed: int = 0
+    refused: tuple[str, ...] = ()
+    said: str = ""
+    spent_usd: float = 0.0
+    seconds: float = 0.0
+    paused_seconds: float = 0.0
+
+
+class WorkCheckpoint(CheckpointDetails):
     """One checkpoint, without the content of its files.
 
     :param number: within its piece of work, from 1.
@@ -54,15 +76,7 @@ class WorkCheckpoint(BaseModel):
     :param paths: of a roll-back: the only files that it restores; all if there are none.
     :param by: of a roll-back: who asked for it.
     :param request: of a roll-back: names the request for it, so that it is carried out once.
-    :param files: changed since the base.
-    :param changed: changed since the checkpoint before.
-    :param refused: what was not kept because it may not be taken, a line each.
-    :param said: the last words of the agent.
-    :param spent_usd: what the run had spent.
-    :param seconds: that it took; the agent was paused for ``paused_seconds`` of them.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     key: WorkKey
@@ -74,13 +88,6 @@ class WorkCheckpoint(BaseModel):
     paths: tuple[str, ...] = ()
     by: str = ""
     request: str = ""
-    files: int = 0
-    changed: int = 0
-    refused: tuple[str, ...] = ()
-    said: str = ""
-    spent_usd: float = 0.0
-    seconds: float = 0.0
-    paused_seconds: float = 0.0
 
     @property
     def short_id(self) -> str:

@@ -3,10 +3,9 @@
 import asyncio
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import defer
 
@@ -14,8 +13,8 @@ from domain.errors import ForgeError, ToolError
 from domain.events import EventType
 from domain.ids import new_id, shorten_id
 from domain.runs.patches import ChangeSet
-from domain.runs.run import Phase, Run
-from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, WorkKey, make_digest
+from domain.runs.run import Phase
+from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, Link, WorkCheckpoint, WorkKey, make_digest
 from memory.db.engine import Database
 from memory.db.tables.runs import RunRow, WorkCheckpointRow
 from memory.ledger import ledger
@@ -34,19 +33,6 @@ _LESS = "Let the agent change less at once."
 
 class ChainMoved(ForgeError):
     """Somebody else added a checkpoint meanwhile."""
-
-
-@dataclass(frozen=True)
-class CheckpointDetails:
-    """What is known of a checkpoint beside its content; see :class:`domain.runs.work_checkpoint.WorkCheckpoint`."""
-
-    files: int = 0
-    changed: int = 0
-    refused: tuple[str, ...] = ()
-    said: str = ""
-    spent_usd: float = 0.0
-    seconds: float = 0.0
-    paused_seconds: float = 0.0
 
 
 async def add(
@@ -68,7 +54,7 @@ async def add(
     content = await asyncio.to_thread(lambda: delta.model_dump_json().encode())
     if len(content) > _MOST_BYTES:
         raise CheckpointTooLarge(f"What changed since the last checkpoint has more than {_MOST_BYTES:,} bytes.", _LESS)
-    made = _follow(key, newest, cause, now, content).model_copy(update=vars(details))
+    made = _follow(key, newest, cause, now, content).model_copy(update=dict(details))
     return await _save(database, made, await asyncio.to_thread(zlib.compress, content))
 
 
@@ -215,15 +201,6 @@ async def count_since(database: Database, run_id: str, since: datetime) -> int:
     query = select(func.count()).where(WorkCheckpointRow.run_id == run_id, WorkCheckpointRow.time >= since)
     async with database.transaction() as session:
         return await session.scalar(query) or 0
-
-
-async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:
-    """Remove the checkpoints of all runs in these repositories, or of one run."""
-    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
-    if run is not None:
-        of_runs = of_runs.where(RunRow.id == run.id)
-    async with database.transaction() as session:
-        await session.execute(delete(WorkCheckpointRow).where(WorkCheckpointRow.run_id.in_(of_runs)))
 
 
 def _is_of(key: WorkKey):

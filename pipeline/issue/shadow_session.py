@@ -35,7 +35,7 @@ class Rejected:
 
     @property
     def is_taken_back(self) -> bool:
-        """Whether the refused files are removed at once, instead of left to the agent to correct (SPEC X5)."""
+        """Whether the refused files are removed at once, instead of left to the agent to correct."""
         return any(each.severity is Severity.critical for each in self.violations)
 
     def __str__(self) -> str:

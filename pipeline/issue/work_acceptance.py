@@ -8,6 +8,7 @@ from domain.runs.work_checkpoint import (
     ENDS,
     BrokenCheckpoint,
     CheckpointCause,
+    CheckpointDetails,
     WorkCheckpoint,
     WorkKey,
     find_taken_back,
@@ -15,7 +16,7 @@ from domain.runs.work_checkpoint import (
     shrink,
 )
 from memory.runs import work_checkpoints
-from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails, CheckpointTooLarge
+from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.work_history import load_history
 from pipeline.run_context import RunContext

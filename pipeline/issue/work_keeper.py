@@ -1,9 +1,8 @@
-"""Keeps checkpoints of what an agent changed, while it works and when it ends (SPEC X6, X9)."""
+"""Keeps checkpoints of what an agent changed, while it works and when it ends."""
 
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -11,9 +10,9 @@ import structlog
 from domain.config.configuration import Execution
 from domain.errors import CodeAccessError, ToolError
 from domain.runs.patches import ChangeSet
-from domain.runs.work_checkpoint import CheckpointCause, shrink
+from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, shrink
 from memory.runs import work_checkpoints
-from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails, CheckpointTooLarge
+from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from pipeline.issue.shadow_work import NOTHING, ShadowWork
 from pipeline.issue.work_history import WorkHistory, load_history
 from pipeline.run_context import RunContext
@@ -35,7 +34,7 @@ _UNREADABLE_S = 300.0
 """How long there may be more files than can be read, as while something is unpacked, before the agent is stopped."""
 _LOOK_S = 1.0
 _SHARE = 0.05
-"""How much of its time Forge may spend looking for changes (SPEC X11)."""
+"""How much of its time Forge may spend looking for changes."""
 _REFUSED = 20  # lines that are kept of what is refused
 
 
@@ -151,7 +150,7 @@ class WorkKeeper:
         context, delta = self._context, change.since(self._state)
         if not delta.files and cause is not CheckpointCause.done:
             return True
-        details = replace(details, changed=len(delta.files))
+        details = details.model_copy(update={"changed": len(delta.files)})
         try:
             stored = shrink(delta, self._state)
             self._newest = await work_checkpoints.add(

@@ -6,7 +6,7 @@ from domain.errors import Forbidden, NotFound
 from memory.learned import memories, memory_file
 from memory.reports import lost_repositories
 from memory.repositories import configurations, purges
-from memory.runs import checkpoints, contract_leases, runs, work_checkpoints
+from memory.runs import checkpoints, contract_leases, runs
 from pipeline.context import Services
 from pipeline.maintenance.retention import forget_journals, remove_copies
 
@@ -44,7 +44,6 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     scopes = None if everything else repository_ids  # None: the organisation's, too
     await configurations.purge(services.database, installation_id, scopes, elsewhere)
     await checkpoints.purge(services.database, repository_ids)
-    await work_checkpoints.purge(services.database, repository_ids)
     await contract_leases.purge(services.database, repository_ids)
     await memory_file.purge(services.database, installation_id, repository_ids)
     await lost_repositories.forget(services.database, repository_ids)

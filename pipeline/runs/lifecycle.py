@@ -23,7 +23,7 @@ from domain.errors import (
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.reservations import reservations
-from memory.runs import checkpoints, runs, work_checkpoints
+from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates
@@ -147,8 +147,7 @@ class RunWorkflow(ABC):
         run = self._run
         ended = await runs.get(self._services.database, run.id)
         if ended is not None and ended.reason is ReasonCode.access_lost:
-            for kept in (checkpoints, work_checkpoints):
-                await kept.purge(self._services.database, (run.repository.id,), run)
+            await checkpoints.purge(self._services.database, (run.repository.id,), run)
             await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
 
     async def _enter_phase(self, phase: Phase, turn: int = 1) -> None:

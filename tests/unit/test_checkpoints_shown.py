@@ -14,11 +14,10 @@ from bot.cli.main import cli
 from bot.prometheus import Metrics
 from domain.errors import ForgeError, UnknownName
 from domain.runs.patches import ChangedFile
-from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint, WorkKey
+from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkCheckpoint, WorkKey
 from memory.db.bus import Bus
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
-from memory.runs.work_checkpoints import CheckpointDetails
 from tests.rows import NOON, run_row, settings
 from tests.world.checkpoints import STATES, add_chain, build_change
 

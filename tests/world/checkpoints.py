@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet
-from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint, WorkKey
+from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkCheckpoint, WorkKey
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
-from memory.runs.work_checkpoints import CheckpointDetails
 
 STATES: Sequence[Mapping[str, str]] = (
     {"shop/cart.py": "A = 1\n"},

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from domain.errors import ToolError
 
 LONGEST_S = 10.0
-"""How long it may take until every process has stopped (SPEC X6)."""
+"""How long it may take until every process has stopped."""
 _PAUSE_S = 0.001
 _STOPPED = frozenset("TtZXx")  # states of a thread that does nothing: stopped, traced, ended
 _WAITING = _STOPPED | {"D"}  # or waits in the kernel

@@ -8,11 +8,21 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from domain.runs.patches import EXECUTABLE, NO_CHANGES, REGULAR, ChangedFile, ChangeSet
-from domain.runs.work_checkpoint import BrokenCheckpoint, CheckpointCause, WorkCheckpoint, WorkKey, load_states
+from domain.runs.work_checkpoint import (
+    BrokenCheckpoint,
+    CheckpointCause,
+    CheckpointDetails,
+    Link,
+    WorkCheckpoint,
+    WorkKey,
+    find_taken_back,
+    load_states,
+    shrink,
+)
 from memory.db.engine import Database
 from memory.db.tables.runs import WorkCheckpointRow
-from memory.runs import work_checkpoints
-from memory.runs.work_checkpoints import ChainMoved, CheckpointDetails
+from memory.runs import checkpoints, work_checkpoints
+from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from tests.rows import NOON, run_row
 
 KEY = WorkKey(run_id="run", work="implement T1", base="b" * 40)
@@ -95,7 +105,7 @@ async def test_a_checkpoint_is_found_by_its_short_name_in_its_repository(databas
     assert await work_checkpoints.find_by_short_id(database, made.short_id, 10) == [made]
     assert await work_checkpoints.find_by_short_id(database, made.id) == [made]
     assert await work_checkpoints.find_by_short_id(database, made.short_id, 11) == []
-    await work_checkpoints.purge(database, [10])
+    await checkpoints.purge(database, [10])
     assert await work_checkpoints.list_of_run(database, "run") == []
 
 
@@ -123,3 +133,42 @@ def test_what_leads_from_one_change_to_another(earlier: ChangeSet, later: Change
     reached = earlier.then(later.since(earlier))
     assert _sort(reached) == _sort(later)
     assert earlier.since(earlier) == NO_CHANGES
+
+
+@given(_changes(), _changes())
+def test_what_the_chain_tells_is_not_stored_again(earlier: ChangeSet, later: ChangeSet) -> None:
+    stored = shrink(later.since(earlier), earlier)
+    assert _sort(earlier.then(stored)) == _sort(later)
+    known = {file.path for file in earlier.files}
+    assert all(file.before is None for file in stored.files if file.path in known)
+
+
+async def test_what_could_not_be_read_again_is_not_stored(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is too large, and one too many for the run; those before stay as they are."""
+    made = await _add(database, [_change(a="1")])
+    monkeypatch.setattr(work_checkpoints, "_MOST_BYTES", 300)
+    with pytest.raises(CheckpointTooLarge, match="more than 300 bytes"):
+        await _follow(database, made[0], "x" * 300)
+    monkeypatch.setattr(work_checkpoints, "_MOST_OF_RUN", 10)
+    with pytest.raises(CheckpointTooLarge, match="more than 10 bytes"):
+        await _follow(database, made[0], "2")
+    assert list(load_states(await work_checkpoints.load_chain(database, KEY)).values()) == [_change(a="1")]
+
+
+async def _follow(database: Database, newest: WorkCheckpoint, content: str) -> WorkCheckpoint:
+    change = _change(a=content)
+    return await work_checkpoints.add(database, KEY, newest, CheckpointCause.time, change, CheckpointDetails(), NOON)
+
+
+def test_only_what_was_taken_back_before_anything_else_counts() -> None:
+    causes = ["time", "stopped", "rollback", "rollback", "changes", "rollback"]
+    chain = [
+        Link(WorkCheckpoint(id=str(n), key=KEY, number=n, cause=CheckpointCause(cause), digest="", at=NOON), b"")
+        for n, cause in enumerate(causes, 1)
+    ]
+    assert find_taken_back(chain, 1) is None
+    found = find_taken_back(chain, 2)
+    assert found is not None
+    assert found.number == 4
+    assert find_taken_back(chain, 5) == chain[5].checkpoint
+    assert find_taken_back(chain, 6) is None
