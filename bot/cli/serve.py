@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import resource
 import signal
 
 import structlog
@@ -15,9 +16,13 @@ from pipeline.worker.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 
+_OPEN_FILES = 65_536
+"""How many files the process may have open, if its hard limit allows. Pausing an agent takes one for each process."""
+
 
 async def serve(settings: Settings) -> None:
     """Accept webhooks and do the work."""
+    raise_open_files()
     stopped = stop_signal()
     async with process.forge(settings) as running, server.serve(running) as port:
         _warn_unusable(running)
@@ -27,11 +32,20 @@ async def serve(settings: Settings) -> None:
 
 async def work(settings: Settings) -> None:
     """Do work only, beside other processes."""
+    raise_open_files()
     stopped = stop_signal()
     async with process.forge(settings, door=False) as running, server.serve(running) as port:
         _warn_unusable(running)
         log.info("working", version=VERSION, executor=settings.slot, host=settings.host, port=port, pid=os.getpid())
         await _wait_for_end(stopped, running.workflows)
+
+
+def raise_open_files() -> None:
+    """Raise the soft limit of open files, which is often 1,024, as far as the hard one allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _warn_unusable(running: process.Forge) -> None:
