@@ -20,7 +20,7 @@ from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
 from messages import checkpoints as texts
-from pipeline.issue.rollback import RollbackRequest, find_checkpoint, take_back
+from pipeline.issue.coding.rollback import RollbackRequest, find_checkpoint, take_back
 
 _LARGEST = 500_000  # bytes of a file whose lines are compared
 _WORDS = 300  # characters of an agent's words

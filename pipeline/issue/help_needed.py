@@ -16,7 +16,7 @@ from memory.gates import gates
 from memory.runs import outbox
 from messages import baseline as baseline_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
-from pipeline.issue.recent_checkpoints import describe_recent
+from pipeline.issue.coding.recent_checkpoints import describe_recent
 from pipeline.run_context import RunContext
 from safety.gates import build_request, default_options
 

@@ -14,11 +14,11 @@ from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
 from pipeline.issue.built_change import BuiltChange, FinishedTask
-from pipeline.issue.coding import CodingAgent, WorkItem
+from pipeline.issue.coding.external_agent import ExternalAgent
+from pipeline.issue.coding.interactive_agent import InteractiveAgent
+from pipeline.issue.coding.own_agent import CodingAgent, WorkItem
 from pipeline.issue.draft_commits import DraftBase, DraftCommits
-from pipeline.issue.external_agent import ExternalAgent
 from pipeline.issue.help_needed import HelpGate
-from pipeline.issue.interactive_coding import InteractiveAgent
 from pipeline.issue.run_end import end_unfinished, end_without_model
 from pipeline.run_context import RunContext
 from safety.guards import TaskKind

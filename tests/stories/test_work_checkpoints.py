@@ -16,7 +16,7 @@ from domain.runs.run import Trigger
 from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, load_states
 from memory.db.tables.runs import WorkCheckpointRow
 from memory.runs import work_checkpoints
-from pipeline.issue import work_keeper
+from pipeline.issue.coding import work_keeper
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, DISCOUNT, FILES, REPORT, TESTS, list_changed, run_issue, says

@@ -5,7 +5,7 @@ from domain.runs.work_rollback import RollbackRefusal
 from domain.slash.commands import Rollback
 from messages import checkpoints as texts
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.issue.rollback import RollbackPlace, RollbackRequest, take_back
+from pipeline.issue.coding.rollback import RollbackPlace, RollbackRequest, take_back
 
 
 async def roll_back(context: CommandContext, asked: Rollback) -> str:

@@ -1,7 +1,7 @@
 """What leads from one state of files to another, where each is known by its difference from a commit."""
 
 from domain.runs.patches import EXECUTABLE, NO_CHANGES, REGULAR, ChangedFile, ChangeSet
-from pipeline.issue.command_shadow import find_new_changes
+from pipeline.issue.coding.command_shadow import find_new_changes
 
 
 def changes(**after: tuple[bytes | None, bytes | None]) -> ChangeSet:

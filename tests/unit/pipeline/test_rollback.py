@@ -12,7 +12,7 @@ from memory.db.engine import Database
 from memory.db.tables.runs import OutboxRow, WorkCheckpointRow
 from memory.runs import work_checkpoints
 from messages.checkpoints import CompletedRollback, refuse_rollback
-from pipeline.issue.rollback import RollbackPlace, RollbackRequest, find_checkpoint, take_back
+from pipeline.issue.coding.rollback import RollbackPlace, RollbackRequest, find_checkpoint, take_back
 from tests.rows import NOON, run_row
 from tests.world.checkpoints import add_chain
 

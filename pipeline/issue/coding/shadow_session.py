@@ -12,11 +12,11 @@ from domain.config.configuration import Configuration
 from domain.review.findings import Severity
 from domain.runs.patches import Violation, select_blocking, select_reported
 from domain.runs.work_checkpoint import CheckpointCause
-from pipeline.issue.agent_process import AgentProcess
-from pipeline.issue.shadow_setup import describe_end, set_up_shadow
-from pipeline.issue.shadow_work import ShadowWork
-from pipeline.issue.work_history import WorkHistory
-from pipeline.issue.work_keeper import CannotKeep, WorkKeeper
+from pipeline.issue.coding.agent_process import AgentProcess
+from pipeline.issue.coding.shadow_setup import describe_end, set_up_shadow
+from pipeline.issue.coding.shadow_work import ShadowWork
+from pipeline.issue.coding.work_history import WorkHistory
+from pipeline.issue.coding.work_keeper import CannotKeep, WorkKeeper
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.sandbox.sandbox import Completed

@@ -14,9 +14,9 @@ from domain.errors import CodeAccessError, ToolError
 from domain.ports import ModelBudget
 from domain.runs.patches import select_blocking, select_reported
 from domain.runs.work_checkpoint import BrokenCheckpoint, WorkKey
-from pipeline.issue.shadow_session import DelegatedTask, Rejected, ShadowSession
-from pipeline.issue.work_history import WorkHistory, load_history
-from pipeline.issue.work_keeper import TakenBack
+from pipeline.issue.coding.shadow_session import DelegatedTask, Rejected, ShadowSession
+from pipeline.issue.coding.work_history import WorkHistory, load_history
+from pipeline.issue.coding.work_keeper import TakenBack
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import run_while_current
 from workspace.draft import Draft

@@ -9,9 +9,9 @@ from agents.loop.tools.run_command import could_not_run, make_run_command
 from domain.config.configuration import Configuration
 from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
-from pipeline.issue.coding import CodingAgent, WorkItem
-from pipeline.issue.command_shadow import CommandShadow
-from pipeline.issue.mode_notice import add_notice
+from pipeline.issue.coding.command_shadow import CommandShadow
+from pipeline.issue.coding.mode_notice import add_notice
+from pipeline.issue.coding.own_agent import CodingAgent, WorkItem
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.sandbox.sandbox import LANDLOCK

@@ -10,10 +10,10 @@ from domain.gates import digest
 from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
-from pipeline.issue.coding import CodingAgent, WorkItem, build_calls
-from pipeline.issue.external_work import work_in_shadow
-from pipeline.issue.mode_notice import add_notice
-from pipeline.issue.work_acceptance import WorkAcceptance
+from pipeline.issue.coding.external_work import work_in_shadow
+from pipeline.issue.coding.mode_notice import add_notice
+from pipeline.issue.coding.own_agent import CodingAgent, WorkItem, build_calls
+from pipeline.issue.coding.work_acceptance import WorkAcceptance
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.patches.errors import PatchRefused

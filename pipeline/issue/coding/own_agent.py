@@ -10,7 +10,7 @@ from domain.config.configuration import Configuration
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix, Worked
 from domain.text.redaction import redact_outgoing
-from pipeline.issue.draft_checks import DraftChecks
+from pipeline.issue.coding.draft_checks import DraftChecks
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask

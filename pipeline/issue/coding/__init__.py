@@ -1,0 +1,1 @@
+"""The agents that carry out a task: Forge's own and those of other makes, and what is kept of their work."""
