@@ -145,10 +145,10 @@ class _OpenQuestion:
         self.repairable = answer.value is None
         return answer
 
-    async def _keep_first(self, response: ModelResponse) -> None:
+    async def _keep_first(self, response: ModelResponse, call: ModelCall) -> None:
         answer = self._read(response)
         if self._keep is not None and answer.value is not None:
-            await self._keep(answer)
+            await self._keep(answer.model_copy(update={"calls": (*answer.calls, call)}))
 
     def _read(self, response: ModelResponse) -> ModelAnswer:
         try:

@@ -66,7 +66,8 @@ class RetryPolicy:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
-Keep = Callable[[ModelResponse], Awaitable[None]]
+Keep = Callable[[ModelResponse, ModelCall], Awaitable[None]]
+"""Keeps a response with the call that brought it, which is settled next."""
 
 
 @dataclass(frozen=True)
@@ -157,22 +158,16 @@ class ModelClient:
                 model, reservation, Receipt(outcome=outcome, amount=amount, seconds=seconds, problem=problem)
             )
             return error
-        if self._keep is not None:
-            await self._keep(response)
         usage, cost = _measure_usage(model, response)
         seconds = time.monotonic() - started
-        await self._settle(
-            model, reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds)
-        )
+        receipt = Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds)
+        if self._keep is not None:
+            await self._keep(response, _describe(model, receipt, reservation.amount if cost is None else cost))
+        await self._settle(model, reservation, receipt)
         return response
 
     async def _settle(self, model: LanguageModel, reservation: Reservation, receipt: Receipt) -> None:
-        cost = await self._budget.settle(reservation, receipt)
-        self.calls.append(
-            ModelCall(
-                model=model.name, outcome=receipt.outcome, usage=receipt.usage, cost=cost, seconds=receipt.seconds
-            )
-        )
+        self.calls.append(_describe(model, receipt, await self._budget.settle(reservation, receipt)))
 
     def _pause(self, error: Exception, attempt: int) -> float | None:
         """Seconds until the next attempt; None if there should be none."""
@@ -181,6 +176,10 @@ class ModelClient:
         asked = error.retry_after or 0.0
         pause = max(asked, self._retry.pauses[min(attempt, len(self._retry.pauses) - 1)])
         return pause if pause <= self._retry.longest_pause else None
+
+
+def _describe(model: LanguageModel, receipt: Receipt, cost: int) -> ModelCall:
+    return ModelCall(model=model.name, outcome=receipt.outcome, usage=receipt.usage, cost=cost, seconds=receipt.seconds)
 
 
 def _measure_usage(model: LanguageModel, response: ModelResponse) -> tuple[Usage, int | None]:

@@ -112,9 +112,9 @@ async def take_turn(
     """
     key = f"{assignment.key} {len(past) + 1}"
 
-    async def keep_first(response: ModelResponse) -> None:
+    async def keep_first(response: ModelResponse, call: ModelCall) -> None:
         if keep is not None:
-            await keep(_turn(key, response, ()))
+            await keep(_turn(key, response, (*caller.calls, call)))
 
     caller = ModelClient(key, model, budget, retry, keep_first)
     offered = [messages.define_tool(tool.name, tool.description, tool.arguments) for tool in tools]

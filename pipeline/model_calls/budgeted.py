@@ -180,7 +180,7 @@ class BudgetedCalls:
         told = await self._load_prompt_context()
         answer = await call(told, keep)
         if answer.refusal is None:
-            await keep(answer)  # again, with what it cost
+            await keep(answer)  # again, as it was settled
             await self._record_iteration(name, answer, phase)
         if told.lessons:
             await self._record_named(answer.model_dump_json())

@@ -31,6 +31,10 @@ class Cart(TestCase):
 """,
 }
 BEGUN = "This task was begun before."
+TAKEN_BACK = "A person took these files back"
+WRONG = "shop/wrong.py"
+Delegate = Callable[[str], Says]
+"""What the model of an agent of another make tells it to do, once it was shown its task."""
 SLEEP = 3607  # seconds: no other program sleeps that long
 _PRICE = FixedPrice(Decimal(5), Decimal(10))
 _LOOK = Uses([("read_file", {"path": "shop/cart.py"})])
@@ -80,7 +84,31 @@ def shop(parts: int) -> dict[str, str]:
     return SHOP | {f"shop/part_{number}.py": f"def part_{number}():\n    return {number}\n" for number in range(parts)}
 
 
-def build_planner(risk: str, looks: int = 0, runs: str = "") -> ScriptedModel:
+def hang(shown: str) -> Says:
+    """It never ends by itself before its first task was begun once."""
+    if "== your task: T1 " not in shown or BEGUN in shown:
+        return _report_at_once()
+    return says(files={"shop/cart.py": CART}, commands=[f"sleep {SLEEP}"])
+
+
+def work(shown: str) -> Says:
+    """It does its first task in two parts, with time between them for a checkpoint."""
+    if "== your task: T1 " not in shown:
+        return _report_at_once()
+    later = "sleep 1.5; printf 'PARTS = 2\\n' > shop/later.py"
+    return says(files={"shop/cart.py": CART}, commands=[later], report=_report_done("A discount."))
+
+
+def fail(shown: str) -> Says:
+    """It makes something that nobody wants and fails, until a person takes that back."""
+    if "== your task: T1 " not in shown or TAKEN_BACK in shown:
+        return _report_at_once()
+    if BEGUN in shown:
+        return says(files={WRONG: "WRONG = 1\n"}, status=3)
+    return says(files={"shop/cart.py": CART}, commands=[f"sleep 1.5; printf 'WRONG = 1\\n' > {WRONG}"], status=3)
+
+
+def build_planner(risk: str, looks: int = 0, runs: str = "", delegate: Delegate = hang) -> ScriptedModel:
     """Looks at the code, plans two tasks and carries them out; the second one builds on the first.
 
     A test fails then: the model says why, and mends it.
@@ -88,6 +116,7 @@ def build_planner(risk: str, looks: int = 0, runs: str = "") -> ScriptedModel:
     :param risk: of the plan.
     :param looks: how many modules of :func:`shop` it reads first, one in a turn, whatever it is to do.
     :param runs: the command line that it runs at the end of the first task; none without.
+    :param delegate: what an agent of another make does.
     """
 
     def read(then: Callable[[str], ScriptedReply]) -> Callable[[str], ScriptedReply]:
@@ -105,14 +134,11 @@ def build_planner(risk: str, looks: int = 0, runs: str = "") -> ScriptedModel:
     model.when("== your task: mend", mend)
     model.when("== finding", {"edits": [dict(each) for each in _EDITS], "summary": "It has a name.", "refusal": ""})
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
-    return model.when("== your task: T2 ", read(_second)).when("FORGE_REPORT", _instruct)
+    return model.when("== your task: T2 ", read(_second)).when("FORGE_REPORT", delegate)
 
 
-def _instruct(shown: str) -> Says:
-    """What the agent of another make is to do: it never ends by itself before its first task was begun once."""
-    if "== your task: T1 " not in shown or BEGUN in shown:
-        return says(report=_report_done("A discount."))
-    return says(files={"shop/cart.py": CART}, commands=[f"sleep {SLEEP}"])
+def _report_at_once() -> Says:
+    return says(report=_report_done("A discount."))
 
 
 def _first(shown: str, runs: str) -> ScriptedReply:

@@ -4,9 +4,11 @@ import asyncio
 import itertools
 import json
 import os
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from dbos import DBOS
 
@@ -15,9 +17,15 @@ from agents.llm.scripted import ScriptedModel
 from bot.app import Patience, forge
 from bot.server import serve
 from bot.settings import Settings
+from memory.runs import work_checkpoints
 from pipeline.durable.steps import Call, run_durable_step
-from tests.chaos.model import Watched, build_planner
+from pipeline.issue.coding import work_keeper
+from tests.chaos.model import Delegate, Watched, build_planner, hang
 from tests.clock import MovableClock
+from workspace.sandbox.suspension import LONGEST_S, ProgramControl
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Orders:
@@ -57,8 +65,12 @@ class Orders:
 
     async def call(self, moment: str) -> None:
         """A call of a model reports as part of the step it is made in."""
+        await self.reach("the model", moment)
+
+    async def reach(self, what: str, moment: str) -> None:
+        """Something within a step reports."""
         workflow = DBOS.workflow_id
-        await self.ask(workflow=workflow, step=f"{self._steps[workflow]}, the model", moment=moment)
+        await self.ask(workflow=workflow, step=f"{self._steps[workflow]}, {what}", moment=moment)
 
     async def _step(self, name: str, call: Call) -> dict[str, Any]:
         workflow = DBOS.workflow_id
@@ -89,6 +101,7 @@ class Part:
     :param changed: whether its code has changed since.
     :param risk: of the plans its model makes; none: its model is that of the settings.
     :param runs: the command line that its model runs at the end of the first task; none without.
+    :param delegate: what an agent of another make does.
     """
 
     settings: Settings
@@ -98,6 +111,7 @@ class Part:
     changed: bool = False
     risk: str = ""
     runs: str = ""
+    delegate: Delegate = hang
 
 
 def main(part: Part, ahead: float) -> None:
@@ -117,7 +131,9 @@ async def _serve(part: Part, ahead: float) -> None:
     clock.move(seconds=ahead)
     step = orders.step_with_patch if part.changed else orders.step
     pauses = (0.05, 0.1, 0.2)
-    models = _watch_models(build_planner(part.risk, runs=part.runs), orders) if part.risk else None
+    model = build_planner(part.risk, runs=part.runs, delegate=part.delegate)
+    models = _watch_models(model, orders) if part.risk else None
+    _watch_checkpoints(orders)
     patience = Patience(telling=0, settling=0)
     async with forge(
         part.settings, door=part.door, clock=clock, pauses=pauses, durable=step, models=models, patience=patience
@@ -134,3 +150,29 @@ def _watch_models(model: ScriptedModel, orders: Orders) -> Models:
     """The model for every task, with its calls reported."""
     known = model.language_model
     return Models.only(replace(known, model=Watched(known.model, orders.call)))
+
+
+def _watch_checkpoints(orders: Orders) -> None:
+    """Checkpoints follow each other at once, and report: while the agent is paused, and before and after each write."""
+    work_keeper._GAP_S, work_keeper._LOOK_S = 0.2, 0.1  # pyright: ignore[reportPrivateUsage]
+    work_checkpoints.add = _watch_write("checkpoint", work_checkpoints.add, orders)
+    work_checkpoints.roll_back = _watch_write("roll-back", work_checkpoints.roll_back, orders)
+    pause = ProgramControl.pause
+
+    @asynccontextmanager
+    async def watched(self: ProgramControl, seconds: float = LONGEST_S) -> AsyncGenerator[float]:
+        async with pause(self, seconds) as paused_seconds:
+            await orders.reach("checkpoint", "paused")
+            yield paused_seconds
+
+    ProgramControl.pause = watched
+
+
+def _watch_write(what: str, write: Callable[P, Awaitable[T]], orders: Orders) -> Callable[P, Awaitable[T]]:
+    async def watched(*arguments: P.args, **named: P.kwargs) -> T:
+        await orders.reach(what, "before")
+        done = await write(*arguments, **named)
+        await orders.reach(what, "took effect")
+        return done
+
+    return watched

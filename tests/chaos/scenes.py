@@ -9,6 +9,7 @@ from messages import review as review_texts
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.chaos.driver import ChaosStage, Chooser, Point, never
+from tests.chaos.model import Delegate, hang
 
 APP = """\
 import os
@@ -30,6 +31,8 @@ _VOLATILE = [
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC"), "WHEN"),
     (re.compile(r"\b(SECONDS|\d+ (minute|hour|day)s?) after it was asked"), "LATER"),
     (re.compile(r"\bG-[0-9A-HJKMNP-TV-Z]{6}\b"), "GATE"),
+    (re.compile(r"\bC-[0-9A-HJKMNP-TV-Z]{6}\b"), "CHECKPOINT"),
+    (re.compile(r"\b\d\d:\d\d:\d\d\b"), "TIME"),
     (re.compile(r"\b[0-9a-f]{40}\b"), "SHA"),
     (re.compile(r"\bforge/\d+-"), "forge/N-"),
     (re.compile(r"#\d+\b"), "#N"),
@@ -55,6 +58,8 @@ class Scene:
     first: ClassVar[str] = FIRST
     files: ClassVar[Mapping[str, str]] = {"app.py": APP}
     risk: ClassVar[str] = ""  # of the plans a model makes; none: no model is needed
+    runs: ClassVar[str] = ""  # the command line that its agent runs
+    delegate: ClassVar[Delegate] = staticmethod(hang)  # what an agent of another make does
 
     @property
     def repository(self) -> Repository:
@@ -205,7 +210,7 @@ async def prepare(stage: ChaosStage, kind: type[Scene] = Scene) -> None:
     repository = stage.github.create_repository("octo-org/shop", files={".github/forge.yml": PINNED, **kind.files})
     stage.github.install(repository)
     stage.github.grant(repository, stage.github.user("alice"), "write")
-    stage.forge.part = replace(stage.forge.part, risk=kind.risk)
+    stage.forge.part = replace(stage.forge.part, risk=kind.risk, runs=kind.runs, delegate=kind.delegate)
     await stage.start()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tests.chaos.driver import ChaosStage, Chooser, Point, never
 from tests.chaos.issues import Carried, Planned
 from tests.chaos.scenes import Asked, Closed, Expired, Interrupted, Pushed, Scene, Superseded
+from tests.chaos.shadows import Commanded, Delegated, TakenBack
 from tests.invariants import find_violations
 
 SCENES: dict[str, type[Scene]] = {
@@ -20,6 +21,9 @@ SCENES: dict[str, type[Scene]] = {
     "expired": Expired,
     "issue": Carried,
     "planned": Planned,
+    "commanded": Commanded,
+    "delegated": Delegated,
+    "taken back": TakenBack,
 }
 
 ATTEMPTS = 3  # to reach a point

@@ -18,6 +18,8 @@ PARTS = 10  # of the seeds; each begins with an empty database
 MOST = {"sqlite": 40, "postgresql": 10}
 """Points of one scene that are played, evenly spread; all of them on SQLite with ``CHAOS_ALL=1``, which takes
 half a day: the run of an issue has 450."""
+OTHERS = {"sqlite": 20, "postgresql": 5}
+_MIDDLE = (", checkpoint", ", roll-back", ": act: ")
 
 _RESULT = Path(__file__).parent / "last-result.md"
 _HEAD = """\
@@ -44,6 +46,21 @@ async def test_killed_at_every_point(backend: Backend, scene: str, tmp_path: Pat
         points = await sweep.rehearse()
         is_whole = backend == "sqlite" and "CHAOS_ALL" in os.environ
         result = await sweep.kill_at(points if is_whole else sample(points, MOST[backend]))
+        _record(f"{scene}, killed at one point, {backend}", len(points), result)
+
+
+@pytest.mark.parametrize("scene", ["commanded", "delegated", "taken back"])
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_killed_in_a_shadow(backend: Backend, scene: str, tmp_path: Path) -> None:
+    """At every point in the middle of a checkpoint, a roll-back or a command, and at some of the others."""
+    async with stage(backend, tmp_path) as there:
+        await prepare(there, SCENES[scene])
+        sweep = Sweep(there, scene)
+        points = await sweep.rehearse()
+        middle = [each for each in points if any(name in each.where for name in _MIDDLE)]
+        others = [each for each in points if each not in middle]
+        chosen = {*middle, *sample(others, OTHERS[backend])}
+        result = await sweep.kill_at([each for each in points if each in chosen])
         _record(f"{scene}, killed at one point, {backend}", len(points), result)
 
 

@@ -10,26 +10,18 @@ from sqlalchemy import select
 from domain.runs.work_checkpoint import CheckpointCause
 from memory.db.tables.runs import WorkCheckpointRow
 from tests.chaos.driver import ChaosStage, stage
-from tests.chaos.issues import Carried
-from tests.chaos.model import SHOP, SLEEP
+from tests.chaos.model import SLEEP, hang
 from tests.chaos.scenes import prepare
+from tests.chaos.shadows import Delegated
 from tests.databases import Backend
 from tests.unit.sandbox.machine import is_gone
-from tests.world.command_line_agent import CART, FILES
+from tests.world.command_line_agent import CART
 
 
-class Delegated(Carried):
-    """The tasks are carried out by an agent of another make, which hangs in the first one."""
+class Hanging(Delegated):
+    """The agent hangs in its first task."""
 
-    files = (
-        SHOP
-        | FILES
-        | {
-            ".github/forge.yml": FILES[".github/forge.yml"].replace(
-                "interactive}", "interactive, checkpoint_changes: 1}"
-            )
-        }
-    )
+    delegate = staticmethod(hang)
 
 
 async def _list_causes(there: ChaosStage) -> list[str]:
@@ -42,8 +34,8 @@ async def _list_causes(there: ChaosStage) -> list[str]:
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_x9_killed_while_an_agent_works(backend: Backend, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:
-        await prepare(there, Delegated)
-        scene = Delegated(there, there.scenes)
+        await prepare(there, Hanging)
+        scene = Hanging(there, there.scenes)
         there.begin(scene.on_point, lambda _: False)
         scene.issue = await scene.alice.open_issue(scene.repository, "Discounts", "Customers want a discount.")
         await scene.ask(scene.issue)
