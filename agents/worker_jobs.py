@@ -24,6 +24,7 @@ from bandit.core.docs_utils import get_url
 from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
+from agents.avoidance.detection import read_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.syntax import data, errors, validity
@@ -149,6 +150,7 @@ def _match(grammar: str, text: str) -> list[JsonValue]:
 
 
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
+    "avoidance": read_versions,
     "bandit": scan_with_bandit,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
@@ -194,6 +196,8 @@ def prepare() -> None:
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)
         outline({**both, "added": [1], "removed": [1]})
+    for path in ("test_a.py", "a.yml"):
+        read_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
     _prepare_parsers()
     testing.prepare()
     validity.prepare()

@@ -76,7 +76,6 @@ NOT_ASKED: Mapping[str, str] = {
     "production_deploy": "there is no deployment phase yet",
     "recovery": _NOT_YET,
     "false_positive": _NOT_YET,
-    "destructive": _NOT_YET,
 }
 """Standard gates that this version does not ask, and why."""
 

@@ -56,7 +56,7 @@ def render_outcome(
 
     :param analyses: what the failures mean, as far as anybody looked.
     :param proposes: whether Forge goes on to write tests where there are none.
-    :param weakened: the tests that the change takes away.
+    :param weakened: where the change gives up in disguise.
     :param unexplained: why a model that was to explain the failures did not, and what to do.
     """
     came_to = decide_verdict(run)
@@ -238,7 +238,7 @@ def _message(case: TestCase) -> str:
 
 def _list_weakened(taken: Sequence[RequiredFix]) -> str:
     rows = [f"- {inline_path(_where(each), 160)}: {escape(each.message, 400)}" for each in taken[:_FILES]]
-    return _section("### Removed or disabled tests", rows, len(taken) - len(rows))
+    return _section("### What hides a failure instead of mending it", rows, len(taken) - len(rows))
 
 
 def _where(each: RequiredFix) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from domain.avoidance import ASSERTIONS, CERTAIN, INSTEAD, MANY_ASSERTIONS, TITLES, AvoidanceKind
+from domain.config.avoidance import Reaction
 from domain.config.conditions.evaluation import Condition, Value, parse
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
@@ -35,7 +37,7 @@ ALWAYS_PROTECTED = (
 )
 """Files that control permissions, execution and Forge itself; every change asks ``protected_paths``."""
 
-OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {"security_findings", "human_review", "protected_paths"}
+OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {*("security_findings", "human_review", "protected_paths", "destructive")}
 """The gates that a finished review neither asks nor resolves."""
 
 UNASKED = "gate.unasked"
@@ -67,6 +69,7 @@ def list_requests(
     return [
         *asked,
         *_request_human(review, configuration, gates),
+        *_request_destructive(review, configuration),
         *_request_protected(review, paths, configuration),
         *list_custom(Phase.review, configuration, context),
     ]
@@ -305,6 +308,54 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
     )
     prompt = "This changes protected files, which control what runs and who may do what. Approve if that is intended."
     return [build_request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
+
+
+def _request_destructive(review: Review, configuration: Configuration) -> list[GateRequest]:
+    """Ask before a change takes away what others rely on: tests, what they demand, or features."""
+    found = list_destructive(review.findings, configuration)
+    if not found:
+        return []
+    kinds = dict.fromkeys(kind for _, kind in found)
+    reasons = [
+        Reason(
+            code=kind.rule,
+            text=f"{_count_destroyed(of_kind)} {TITLES[kind]}; instead: {INSTEAD.get(kind, 'mend the cause')}",
+            value=len(of_kind),
+            children=tuple(
+                Reason(code=each.rule, text=f"{each.id} in {each.where}: {each.message.partition('. ')[0]}")
+                for each in of_kind[:_SHOWN]
+            ),
+        )
+        for kind in kinds
+        if (of_kind := [each for each, other in found if other is kind])
+    ]
+    subject = _digest_findings([each for each, _ in found])
+    prompt = "This change takes away what others may rely on. Approve only if that is intended and justified."
+    return [build_request("destructive", Phase.review, subject, prompt, reasons, configuration)]
+
+
+_SHOWN = 10
+
+
+def list_destructive(findings: Sequence[Finding], configuration: Configuration) -> list[tuple[Finding, AvoidanceKind]]:
+    """The findings that ``destructive`` asks about, with their kinds: certain ones of the kinds that are to ask.
+
+    A few assertions may go or become weaker (docs/contract.md, gates).
+    """
+    by_rule = {kind.rule: kind for kind in AvoidanceKind}
+    certain = [
+        (each, kind)
+        for each in findings
+        if (kind := by_rule.get(each.rule)) is not None
+        and each.confidence >= CERTAIN
+        and configuration.avoidance.of(kind) is Reaction.gate
+    ]
+    assertions = [each for each, kind in certain if kind in ASSERTIONS]
+    return [(each, kind) for each, kind in certain if kind not in ASSERTIONS or len(assertions) > MANY_ASSERTIONS]
+
+
+def _count_destroyed(found: Sequence[Finding]) -> str:
+    return f"{len(found)} {'finding' if len(found) == 1 else 'findings'}:"
 
 
 def _list_critical(review: Review) -> list[Finding]:

@@ -76,6 +76,12 @@ class PlanningTask(BaseModel):
     replies: tuple[AuthoredText, ...] = ()
     contracts: tuple[str, ...] = tuple(CONTRACTS)
 
+    @property
+    def asked(self) -> str:
+        """What people asked for: the issue, and what those who may write to the repository said about it."""
+        said = [each.text for each in (*self.comments, *self.replies) if each.role in _WRITERS]
+        return "\n".join([self.title, self.issue.text, *said])
+
 
 def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -> Agent[Planned]:
     """The planner, which can read the code of a snapshot and its history.

@@ -108,6 +108,7 @@ async def check(
     *,
     trusted: bool = False,
     owned: bool = False,
+    asked: str = "",
 ) -> CheckedChange:
     """Run layers 1 and 2.
 
@@ -116,6 +117,7 @@ async def check(
     :param dependencies: asks the code host for the dependency comparison.
     :param trusted: the code is the caller's own checkout.
     :param owned: Forge proposed it. Its run continues after the approval, so a person is asked about unread files.
+    :param asked: what people asked for, such as the text of an issue; it excuses what it names.
     :raises CodeAccessError: if the content cannot be read. A tool that fails is named in the result instead.
     :raises CodeHostError: if the dependency comparison fails.
     """
@@ -131,6 +133,9 @@ async def check(
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
         origin=origin,
+        avoided=configuration.avoidance,
+        asked=asked,
+        owned=owned,
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
     impacts = assess_impact(change.touched, parsed, is_compared=compared is not None)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from domain.config.avoidance import AvoidanceSettings
 from domain.config.command_lines import AllowedCommands
 from domain.config.gates import GateSettings
 from domain.config.limits import Breakers, Budgets, Guards
@@ -167,6 +168,7 @@ class Configuration(Section):
     testing: Testing = Testing()
     deploy: DeploySettings = DeploySettings()
     audit: Audit = Audit()
+    avoidance: AvoidanceSettings = AvoidanceSettings()
 
     @property
     def commands_of_agents(self) -> AllowedCommands:

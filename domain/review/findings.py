@@ -24,6 +24,7 @@ class Category(StrEnum):
     performance = "performance"
     tests = "tests"
     dependencies = "dependencies"
+    avoidance = "avoidance"  # a failure is hidden instead of mended
 
 
 class Severity(StrEnum):

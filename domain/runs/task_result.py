@@ -1,12 +1,16 @@
 """The implementer's result of a task, checks of its consistency, and required fixes."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from domain.avoidance import LEGITIMATE, Avoidance, list_certain
 from domain.runs.plan import Place, Words
 
 MOST_TESTS = 50
+MOST_FIXES = 20
+"""One attempt cannot mend more."""
 
 
 class Worked(BaseModel):
@@ -38,6 +42,19 @@ class RequiredFix(BaseModel):
     line: int | None = None
     rule: str
     message: str
+
+
+def list_required_fixes(found: Sequence[Avoidance]) -> tuple[RequiredFix, ...]:
+    """What an agent has to take back, or to justify: what has no excuse and is not doubtful; the first ones."""
+    return tuple(
+        RequiredFix(
+            path=each.path,
+            line=each.line,
+            rule=each.kind.rule,
+            message=f"{each.what} {LEGITIMATE[each.kind]} Take it back, or let the task say why it had to be.",
+        )
+        for each in list_certain(found)[:MOST_FIXES]
+    )
 
 
 def find_mistakes(worked: Worked) -> str | None:

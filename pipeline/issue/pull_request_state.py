@@ -96,7 +96,7 @@ class PullRequestStateLoader:
 
 
 def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) -> dict[str, object]:
-    """The result of the tests. Weakened tests are always sent back, missing tests once."""
+    """The result of the tests. What hides a failure is always sent back, missing tests once."""
     if tested is None:
         return {}
     if tested.verdict is SuiteVerdict.failed:

@@ -13,7 +13,7 @@ class HeadTestResult(BaseModel):
     :param unexplained: why no model said what the failures mean, where one was to, and what to do.
     :param to_fix: failures that the implementer can fix.
     :param missing: tests that the change lacks.
-    :param weakened: tests that the change removes or weakens.
+    :param weakened: where the change gives up in disguise.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -3,13 +3,16 @@
 import asyncio
 from functools import cached_property, partial
 
+from agents.avoidance.detection import detect
+from agents.review.checks.worker_pool import WorkerBudget
 from agents.testing import analysis, missing_tests
 from agents.testing.failure_classes import classify_failures
 from agents.testing.tester import Tester
-from agents.testing.weakened import find_weakened
 from domain.config.configuration import Configuration
+from domain.review.changes import Change
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
+from domain.runs.task_result import RequiredFix, list_required_fixes
 from memory.ledger import ledger
 from messages import tests as test_texts
 from pipeline.issue.failure_analysis import FailureAnalysis, load_change
@@ -19,6 +22,7 @@ from pipeline.publishing.progress import ProgressUpdates
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import run_while_current
+from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
 
@@ -30,6 +34,7 @@ class HeadTester:
     :param attempt: counts the tests of the run's change.
     :param is_beside_run: a person asked for it, see :class:`FailureAnalysis`.
     :param baseline: what fails without the change, if that is known.
+    :param asked: what people asked for; it excuses what it names, such as the removal of a test.
     """
 
     def __init__(
@@ -42,11 +47,13 @@ class HeadTester:
         *,
         is_beside_run: bool = False,
         baseline: Baseline | None = None,
+        asked: str = "",
     ) -> None:
         self._context = context
         self._configuration = configuration
         self._head = head
         self._baseline = baseline
+        self._asked = asked
         self._check = HeadTestCheck(context.services, context.run, head, occasion)
         self._analysis = FailureAnalysis(context, configuration, attempt, is_beside_run)
 
@@ -125,8 +132,15 @@ class HeadTester:
             run=ran,
             analyses=await asyncio.to_thread(classify_failures, ran, files),
             missing=missing_tests.find_missing_tests(ran, [each.path for each in change.touched if each.path in files]),
-            weakened=find_weakened(change),
+            weakened=await self._find_avoided(mirror, change),
         )
+
+    async def _find_avoided(self, mirror: Mirror, change: Change) -> tuple[RequiredFix, ...]:
+        """Where the change gives up in disguise, whatever the repository says about the changes of people."""
+        toolbox = self._context.services.toolbox
+        versions = await mirror.versions(change.files)
+        done = await detect(change, versions, WorkerBudget(toolbox.pool, toolbox.seconds), self._asked)
+        return list_required_fixes(done.found)
 
     async def _show_progress(self, doing: str) -> None:
         self._progress.post_later(partial(self._check.show_progress, doing))

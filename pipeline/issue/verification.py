@@ -40,7 +40,10 @@ class Verification:
         """Test the head once; False while the repository's own workflows run."""
         attempt = len(built.fixes) + 1
         configuration, baseline = self.planned.configuration, self.planned.baseline
-        tester = HeadTester(self.context, configuration, built.head, "by the run", attempt, baseline=baseline)
+        asked = self.planned.input.task.asked
+        tester = HeadTester(
+            self.context, configuration, built.head, "by the run", attempt, baseline=baseline, asked=asked
+        )
         tested = await tester.test(self.planned.plan.level)
         if tested is not None:
             await self.context.journal.step("keep the tests", self._save_tests, tested)

@@ -327,8 +327,9 @@ async def test_tests_that_were_taken_away_are_asked_back(story_with_model: Story
     model.when(MEND, {"summary": "It was in the way.", "is_done": True})
     asked, pull = await propose_diffs(story_with_model, model, OFF, gone, weak)
     told = next(call.content for call in model.calls if MEND in call.content)
-    assert "tests/test_cart.py tests.weakened" in told
-    assert "Removed or disabled tests" in (get_check(story_with_model, asked, pull.head_sha).summary or "")
+    assert "tests/test_cart.py avoidance/test-removed" in told
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / review")
+    assert "The test `test_total` is gone." in (check.summary or "")
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     assert pull.draft
     assert "- `tests/test_weak.py`" in (pull.body or "")
@@ -414,7 +415,10 @@ async def test_a_test_that_is_deleted_is_said(story_with_model: Story) -> None:
     check = await run_test_command(
         story_with_model, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
     )
-    assert "### Removed or disabled tests\n\n- `tests/test_cart.py`: This file was deleted" in (check.summary or "")
+    gone = "### What hides a failure instead of mending it\n\n- `tests/test_cart.py`: The test `test_total` is gone."
+    assert gone in (check.summary or "")
+    [repository] = story_with_model.github.world.repositories.values()
+    assert [story_with_model.gates(each) for each in repository.pulls()] == [["destructive"]]
 
 
 KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}

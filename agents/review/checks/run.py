@@ -4,13 +4,14 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 
-from agents.review.checks import credentials, workflows
+from agents.review.checks import avoidance, credentials, workflows
 from agents.review.checks.dependencies import find_vulnerable
 from agents.review.checks.inputs import ToolReport, list_checked_files, write_versions
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
 from agents.review.checks.tools import Checks, CheckTool, PythonProject
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
+from domain.config.avoidance import AvoidanceSettings
 from domain.config.review import Linter
 from domain.errors import ToolError
 from domain.github.dependencies import DependencyChange
@@ -18,6 +19,8 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Layer
 from safety.containment import CodeOrigin
 from workspace.transient_commits import TransientFile
+
+_USUAL = AvoidanceSettings()
 
 
 async def run_checks(
@@ -31,6 +34,9 @@ async def run_checks(
     first_party: Sequence[str] = (),
     linter_files: Mapping[str, bytes] | None = None,
     origin: CodeOrigin = CodeOrigin.stranger,
+    avoided: AvoidanceSettings = _USUAL,
+    asked: str = "",
+    owned: bool = False,
 ) -> CheckReport:
     """Check a change.
 
@@ -41,6 +47,9 @@ async def run_checks(
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
     :param linter_files: the merge base's files that the configured linters want, by path.
     :param origin: whose code it is; a tool that may not read it here is named as missing in its layer.
+    :param avoided: what happens where the change gives up in disguise.
+    :param asked: what people asked for, which excuses some of that.
+    :param owned: Forge proposed the change.
     :returns: the findings that the change introduced. A tool that failed is named in its layer, with the reason.
     """
     files = list_checked_files(change, versions)
@@ -50,7 +59,8 @@ async def run_checks(
         )
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
-        outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools)))
+        giving_up = avoidance.check(change, versions, avoided, toolbox, origin, asked, owned=owned)
+        outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools), giving_up))
     if dependencies is not None:
         outcomes.append(_compare_dependencies(change, dependencies))
     return await asyncio.to_thread(build_result, files, outcomes, explain_not_compared(change, dependencies), origin)

@@ -143,9 +143,9 @@ def test_what_only_the_environment_lacks_is_no_matter_of_the_code() -> None:
 
 
 def test_tests_that_were_taken_away_are_said() -> None:
-    taken = RequiredFix(path="tests/test_a.py", line=3, rule="tests.weakened", message="Tests are skipped here.")
+    taken = RequiredFix(path="tests/test_a.py", line=3, rule="avoidance/test-skipped", message="Tests are skipped here.")
     summary = texts.render_outcome(run(command(0, case("a"))), weakened=[taken]).summary
-    assert "### Removed or disabled tests\n\n- `tests/test_a.py:3`: Tests are skipped here." in summary
+    assert "### What hides a failure instead of mending it\n\n- `tests/test_a.py:3`: Tests are skipped here." in summary
     assert "taken away" not in texts.render_outcome(run(command(0, case("a")))).summary
 
 
@@ -162,7 +162,7 @@ def test_nothing_foreign_acts() -> None:
         diff_coverage=DiffCoverage(covered=0, total=1, uncovered={EVIL: (1,)}, unmeasured=(EVIL,)),
     )
     meant = MEANT.model_copy(update={"test_id": EVIL, "root_cause": EVIL, "suggested_fix": EVIL})
-    taken = RequiredFix(path=EVIL, rule="tests.weakened", message=EVIL)
+    taken = RequiredFix(path=EVIL, rule="avoidance/test-skipped", message=EVIL)
     found = texts.render_outcome(given, [meant], weakened=[taken])
     for text in (found.summary, texts.render_outcome(run(not_run=EVIL)).summary):
         plain = without_code(text)

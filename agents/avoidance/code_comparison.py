@@ -1,0 +1,258 @@
+"""Compares the program of a change: what it does not offer, check or report any more, and answers made for tests."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from agents.avoidance.facts import FunctionFact, PlaceFact
+from agents.avoidance.pairing import subtract
+from agents.avoidance.pairs import ChangedFacts, is_removal_asked
+from domain.avoidance import Avoidance, AvoidanceKind
+from domain.review.findings import Severity
+
+_ABSTRACT = ("Base", "Abstract", "Interface", "Protocol", "ABC", "Mixin")
+_ALIKE = 0.7
+
+
+def compare_code(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
+    """What is given up in the program itself."""
+    change = _Code(files, asked)
+    return [
+        *change.find_removed(),
+        *change.find_removed_options(),
+        *change.find_removed_checks(),
+        *change.find_swallowed(),
+        *change.find_answers(),
+        *change.find_stubs(),
+    ]
+
+
+@dataclass(frozen=True)
+class _Code:
+    files: Sequence[ChangedFacts]
+    asked: str
+
+    @cached_property
+    def program(self) -> Sequence[ChangedFacts]:
+        return [file for file in self.files if not file.is_test]
+
+    @cached_property
+    def after(self) -> list[FunctionFact]:
+        return [each for file in self.program for each in file.new.functions]
+
+    @cached_property
+    def last_names(self) -> frozenset[str]:
+        return frozenset(_last(each.name) for each in self.after)
+
+    @cached_property
+    def new_functions(self) -> list[FunctionFact]:
+        known = {(file.path, each.name) for file in self.program for each in file.old.functions}
+        return [each for file in self.program for each in file.new.functions if (file.path, each.name) not in known]
+
+    @cached_property
+    def tested_words(self) -> frozenset[str]:
+        """The literals of all tests that the change shows."""
+        return frozenset(
+            word.strip("\"'`")
+            for file in self.files
+            for facts in (file.old, file.new)
+            if facts.is_test
+            for test in facts.tests
+            for word in test.words
+        )
+
+    def find_removed(self) -> Iterator[Avoidance]:
+        """Public functions and classes that are nowhere any more."""
+        for file in self.program:
+            names = {each.name for each in file.new.functions}
+            gone = [each for each in file.old.functions if each.is_public and each.name not in names]
+            whole = {each.name for each in gone if each.is_class}
+            for each in gone:
+                parent = each.name.rpartition(".")[0]
+                if (_last(each.name) in self.last_names and not self._is_other_class(each)) or parent in whole:
+                    continue
+                if self._is_renamed(each):
+                    continue
+                noun = "class" if each.is_class else "function"
+                yield Avoidance(
+                    kind=AvoidanceKind.feature_removed,
+                    path=file.path,
+                    line=self._find_line(file, each),
+                    what=f"The {noun} `{each.name}` is gone.",
+                    confidence=0.8,
+                    severity=Severity.warning,
+                    name=each.name,
+                    excuse=self._excuse(each.name, _last(each.name)),
+                )
+
+    def _is_other_class(self, gone: FunctionFact) -> bool:
+        """Whether only functions of other classes have this name, as many classes have a ``get``."""
+        mine = [each for each in self.new_functions if _last(each.name) == _last(gone.name)]
+        return not mine
+
+    def _is_renamed(self, gone: FunctionFact) -> bool:
+        for each in self.new_functions:
+            if each.is_class == gone.is_class and (
+                (gone.body and each.body == gone.body) or _share(each.words, gone.words) >= _ALIKE
+            ):
+                return True
+        return False
+
+    def _find_line(self, file: ChangedFacts, gone: FunctionFact) -> int | None:
+        if file.is_gone:
+            return None
+        lines = {each.name: each.line for each in file.new.functions}
+        following = (each.name for each in file.old.functions if each.line > gone.line)
+        return next((lines[name] for name in following if name in lines), None)
+
+    def _excuse(self, *names: str) -> str:
+        return "Its removal was asked for." if is_removal_asked(self.asked, *names) else ""
+
+    def find_removed_options(self) -> Iterator[Avoidance]:
+        after = {place.text for file in self.program for place in file.new.options}
+        for file in self.program:
+            for each in subtract(file.old.options, file.new.options, lambda place: place.text):
+                if each.text not in after:
+                    yield Avoidance(
+                        kind=AvoidanceKind.feature_removed,
+                        path=file.path,
+                        what=f"{each.what[:1].upper()}{each.what[1:]} is gone.",
+                        confidence=0.75,
+                        severity=Severity.warning,
+                        name=each.text,
+                        excuse=self._excuse(each.text),
+                    )
+
+    def find_removed_checks(self) -> Iterator[Avoidance]:
+        """Functions that raise fewer errors than before."""
+        moved = sum(len(each.raises) for each in self.new_functions)
+        for file in self.program:
+            after = {each.name: each for each in file.new.functions}
+            for old in file.old.functions:
+                new = after.get(old.name)
+                if new is None or len(new.raises) >= len(old.raises):
+                    continue
+                lost = subtract(old.raises, new.raises, str)
+                if len(lost) <= moved:
+                    continue
+                yield Avoidance(
+                    kind=AvoidanceKind.error_swallowed,
+                    path=file.path,
+                    line=new.line,
+                    what=f"`{old.name}` does not refuse any more with `{lost[0][:80]}`.",
+                    confidence=0.65,
+                    severity=Severity.warning,
+                    name=old.name,
+                    excuse=self._excuse(old.name, _last(old.name)),
+                )
+                yield Avoidance(
+                    kind=AvoidanceKind.feature_removed,
+                    path=file.path,
+                    line=new.line,
+                    what=f"A check is gone from `{old.name}`: `{lost[0][:80]}`.",
+                    confidence=0.6,
+                    severity=Severity.warning,
+                    name=f"{old.name}: check",
+                    excuse=self._excuse(old.name, _last(old.name)),
+                )
+
+    def find_swallowed(self) -> Iterator[Avoidance]:
+        """Errors that are newly dropped."""
+        before = [place.text for file in self.files for each in file.old.functions for place in each.swallows]
+        known = set(before)
+        for file in self.files:
+            old = {each.name: each for each in file.old.functions}
+            for each in file.new.functions:
+                mine = old.get(each.name)
+                fresh = [place for place in each.swallows if place.text not in known]
+                if mine is not None and len(each.swallows) <= len(mine.swallows):
+                    continue
+                for place in fresh:
+                    yield Avoidance(
+                        kind=AvoidanceKind.error_swallowed,
+                        path=file.path,
+                        line=place.line,
+                        what=f"In `{each.name}` {place.what}.",
+                        confidence=0.8 if mine is not None else 0.6,
+                        severity=Severity.warning,
+                        name=f"{each.name}: {place.text[:60]}",
+                    )
+
+    def find_answers(self) -> Iterator[Avoidance]:
+        """Answers that hold for the inputs of tests only, and code that asks whether a test runs it."""
+        for file in self.program:
+            for place in subtract(file.new.environment, file.old.environment, lambda place: place.text):
+                yield _describe(AvoidanceKind.answer_hard_coded, file.path, place, 0.85, Severity.error, "Here ")
+            old = {each.name: each for each in file.old.functions}
+            for each in file.new.functions:
+                mine = old.get(each.name)
+                for place in subtract(each.specials, mine.specials if mine else (), lambda place: place.text):
+                    literals = {literal.strip("\"'`") for literal in place.text.split()}
+                    is_tested = bool(literals & self.tested_words)
+                    sure = 0.9 if is_tested and mine is not None else 0.65 if mine is not None or is_tested else 0.45
+                    if sure < 0.5:
+                        continue
+                    known = "which a test uses" if is_tested else "for one input"
+                    yield Avoidance(
+                        kind=AvoidanceKind.answer_hard_coded,
+                        path=file.path,
+                        line=place.line,
+                        what=f"In `{each.name}` {place.what}, {known}.",
+                        confidence=sure,
+                        severity=Severity.error if is_tested else Severity.warning,
+                        name=each.name,
+                    )
+
+    def find_stubs(self) -> Iterator[Avoidance]:
+        told = set[tuple[str, int]]()
+        for file in self.program:
+            old = {each.name: each for each in file.old.functions}
+            for each in file.new.functions:
+                mine = old.get(each.name)
+                if not each.stub or (mine is not None and mine.stub) or each.is_class:
+                    continue
+                owner = each.name.rpartition(".")[0]
+                if mine is None and any(mark in owner for mark in _ABSTRACT):
+                    continue
+                told.add((file.path, each.line))
+                yield Avoidance(
+                    kind=AvoidanceKind.work_left_out,
+                    path=file.path,
+                    line=each.line,
+                    what=f"`{each.name}` does nothing: `{each.stub.replace('`', '')}`.",
+                    confidence=0.9 if mine is not None else 0.75,
+                    severity=Severity.warning,
+                    name=each.name,
+                )
+            lost = {place.text for other in self.files for place in other.old.left_out}
+            for place in subtract(file.new.left_out, file.old.left_out, lambda place: place.text):
+                near = any(path == file.path and abs(line - place.line) <= _NEAR for path, line in told)
+                if place.text not in lost and not near:
+                    yield _describe(AvoidanceKind.work_left_out, file.path, place, 0.7, Severity.warning, "Here ")
+
+
+_NEAR = 3
+
+
+def _describe(
+    kind: AvoidanceKind, path: str, place: PlaceFact, confidence: float, severity: Severity, begin: str
+) -> Avoidance:
+    shown = place.text.replace("`", "'")[:80]
+    return Avoidance(
+        kind=kind,
+        path=path,
+        line=place.line,
+        what=f"{begin}{place.what}: `{shown}`.",
+        confidence=confidence,
+        severity=severity,
+        name=place.text[:80],
+    )
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    union = one | other
+    return len(one & other) / len(union) if union else 0.0

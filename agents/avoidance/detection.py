@@ -1,0 +1,91 @@
+"""Has the warm workers read both versions of each changed file, and says where the change gives up in disguise."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agents.avoidance.comparison import find_avoidance
+from agents.avoidance.facts import SourceFacts
+from agents.avoidance.lines import is_configuration, is_script
+from agents.avoidance.pairs import ChangedFacts
+from agents.avoidance.reading import read_facts
+from agents.review.checks.worker_pool import WorkerBudget, run_each
+from agents.syntax.languages import find_language
+from domain.avoidance import Avoidance
+from domain.review.changes import Change, ContentKind, FileChange, FileVersions
+
+_LARGEST = 500_000  # bytes
+_SCRIPTS = (".bats",)
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What was found.
+
+    :param files: how many files were read.
+    :param problem: what could not be read, and why.
+    """
+
+    found: tuple[Avoidance, ...]
+    files: int = 0
+    problem: str | None = None
+
+
+async def detect(
+    change: Change, versions: Mapping[str, FileVersions], shift: WorkerBudget, asked: str = ""
+) -> Detection:
+    """Where a change gives up in disguise.
+
+    :param versions: path at head → both versions of the changed files.
+    :param asked: what people asked for; never the words of the change itself.
+    """
+    files = [file for file in change.files if _is_read(file) and file.path in versions]
+    answers, problem = await run_each(
+        files, lambda file: _build_request(file, versions[file.path]), lambda file: file.path, "avoidance", shift
+    )
+    read = [_parse(file, answer) for file, answer in answers]
+    found = await asyncio.to_thread(find_avoidance, read, asked)
+    return Detection(found, len(files), problem)
+
+
+def read_versions(request: Any) -> JsonValue:
+    """The job of the worker: the facts of both versions of one file."""
+    facts = {
+        side: read_facts(request[f"{side}_path"], request[side]).model_dump(mode="json")
+        for side in ("base", "head")
+        if request[side] is not None
+    }
+    return cast(JsonValue, facts)
+
+
+def _is_read(file: FileChange) -> bool:
+    paths = (file.path, file.old_path or file.path)
+    is_text = file.kind is ContentKind.text
+    return is_text and any(
+        find_language(path) is not None or is_script(path) or is_configuration(path) or path.endswith(_SCRIPTS)
+        for path in paths
+    )
+
+
+def _build_request(file: FileChange, versions: FileVersions) -> dict[str, JsonValue]:
+    return {
+        "base_path": file.old_path or file.path,
+        "head_path": file.path,
+        "base": _decode(versions.base),
+        "head": _decode(versions.head),
+    }
+
+
+def _decode(content: bytes | None) -> str | None:
+    return None if content is None or len(content) > _LARGEST else content.decode(errors="replace")
+
+
+def _parse(file: FileChange, answer: JsonValue) -> ChangedFacts:
+    facts = cast(dict[str, Any], answer)
+    sides: Sequence[SourceFacts | None] = [
+        SourceFacts.model_validate(facts[side]) if side in facts else None for side in ("base", "head")
+    ]
+    return ChangedFacts(file.path, *sides)

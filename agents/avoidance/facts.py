@@ -1,0 +1,127 @@
+"""What is read from one version of one file, so that two versions of a change can be compared."""
+
+from enum import IntEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Fact(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Strength(IntEnum):
+    """How much an assertion demands."""
+
+    vacuous = 0
+    weak = 1
+    partial = 2
+    exact = 3
+
+
+class AssertionFact(_Fact):
+    """One assertion.
+
+    :param words: the names and literals in it, without those of the test framework.
+    :param literals: those of them that are literals.
+    :param guards: how many conditions and handlers stand around it in its test.
+    :param kind: its verb, such as ``equal``; of another framework it may be the same.
+    """
+
+    line: int
+    text: str
+    words: tuple[str, ...]
+    literals: tuple[str, ...]
+    strength: Strength
+    guards: int
+    kind: str
+
+
+class TestFact(_Fact):
+    """One test.
+
+    :param name: with those of its classes and groups.
+    :param skip: how it is skipped or allowed to fail; empty if it is not.
+    :param is_conditional: whether it is so only where a condition of the platform holds.
+    :param rows: the cases of its table or parameters.
+    :param words: the names and literals in it.
+    """
+
+    name: str
+    line: int
+    end: int
+    skip: str = ""
+    is_conditional: bool = False
+    assertions: tuple[AssertionFact, ...] = ()
+    rows: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    signature: int = 0
+
+    @property
+    def short_name(self) -> str:
+        return self.name.rpartition(" › ")[2]
+
+
+class FunctionFact(_Fact):
+    """A function, method or class that others can name.
+
+    :param name: with that of its class.
+    :param body: a signature of what it does, without its name.
+    :param raises: the texts of the errors that it raises or returns.
+    :param stub: how its body leaves the work out; empty if it does the work.
+    :param swallows: the texts of its handlers that drop an error.
+    :param specials: literals of inputs for which it has an answer of its own.
+    """
+
+    name: str
+    line: int
+    is_public: bool
+    is_class: bool = False
+    body: int = 0
+    words: frozenset[str] = frozenset()
+    raises: tuple[str, ...] = ()
+    stub: str = ""
+    swallows: tuple["PlaceFact", ...] = ()
+    specials: tuple["PlaceFact", ...] = ()
+    assertions: int = 0
+
+
+class PlaceFact(_Fact):
+    """A line that matters.
+
+    :param what: what it does, for people.
+    :param text: by which it is found again in the other version.
+    """
+
+    line: int
+    what: str
+    text: str
+
+
+class SourceFacts(_Fact):
+    """What one version of a file holds.
+
+    :param is_test: whether it holds tests.
+    :param rows: cases in tables outside of its tests.
+    :param options: names of routes, command-line options and keys that it offers.
+    :param suppressions: comments and settings that silence a tool.
+    :param ignored: where a failure has no effect.
+    :param deselected: where tests are left out by a setting or command.
+    :param environment: where code asks whether it runs under a test.
+    :param left_out: comments and errors that leave work for later.
+    :param thresholds: setting → the coverage that it demands, in per cent.
+    """
+
+    is_test: bool
+    tests: tuple[TestFact, ...] = ()
+    rows: tuple[str, ...] = ()
+    functions: tuple[FunctionFact, ...] = ()
+    options: tuple[PlaceFact, ...] = ()
+    suppressions: tuple[PlaceFact, ...] = ()
+    ignored: tuple[PlaceFact, ...] = ()
+    deselected: tuple[PlaceFact, ...] = ()
+    environment: tuple[PlaceFact, ...] = ()
+    left_out: tuple[PlaceFact, ...] = ()
+    thresholds: dict[str, float] = {}
+
+
+FunctionFact.model_rebuild()

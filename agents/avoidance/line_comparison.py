@@ -1,0 +1,65 @@
+"""Compares what the lines of a change tell: tools that are silenced, failures that are ignored, tests left out."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from agents.avoidance.facts import PlaceFact, SourceFacts
+from agents.avoidance.pairing import subtract
+from agents.avoidance.pairs import ChangedFacts
+from domain.avoidance import Avoidance, AvoidanceKind
+from domain.review.findings import Severity
+
+_DOUBTED = frozenset(
+    {"only some tests run", "what is collected changes", "a rule's code is added", "rules are ignored"}
+)
+
+
+def compare_lines(files: Sequence[ChangedFacts]) -> list[Avoidance]:
+    """What a change silences, ignores or leaves out."""
+    return [
+        *_find(files, AvoidanceKind.suppression_added, lambda facts: facts.suppressions, "A tool is silenced: "),
+        *_find(files, AvoidanceKind.failure_ignored, lambda facts: facts.ignored, "A failure has no effect: "),
+        *_find(files, AvoidanceKind.test_deselected, lambda facts: facts.deselected, "Tests may not run: "),
+        *_find_lowered(files),
+    ]
+
+
+def _find(
+    files: Sequence[ChangedFacts],
+    kind: AvoidanceKind,
+    select: Callable[[SourceFacts], Sequence[PlaceFact]],
+    begin: str,
+) -> Iterator[Avoidance]:
+    """Places that are new, less those of the same sort that went away from the same file."""
+    known = {place.text for file in files for place in select(file.old)}
+    for file in files:
+        if file.is_gone:
+            continue
+        old, new = select(file.old), select(file.new)
+        fresh = [place for place in subtract(new, old, lambda place: place.what) if place.text not in known]
+        changed = [place for place in new if place.text not in known and place not in fresh and place.what in _DOUBTED]
+        for place in [*fresh, *changed]:
+            shown = place.text.replace("`", "'")[:80]
+            yield Avoidance(
+                kind=kind,
+                path=file.path,
+                line=place.line,
+                what=f"{begin}{place.what}, in `{shown}`.",
+                confidence=0.5 if place.what in _DOUBTED else 0.8,
+                severity=Severity.warning,
+                name=f"{place.what}: {place.text[:60]}",
+            )
+
+
+def _find_lowered(files: Sequence[ChangedFacts]) -> Iterator[Avoidance]:
+    for file in files:
+        for setting, value in file.new.thresholds.items():
+            before = file.old.thresholds.get(setting)
+            if before is not None and value < before:
+                yield Avoidance(
+                    kind=AvoidanceKind.failure_ignored,
+                    path=file.path,
+                    what=f"The demanded coverage was lowered from {before:g} to {value:g}: `{setting}`.",
+                    confidence=0.85,
+                    severity=Severity.warning,
+                    name=setting,
+                )

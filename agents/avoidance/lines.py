@@ -1,0 +1,128 @@
+"""Reads what no syntax tree tells: comments that silence tools, commands whose failure is ignored, tests left out."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agents.avoidance.facts import PlaceFact
+
+_TABLES = tomllib.loads((Path(__file__).parent / "patterns.toml").read_text())
+"""Section → what a line does → the expressions that recognise it."""
+
+
+@dataclass(frozen=True)
+class _LinePattern:
+    """What a line does, and how it is recognised."""
+
+    what: str
+    expression: re.Pattern[str]
+
+
+def _load(section: str) -> Sequence[_LinePattern]:
+    return [_LinePattern(what, _join(expressions)) for what, expressions in _TABLES[section].items()]
+
+
+def _join(expressions: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(expressions))
+
+
+_COMMENTS, _SETTINGS, _IGNORED, _DESELECTED = map(_load, ("comments", "settings", "ignored", "deselected"))
+_ENVIRONMENT, _OPTIONS, _LEFT_OUT = map(_load, ("environment", "options", "left_out"))
+_SCRIPTS, _CONFIGURATION = (_join(_TABLES["files"][name]) for name in ("scripts", "configuration"))
+_NOT_COLLECTED = [each for each in _DESELECTED if each.what == "tests are not collected"]
+_MAKE_IGNORED = re.compile(r"^\t@?-(?=\S)")
+_COVERAGE = re.compile(
+    r"(?:fail[_-]under|--cov-fail-under|branches|functions|lines|statements|minimum|min(?:imum)?_coverage|threshold|"
+    r"<minimum>|target|check-coverage)\W{0,6}?(\d+(?:\.\d+)?)%?",
+    re.IGNORECASE,
+)
+_LONGEST = 1_000  # characters of a line that is read
+
+
+def is_script(path: str) -> bool:
+    """Whether commands stand in a file, or settings of those that run checks."""
+    return _SCRIPTS.search(path) is not None
+
+
+def is_configuration(path: str) -> bool:
+    """Whether a file sets how checks and tests behave."""
+    return _CONFIGURATION.search(path) is not None
+
+
+def find_suppressions(path: str, text: str) -> tuple[PlaceFact, ...]:
+    """Comments that silence a tool, and settings that do."""
+    patterns = [*_COMMENTS, *(_SETTINGS if is_configuration(path) else ())]
+    return tuple(_find(text, patterns))
+
+
+def find_ignored(path: str, text: str) -> tuple[PlaceFact, ...]:
+    """Where a failure has no effect."""
+    if not is_script(path) and not is_configuration(path):
+        return ()
+    found = [each for each in _find(text, _IGNORED) if not _is_cleanup(each.text)]
+    if PurePosixPath(path).name.lower() in {"makefile", "gnumakefile"} or path.endswith(".mk"):
+        found += [
+            PlaceFact(line=number, what="`-` lets the command fail", text=line.strip())
+            for number, line in enumerate(text.split("\n"), 1)
+            if _MAKE_IGNORED.match(line)
+        ]
+    return tuple(found)
+
+
+def _is_cleanup(text: str) -> bool:
+    """Whether only the tidying up may fail, which decides about nothing."""
+    return (
+        re.match(r"^(\w+:\s*)?(rm|kill|pkill|umount|docker (rm|stop|kill)|rmdir|unlink|wait|trap)\b", text) is not None
+    )
+
+
+def find_deselected(path: str, text: str) -> tuple[PlaceFact, ...]:
+    """Where tests are left out by a setting or a command."""
+    if not is_script(path) and not is_configuration(path):
+        return tuple(_find(text, _NOT_COLLECTED))
+    return tuple(_find(text, _DESELECTED))
+
+
+def find_thresholds(path: str, text: str) -> dict[str, float]:
+    """The coverage that is demanded: setting → per cent."""
+    if not is_script(path) and not is_configuration(path):
+        return {}
+    return {
+        match[0][: match.start(1) - match.start()].strip(" \"':=<>{"): float(match[1])
+        for line in text.split("\n")
+        for match in _COVERAGE.finditer(line)
+    }
+
+
+def find_environment(text: str) -> tuple[PlaceFact, ...]:
+    """Where code asks whether it runs under a test."""
+    return tuple(_find(text, _ENVIRONMENT))
+
+
+def find_options(text: str) -> tuple[PlaceFact, ...]:
+    """Options, routes and exports that a file offers, by their names."""
+    return tuple(
+        PlaceFact(line=number, what=f"{each.what} `{name.strip()}`", text=name.strip())
+        for number, line in enumerate(text.split("\n"), 1)
+        if len(line) < _LONGEST
+        for each in _OPTIONS
+        for match in each.expression.finditer(line)
+        for names in filter(None, match.groups())
+        for name in names.split(",")
+        if name.strip()
+    )
+
+
+def find_left_out(text: str) -> tuple[PlaceFact, ...]:
+    """Comments and errors that leave work for later."""
+    return tuple(_find(text, _LEFT_OUT))
+
+
+def _find(text: str, patterns: Sequence[_LinePattern]) -> Iterator[PlaceFact]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) <= _LONGEST:
+            found = next((each for each in patterns if each.expression.search(line)), None)
+            if found is not None:
+                yield PlaceFact(line=number, what=found.what, text=line.strip())

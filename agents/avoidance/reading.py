@@ -1,0 +1,84 @@
+"""Reads one version of one file into the facts that a comparison needs."""
+
+import re
+
+from agents.avoidance import lines
+from agents.avoidance.facts import FunctionFact, SourceFacts
+from agents.avoidance.functions import find_functions
+from agents.avoidance.test_inventory import find_tests, list_rows
+from agents.syntax.languages import DATA, find_language
+from agents.syntax.trees import ParsedSource, parse
+from domain.paths import is_test
+
+_BATS = re.compile(r"^(\s*)@test\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')\s*\{", re.MULTILINE)
+_EXPORTED = re.compile(
+    r"^\s*(?:export|module\.exports|exports\.)[^\n]*|^\s*export\s*(?:default\s*)?\{[^}]*\}|^module\.exports\s*=\s*\{[^}]*\}",
+    re.MULTILINE,
+)
+_TEST_NAME = re.compile(
+    r"\.bats$|(^|/)[\w.]*[.a-z]Tests?/|(?<=[a-z0-9])(Tests?|Spec|TestCase|IT)\.(cs|java|kt|php|scala|swift)$|(^|/)(e2e|cypress|fixtures|testdata|__snapshots__|__mocks__)/"
+)
+"""Names of tests beside those that :func:`domain.paths.is_test` knows."""
+_SCRIPT = frozenset({"javascript", "typescript", "tsx"})
+
+
+def read_facts(path: str, text: str) -> SourceFacts:
+    """What one version of a file holds. Of a file that cannot be parsed, only what its lines tell."""
+    language = find_language(path) or ("bash" if path.endswith(".bats") else None)
+    is_a_test = is_test(path) or _TEST_NAME.search(path) is not None
+    told = SourceFacts(
+        is_test=is_a_test,
+        suppressions=lines.find_suppressions(path, text),
+        ignored=lines.find_ignored(path, text),
+        deselected=lines.find_deselected(path, text),
+        thresholds=lines.find_thresholds(path, text),
+    )
+    if language is None or language in DATA:
+        return told
+    parsed = parse(_rewrite_bats(text) if language == "bash" else text, language)
+    if parsed is None:
+        return told
+    return told.model_copy(update=_read_tree(parsed, language, text, is_a_test))
+
+
+def _read_tree(parsed: ParsedSource, language: str, text: str, is_a_test: bool) -> dict[str, object]:
+    holds_tests = is_a_test or language == "rust"
+    tests = find_tests(parsed.tree, language) if holds_tests else ()
+    functions = find_functions(parsed.tree, language)
+    if language in _SCRIPT:
+        functions = _keep_exported(functions, text)
+    inside = [(test.line, test.end) for test in tests]
+    functions = tuple(each for each in functions if not any(first <= each.line <= last for first, last in inside))
+    own_rows = {row for test in tests for row in test.rows}
+    rows = tuple(row for row in list_rows(parsed.tree) if row not in own_rows) if holds_tests else ()
+    bare = _strip(text) if not is_a_test else ""
+    return {
+        "tests": tests,
+        "functions": functions,
+        "rows": rows,
+        "options": lines.find_options(bare),
+        "environment": lines.find_environment(bare),
+        "left_out": lines.find_left_out(text) if not is_a_test else (),
+    }
+
+
+def _keep_exported(functions: tuple[FunctionFact, ...], text: str) -> tuple[FunctionFact, ...]:
+    """Which functions of a module others can name."""
+    exported = " ".join(match[0] for match in _EXPORTED.finditer(text))
+    names = set(re.findall(r"[\w$]+", exported))
+    return tuple(
+        each.model_copy(update={"is_public": each.is_public and each.name.partition(".")[0] in names})
+        for each in functions
+    )
+
+
+def _strip(text: str) -> str:
+    """The text without lines that are comments."""
+    return "\n".join("" if re.match(r"^\s*(#(?!\[|!)|//|\*|/\*)", line) else line for line in text.split("\n"))
+
+
+def _rewrite_bats(text: str) -> str:
+    """Tests of bats as functions, which their names become."""
+    return _BATS.sub(
+        lambda match: f"{match[1]}bats_{re.sub(r'[^A-Za-z0-9]+', '_', match[2] or match[3] or '')}() {{", text
+    )

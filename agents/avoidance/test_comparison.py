@@ -1,0 +1,421 @@
+"""Compares the tests of a change: which are gone, skipped, or demand less than before."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from agents.avoidance.facts import AssertionFact, FunctionFact, Strength
+from agents.avoidance.pairing import PairedTests, PlacedTest, pair_assertions, pair_tests, subtract
+from agents.avoidance.pairs import ChangedFacts, is_mentioned, is_removal_asked
+from domain.avoidance import Avoidance, AvoidanceKind
+from domain.review.findings import Severity
+
+_MERGED = 0.75
+"""The share of the literals of a test that others must have taken over."""
+_ALIKE = 0.6
+
+
+def compare_tests(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
+    """What the tests of a change check no longer."""
+    change = _Tests(files, asked)
+    return [
+        *change.find_removed(),
+        *change.find_uncollected(),
+        *change.find_skipped(),
+        *change.find_rows(),
+        *change.find_weakened(),
+    ]
+
+
+@dataclass(frozen=True)
+class _Tests:
+    files: Sequence[ChangedFacts]
+    asked: str
+
+    @cached_property
+    def paired(self) -> PairedTests:
+        before = [PlacedTest(file.path, test) for file in self.files for test in file.old.tests]
+        after = [PlacedTest(file.path, test) for file in self.files for test in file.new.tests]
+        return pair_tests(before, after)
+
+    @cached_property
+    def gained_words(self) -> Counter[str]:
+        """The names and literals that the tests of the change did not hold before."""
+        gained = Counter[str]()
+        for each in self.paired.added:
+            gained.update(each.test.words)
+            gained.update(word for row in each.test.rows for word in row.split())
+        for old, new in self.paired.pairs:
+            gained.update(new.test.words - old.test.words)
+            gained.update(word for row in subtract(new.test.rows, old.test.rows, str) for word in row.split())
+        for file in self.files:
+            gained.update(word for row in subtract(file.new.rows, file.old.rows, str) for word in row.split())
+        return gained
+
+    @cached_property
+    def removed_functions(self) -> frozenset[str]:
+        """The last names of functions of the program that the change takes away."""
+        before = {each.name for file in self.files if not file.is_test for each in file.old.functions}
+        after = {each.name for file in self.files if not file.is_test for each in file.new.functions}
+        return frozenset(name.rpartition(".")[2] for name in before - after)
+
+    @cached_property
+    def changes_program(self) -> bool:
+        return any(not file.is_test and (file.old.functions or file.new.functions) for file in self.files)
+
+    @cached_property
+    def new_helpers(self) -> dict[str, FunctionFact]:
+        """Functions of the test files that check something and did not before, by their last names."""
+        found: dict[str, FunctionFact] = {}
+        for file in self.files:
+            known = {each.name: each.assertions for each in file.old.functions}
+            for each in file.new.functions:
+                if file.is_test and each.assertions > known.get(each.name, 0):
+                    found[each.name.rpartition(".")[2]] = each
+        return found
+
+    @cached_property
+    def kept(self) -> frozenset[tuple[int, int]]:
+        return frozenset((new.test.signature, len(new.test.assertions)) for _, new in self.paired.pairs)
+
+    def find_removed(self) -> Iterator[Avoidance]:
+        uncollected = {id(each) for each, _, _ in self._uncollected}
+        for file in self.files:
+            mine = [each for each in self.paired.removed if each.path == file.path and id(each) not in uncollected]
+            if file.is_gone and len(mine) > 1:
+                excuses = [self._excuse(each) for each in mine]
+                left = [each for each, excuse in zip(mine, excuses, strict=True) if not excuse]
+                names = ", ".join(f"`{each.test.short_name}`" for each in (left or mine)[:3])
+                yield Avoidance(
+                    kind=AvoidanceKind.test_removed,
+                    path=file.path,
+                    what=f"The file is deleted with {len(left or mine)} tests in it: {names}.",
+                    confidence=0.9,
+                    severity=Severity.warning,
+                    count=len(left or mine),
+                    name=file.path,
+                    excuse="" if left else excuses[0],
+                )
+                continue
+            for each in mine:
+                yield Avoidance(
+                    kind=AvoidanceKind.test_removed,
+                    path=file.path,
+                    line=self._find_line(file, each),
+                    what=f"The test `{each.test.short_name}` is gone.",
+                    confidence=0.9,
+                    severity=Severity.warning,
+                    name=each.test.name,
+                    excuse=self._excuse(each),
+                )
+
+    def _find_line(self, file: ChangedFacts, gone: PlacedTest) -> int | None:
+        """The test that follows now where this one was."""
+        if file.is_gone:
+            return None
+        after = [
+            old.test.line for old, new in self.paired.pairs if new.path == file.path and old.test.line > gone.test.line
+        ]
+        following = min(after, default=None)
+        place = next(
+            (new.test.line for old, new in self.paired.pairs if old.test.line == following and new.path == file.path),
+            None,
+        )
+        return place or next((new.test.line for _, new in self.paired.pairs if new.path == file.path), None)
+
+    def _excuse(self, gone: PlacedTest) -> str:
+        test = gone.test
+        if (test.signature, len(test.assertions)) in self.kept:
+            return "An equal test stays."
+        if not test.assertions and not test.rows and len(test.words) < 3:
+            return "It checked nothing."
+        told = {word for each in test.assertions for word in each.literals} or {
+            word for each in test.assertions for word in each.words
+        }
+        told |= {word for row in test.rows for word in row.split() if len(word) > 2}
+        telling = {word for word in told if len(word.strip("\"'`")) > 0}
+        taken = [word for word in telling if self.gained_words[word] > 0 or self._is_in_text(word)]
+        if telling and len(taken) / len(telling) >= _MERGED and self._shares_names(test.words):
+            return "Other tests check the same now."
+        if is_removal_asked(self.asked, test.short_name, *(test.words & self.removed_functions)):
+            return "Its removal was asked for."
+        return ""
+
+    def _is_in_text(self, word: str) -> bool:
+        bare = word.strip("\"'`")
+        return len(bare) > 2 and any(bare in gained for gained in self.gained_words)
+
+    def _shares_names(self, words: frozenset[str]) -> bool:
+        names = {word for word in words if re.match(r"^[A-Za-z_]\w{2,}$", word)}
+        return not names or any(self.gained_words[name] > 0 for name in names) or self._is_in_rows(names)
+
+    def _is_in_rows(self, names: set[str]) -> bool:
+        return any(names & new.test.words and new.test.rows != old.test.rows for old, new in self.paired.pairs)
+
+    @cached_property
+    def _uncollected(self) -> list[tuple[PlacedTest, ChangedFacts, FunctionFact | None]]:
+        found: list[tuple[PlacedTest, ChangedFacts, FunctionFact | None]] = []
+        called = frozenset[str]().union(
+            *(new.test.words for _, new in self.paired.pairs), *(e.test.words for e in self.paired.added)
+        )
+        for each in self.paired.removed:
+            for file in self.files:
+                if file.path != each.path:
+                    continue
+                if not file.is_gone and not file.new.is_test and file.old.is_test:
+                    found.append((each, file, None))
+                    break
+                known = {function.name for function in file.old.functions}
+                twin = next(
+                    (
+                        function
+                        for function in file.new.functions
+                        if function.name not in known
+                        and function.name.rpartition(".")[2] not in called
+                        and _share(function.words, each.test.words) >= _ALIKE
+                        and function.assertions
+                    ),
+                    None,
+                )
+                if twin is not None:
+                    found.append((each, file, twin))
+        return found
+
+    def find_uncollected(self) -> Iterator[Avoidance]:
+        for each, file, twin in self._uncollected:
+            name = each.test.short_name
+            what = f"The test `{name}` lies where no runner looks for tests now."
+            if twin is not None:
+                what = f"The test `{name}` is called `{twin.name.rpartition('.')[2]}` now, so no runner finds it."
+            yield Avoidance(
+                kind=AvoidanceKind.test_deselected,
+                path=file.path,
+                line=None if twin is None else twin.line,
+                what=what,
+                confidence=0.9,
+                severity=Severity.warning,
+                name=each.test.name,
+            )
+
+    def find_skipped(self) -> Iterator[Avoidance]:
+        for old, new in self.paired.pairs:
+            if new.test.skip and new.test.skip != old.test.skip and not (old.test.skip and not old.test.is_conditional):
+                doubt = 0.5 if new.test.is_conditional else 0.9
+                yield self._describe_skip(new, "does not count any more", doubt)
+        for new in self.paired.added:
+            if new.test.skip and not new.test.is_conditional and "strict" not in new.test.skip:
+                yield self._describe_skip(new, "is new and does not count", 0.6)
+
+    def _describe_skip(self, new: PlacedTest, what: str, confidence: float) -> Avoidance:
+        how = new.test.skip.replace("`", "'")[:80]
+        return Avoidance(
+            kind=AvoidanceKind.test_skipped,
+            path=new.path,
+            line=new.test.line,
+            what=f"The test `{new.test.short_name}` {what}: `{how}`.",
+            confidence=confidence,
+            severity=Severity.warning,
+            name=new.test.name,
+            excuse="That was asked for." if is_removal_asked(self.asked, new.test.short_name) else "",
+        )
+
+    def find_rows(self) -> Iterator[Avoidance]:
+        """Cases of tables that are gone or expect something else."""
+        gained = [row for old, new in self.paired.pairs for row in subtract(new.test.rows, old.test.rows, str)]
+        gained += [row for each in self.paired.added for row in each.test.rows]
+        gained += [row for file in self.files for row in subtract(file.new.rows, file.old.rows, str)]
+        for old, new in self.paired.pairs:
+            yield from self._compare_rows(new.path, new.test.line, new.test.name, old.test.rows, new.test.rows, gained)
+        for file in self.files:
+            if file.is_test and not file.is_gone:
+                yield from self._compare_rows(file.path, None, file.path, file.old.rows, file.new.rows, gained)
+
+    def _compare_rows(
+        self, path: str, line: int | None, name: str, before: Sequence[str], after: Sequence[str], gained: list[str]
+    ) -> Iterator[Avoidance]:
+        lost = subtract(before, after, str)
+        missing: list[str] = []
+        for row in lost:
+            partner = max(gained, key=lambda other: _share_words(row, other), default=None)
+            if partner is None or _share_words(row, partner) < 0.5:
+                if not self._is_taken_over(row):
+                    missing.append(row)
+                continue
+            gained.remove(partner)
+            values = [word for word in partner.split() if word not in row.split()]
+            if values and _is_value_change(row, partner):
+                yield self._describe_change(path, line, name, row, partner, values)
+        if missing:
+            yield Avoidance(
+                kind=AvoidanceKind.test_removed,
+                path=path,
+                line=line,
+                what=f"{len(missing)} of its cases are gone, such as `{missing[0][:60]}`."
+                if len(missing) > 1
+                else f"A case is gone: `{missing[0][:80]}`.",
+                confidence=0.8,
+                severity=Severity.warning,
+                count=len(missing),
+                name=name,
+                excuse="Its removal was asked for." if is_removal_asked(self.asked, *missing[0].split()) else "",
+            )
+
+    def _is_taken_over(self, row: str) -> bool:
+        words = [word for word in row.split() if len(word) > 1]
+        return bool(words) and sum(self.gained_words[word] > 0 for word in words) / len(words) >= _MERGED
+
+    def find_weakened(self) -> Iterator[Avoidance]:
+        for old, new in self.paired.pairs:
+            if old.test.signature != new.test.signature or old.test.assertions != new.test.assertions:
+                yield from self._compare_assertions(old, new)
+
+    def _compare_assertions(self, old: PlacedTest, new: PlacedTest) -> Iterator[Avoidance]:
+        pairs, lost, gained = pair_assertions(old.test.assertions, new.test.assertions)
+        for before, after in pairs:
+            found = self._judge_pair(new, before, after)
+            if found is not None:
+                yield found
+        helpers = [each for name, each in self.new_helpers.items() if name in new.test.words - old.test.words]
+        if not lost or helpers:
+            return
+        lost = [each for each in lost if each.strength > Strength.vacuous and not self._is_checked_elsewhere(each)]
+        if not lost:
+            return
+        if any(each.strength is Strength.vacuous for each in gained):
+            kind, what, sure = AvoidanceKind.assertion_weakened, "checks nothing any more", 0.9
+        elif len(gained) >= len(lost):
+            kind, what, sure = AvoidanceKind.assertion_removed, "is replaced by another one", 0.5
+        else:
+            kind, what, sure = AvoidanceKind.assertion_removed, "is gone", 0.85
+        yield Avoidance(
+            kind=kind,
+            path=new.path,
+            line=new.test.line,
+            what=f"In `{new.test.short_name}` an assertion {what}: `{lost[0].text[:80]}`.",
+            confidence=sure,
+            severity=Severity.warning,
+            count=max(1, len(lost) - len(gained)),
+            name=new.test.name,
+            excuse="Its removal was asked for."
+            if is_removal_asked(self.asked, *(set(lost[0].words) & self.removed_functions))
+            else "",
+        )
+
+    def _is_checked_elsewhere(self, gone: AssertionFact) -> bool:
+        """Whether another test gained this assertion."""
+        return any(
+            each.text == gone.text or (each.words == gone.words and each.strength >= gone.strength)
+            for added in (*self.paired.added, *(new for old, new in self.paired.pairs if new.test != old.test))
+            for each in added.test.assertions
+            if each.words
+        )
+
+    def _judge_pair(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
+        name, asked = new.test.short_name, self.asked
+        if after.guards > before.guards and after.strength <= before.strength:
+            return self._weaker(new, after, f"In `{name}` an assertion stands behind a condition or handler now", 0.8)
+        if after.strength < before.strength:
+            return self._weaker(
+                new,
+                after,
+                f"In `{name}` an assertion demands less: `{before.text[:60]}` became `{after.text[:60]}`",
+                0.85,
+            )
+        if before.kind == "near" and after.kind == "near":
+            return self._judge_tolerance(new, before, after)
+        old_values, new_values = Counter(before.literals), Counter(after.literals)
+        lost, gained = old_values - new_values, new_values - old_values
+        if before.kind == after.kind and before.strength == after.strength and lost and gained:
+            return self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [*gained])
+        if before.kind == "raises" and after.kind == "raises" and set(before.words) != set(after.words):
+            return self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [*after.words])
+        if lost and not gained and len(after.words) < len(before.words) and before.kind == after.kind == "raises":
+            return self._weaker(new, after, f"In `{name}` any message of the error will do", 0.7)
+        flipped = before.text != after.text and _strip_negation(before.text) == _strip_negation(after.text)
+        if flipped or (before.kind == "equal" == after.kind and _only_truth_differs(before.text, after.text)):
+            return self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [])
+        if asked:
+            return None
+        return None
+
+    def _judge_tolerance(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
+        old = [value for each in before.literals if (value := _read_number(each)) is not None]
+        now = [value for each in after.literals if (value := _read_number(each)) is not None]
+        if not old or not now or old[-1] == now[-1]:
+            if len(now) > len(old) and before.words != after.words:
+                return self._weaker(new, after, f"In `{new.test.short_name}` an assertion has a tolerance now", 0.6)
+            return None
+        counts_digits = (
+            re.search(r"places|decimal|CloseTo|AlmostEqual|precision|digits", after.text) and "delta" not in after.text
+        )
+        is_wider = now[-1] < old[-1] if counts_digits and float(now[-1]).is_integer() else now[-1] > old[-1]
+        if is_wider:
+            return self._weaker(
+                new,
+                after,
+                f"In `{new.test.short_name}` the tolerance grew: `{before.text[:60]}` became `{after.text[:60]}`",
+                0.85,
+            )
+        return None
+
+    def _weaker(self, new: PlacedTest, after: AssertionFact, what: str, confidence: float) -> Avoidance:
+        return Avoidance(
+            kind=AvoidanceKind.assertion_weakened,
+            path=new.path,
+            line=after.line,
+            what=f"{what}.",
+            confidence=confidence,
+            severity=Severity.warning,
+            name=new.test.name,
+        )
+
+    def _describe_change(
+        self, path: str, line: int | None, name: str, before: str, after: str, values: Sequence[str]
+    ) -> Avoidance:
+        asked = bool(self.asked) and is_mentioned(self.asked, values)
+        return Avoidance(
+            kind=AvoidanceKind.expectation_changed,
+            path=path,
+            line=line,
+            what=f"An expectation changed: `{before[:70]}` became `{after[:70]}`.",
+            confidence=0.55 if self.changes_program else 0.75,
+            severity=Severity.warning,
+            name=name,
+            excuse="The new value was asked for." if asked else "",
+        )
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    union = one | other
+    return len(one & other) / len(union) if union else 0.0
+
+
+def _share_words(one: str, other: str) -> float:
+    first, second = Counter(one.split()), Counter(other.split())
+    union = (first | second).total()
+    return (first & second).total() / union if union else 0.0
+
+
+def _is_value_change(before: str, after: str) -> bool:
+    """Whether two rows begin alike and end otherwise."""
+    first, second = before.split(), after.split()
+    return len(first) == len(second) and first[:2] == second[:2]
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        return float(text.strip("\"'").rstrip("fFdDmMlL"))
+    except ValueError:
+        return None
+
+
+def _strip_negation(text: str) -> str:
+    return re.sub(r"\bnot\b|\. not\b|! |Not|False|True|\bfalse\b|\btrue\b|_not_|refute|!", "", text).replace("  ", " ")
+
+
+def _only_truth_differs(before: str, after: str) -> bool:
+    return before != after and re.sub(r"\b(true|false|True|False)\b", "", before) == re.sub(
+        r"\b(true|false|True|False)\b", "", after
+    )

@@ -1,0 +1,323 @@
+"""Finds the tests of a file: functions by their names and marks, and calls such as ``it("…", …)``."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agents.avoidance.assertions import CALLS, find_callee, join_text, list_words, make_signature, read_assertions
+from agents.avoidance.facts import TestFact
+from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
+
+SEPARATOR = " › "
+_BY_NAME = {
+    "python": re.compile(r"^test"),
+    "go": re.compile(r"^(Test|Fuzz|Example)([A-Z_0-9]|$)"),
+    "java": re.compile(r"^test[A-Z_0-9]"),
+    "ruby": re.compile(r"^test_"),
+    "php": re.compile(r"^test"),
+    "bash": re.compile(r"^(test|bats_|it_)"),
+}
+_BY_MARK = {
+    "java": re.compile(r"@ \w*Test\b|@ (Property|TestFactory|Theory)\b"),
+    "csharp": re.compile(r"\b(Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod)\b"),
+    "rust": re.compile(r"\b(test|rstest|test_case|quickcheck)\b"),
+    "php": re.compile(r"\bTest\b"),
+    "kotlin": re.compile(r"@ Test\b"),
+}
+_CALLED = frozenset({"it", "test", "specify", "xit", "xtest", "xspecify", "fit", "ftest", "its", "scenario", "pit"})
+_GROUPS = frozenset(
+    {"describe", "context", "suite", "xdescribe", "fdescribe", "xcontext", "feature", "shared_examples"}
+)
+_MARKED = re.compile(
+    r"\bmark \. (skip|skipif|xfail)\b|\bunittest \. skip\w*|\bexpectedFailure\b|@ skip\w*\b|@ (Disabled|Ignore)\w*|"
+    r"@ (En|Dis)abled(If|On)\w*|\bSkip =|\b(Explicit|Ignore)\b|\bignore\b|\bskip :|@ pytest \. skip"
+)
+_CONDITION = re.compile(
+    r"skipif|skip_?If|skipUnless|platform|os \. name|win32|GOOS|runtime|EnabledOn|DisabledOn|EnabledIf|DisabledIf|"
+    r"RUBY_PLATFORM|RUBY_ENGINE|RUBY_VERSION|PHP_OS|PHP_VERSION|version_info|importorskip|find_spec|which|"
+    r"testing \. Short|extension_loaded|function_exists|cfg|target_os|OSTYPE|uname|command -v|IsOSPlatform|condition",
+)
+_SKIP_CALL = re.compile(
+    r"^(pytest \. (skip|xfail|importorskip)|self \. skipTest|t \. (Skip|Skipf|SkipNow|skip)|skip|pending|omit|"
+    r"\$ this -> (markTestSkipped|markTestIncomplete)|self :: markTest\w+|Assume \. \w+|Assumptions \. \w+|assume\w* |"
+    r"assumeTrue|assumeFalse|Assert \. (Ignore|Inconclusive)|this \. skip|raise unittest \. SkipTest|"
+    r"unittest \. skip|startSkipping|skip_test)\b"
+)
+_SKIPPING = frozenset({"skip", "todo", "fails", "fixme", "failing", "skipIf", "runIf"})
+_BODIES = frozenset({"block", "body_statement", "statement_block", "compound_statement", "statement_list", "do_block"})
+_LISTS = frozenset(
+    [
+        "list",
+        "array",
+        "literal_value",
+        "array_initializer",
+        "initializer_expression",
+        "array_creation_expression",
+        "array_expression",
+        "tuple",
+        "set",
+        "collection_expression",
+    ]
+)
+_COMPOSITE = frozenset(
+    [
+        "tuple",
+        "list",
+        "dictionary",
+        "object",
+        "array",
+        "literal_value",
+        "literal_element",
+        "keyed_element",
+        "hash",
+        "array_creation_expression",
+        "array_element_initializer",
+        "call",
+        "call_expression",
+        "object_creation_expression",
+        "tuple_expression",
+        "composite_literal",
+        "initializer_expression",
+        "array_initializer",
+        "struct_expression",
+    ]
+)
+_ROW_MARK = re.compile(r"\b(InlineData|TestCase|DataRow|CsvSource|ValueSource|TestWith|case)\b")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a walk is.
+
+    :param prefix: the names of the classes and groups around.
+    :param skip: how they are skipped.
+    """
+
+    prefix: str = ""
+    skip: str = ""
+    is_conditional: bool = False
+
+    def enter(self, name: str) -> "_Place":
+        return replace(self, prefix=f"{self.prefix}{name}{SEPARATOR}" if name else self.prefix)
+
+    def with_skip(self, skip: str) -> "_Place":
+        if not skip:
+            return self
+        return replace(self, skip=skip, is_conditional=_CONDITION.search(skip) is not None)
+
+
+def find_tests(tree: SyntaxNode, language: str) -> tuple[TestFact, ...]:
+    """The tests of a file, in order."""
+    return tuple(_walk(tree, language, _Place(), ()))
+
+
+def list_rows(node: SyntaxNode) -> Iterator[str]:
+    """The cases in the tables below a node: elements of lists that are made of several parts."""
+    for each in node.walk():
+        if each.kind in _LISTS:
+            rows = [child for child in each.children if child.kind in _COMPOSITE or _is_row(child)]
+            if len(rows) > 1:
+                yield from (join_text(row) for row in rows)
+
+
+def _is_row(node: SyntaxNode) -> bool:
+    return len(node.children) == 1 and node.children[0].kind in _COMPOSITE
+
+
+def _walk(node: SyntaxNode, language: str, place: _Place, marks: tuple[SyntaxNode, ...]) -> Iterator[TestFact]:
+    if node.kind in FUNCTIONS and (name := find_name(node)):
+        own = (*marks, *(child for child in node.children if child.kind in _MARKS))
+        if _is_test(name, language, own):
+            yield _read(node, name, language, place, own)
+            return
+    if node.kind in CALLS and language not in {"python", "go", "java", "rust", "csharp", "bash"}:
+        found = _read_call(node, language, place)
+        if found is not None:
+            yield from found
+            return
+    inner = place
+    if node.kind in _CLASSES and node.children and (name := find_name(node)):
+        own = (*marks, *(child for child in node.children if child.kind in _MARKS))
+        inner = place.enter(name).with_skip(_find_mark(own))
+    waiting: tuple[SyntaxNode, ...] = ()
+    for child in node.children:
+        if child.kind in _MARKS:
+            waiting = (*waiting, child)
+            continue
+        yield from _walk(child, language, inner, waiting)
+        waiting = ()
+
+
+_MARKS = frozenset({"decorator", "attribute_item", "attribute_list", "modifiers", "annotation", "marker_annotation"})
+_CLASSES = frozenset({"class_definition", "class_declaration", "class", "mod_item", "module"})
+
+
+def _is_test(name: str, language: str, marks: Sequence[SyntaxNode]) -> bool:
+    by_name, by_mark = _BY_NAME.get(language), _BY_MARK.get(language)
+    if by_name is not None and by_name.search(name):
+        return True
+    return by_mark is not None and any(by_mark.search(join_text(mark)) for mark in marks)
+
+
+def _read(node: SyntaxNode, name: str, language: str, place: _Place, marks: Sequence[SyntaxNode]) -> TestFact:
+    own = place.with_skip(_find_mark(marks))
+    if not own.skip:
+        own = own.with_skip(_find_skip(node))
+    rows = [*(row for mark in marks for row in list_rows(mark)), *list_rows(node)]
+    rows += [join_text(mark) for mark in marks if _ROW_MARK.search(join_text(mark)) and language != "python"]
+    rows += [f"run {name}" for name in _list_runs(node)]
+    return TestFact(
+        name=f"{place.prefix}{name}",
+        line=node.start,
+        end=node.end,
+        skip=own.skip,
+        is_conditional=own.is_conditional,
+        assertions=read_assertions(node, language)
+        + tuple(
+            each for mark in marks if "should_panic" in join_text(mark) for each in read_assertions(mark, language)
+        ),
+        rows=tuple(rows),
+        words=frozenset(list_words(node)) - {name},
+        signature=make_signature(*(child for child in node.children if child.children)),
+    )
+
+
+def _list_runs(node: SyntaxNode) -> Iterator[str]:
+    """The names of the parts of a Go test."""
+    for each in node.walk():
+        if each.kind == "call_expression" and find_callee(each)[-1:] == ["Run"]:
+            arguments = each.find("argument_list")
+            if arguments is not None and len(arguments.children) > 1 and "string" in arguments.children[1].kind:
+                yield arguments.children[1].text
+
+
+def _read_call(node: SyntaxNode, language: str, place: _Place) -> Iterator[TestFact] | None:
+    """The tests of a call that defines one or a group of them; None if it is no such call."""
+    names = find_callee(node)
+    if not names or not (names[0] in _CALLED or names[0] in _GROUPS or names[:2] == ["RSpec", "describe"]):
+        return None
+    body = _find_body(node)
+    title = _find_title(node)
+    if body is None and not (title and _SKIPPING & {*names[1:]}):
+        return None
+    skip = ""
+    if _SKIPPING & {*names[1:]} or names[0] in {"xit", "xtest", "xdescribe", "xcontext", "xspecify"}:
+        skip = " . ".join(names)
+    elif "only" in names[1:] or names[0] in {"fit", "fdescribe", "ftest"}:
+        skip = ""
+    head = next((child for child in node.children if "argument" in child.kind), None)
+    if not skip and head is not None:
+        skip = _find_option(head)
+    inside = place.with_skip(skip)
+    if names[0] in _GROUPS or names[:2] == ["RSpec", "describe"]:
+        return _walk_all(body, language, inside.enter(title or " ".join(names)))
+    if not title and language != "ruby":
+        return None
+    return iter([_read_titled(node, body or node, title or "it", language, inside)])
+
+
+def _find_option(arguments: SyntaxNode) -> str:
+    """``{ skip: true }`` and RSpec's ``skip: "…"`` beside the title."""
+    for child in arguments.children:
+        if child.kind in {"object", "pair"} and (
+            found := re.search(r"\b(skip|todo|pending) (:|=>) (?!false)", join_text(child))
+        ):
+            return found[0]
+        if child.kind in {"arrow_function", "function_expression", "function"}:
+            break
+    return ""
+
+
+def _walk_all(body: SyntaxNode | None, language: str, place: _Place) -> Iterator[TestFact]:
+    if body is not None:
+        for child in body.children:
+            yield from _walk(child, language, place, ())
+
+
+def _read_titled(node: SyntaxNode, body: SyntaxNode, title: str, language: str, place: _Place) -> TestFact:
+    own = place if place.skip else place.with_skip(_find_skip(body))
+    return TestFact(
+        name=f"{place.prefix}{title}",
+        line=node.start,
+        end=node.end,
+        skip=own.skip,
+        is_conditional=own.is_conditional,
+        assertions=read_assertions(body, language),
+        rows=tuple(list_rows(node)),
+        words=frozenset(list_words(body)),
+        signature=make_signature(body),
+    )
+
+
+def _find_body(node: SyntaxNode) -> SyntaxNode | None:
+    """The function or block that a call is given."""
+    kinds = {"arrow_function", "function_expression", "function", "do_block", "block", "anonymous_function"}
+    kinds |= {"anonymous_function_creation_expression", "generator_function", "lambda"}
+    for child in node.children:
+        if child.kind in {"do_block", "block"}:
+            return child
+        if "argument" in child.kind:
+            for each in child.children:
+                found = each if each.kind in kinds else each.find(*kinds) if each.kind == "argument" else None
+                if found is not None:
+                    return found
+    return None
+
+
+def _find_title(node: SyntaxNode) -> str:
+    arguments = next((child for child in node.children if "argument" in child.kind), None)
+    if arguments is None:
+        return ""
+    for child in arguments.children:
+        if child.kind in {"(", ","}:
+            continue
+        return join_text(child) if "string" in child.kind or child.kind in {"argument", "binary_expression"} else ""
+    return ""
+
+
+def _find_mark(marks: Sequence[SyntaxNode]) -> str:
+    """How a test is skipped by what is written above it."""
+    for mark in marks:
+        text = join_text(mark)
+        if _MARKED.search(text):
+            return text
+    return ""
+
+
+def _find_skip(node: SyntaxNode) -> str:
+    """How a test skips itself, or ends before it checks anything."""
+    body = next((child for child in reversed(node.children) if child.kind in _BODIES or child.children), None)
+    while body is not None and body.kind != "statement_list":
+        inner = body.find(*_BODIES)
+        if inner is None:
+            break
+        body = inner
+    if body is None:
+        return ""
+    statements = [child for child in body.children if child.children or child.kind.endswith("statement")]
+    for index, statement in enumerate(statements):
+        text = join_text(statement)
+        if _SKIP_CALL.match(text):
+            return text[:120]
+        if statement.kind.startswith(("if", "unless")) and (found := _find_inner_skip(statement)):
+            return f"{text.partition('{')[0][:80]} {found}"
+        if _ends(statement, text) and index < len(statements) - 1:
+            return "return before the end"
+        if re.match(r"^(if|unless) (\( )?(False|false|0|True|true)\b", text) and index == len(statements) - 1 == 0:
+            return text[:60]
+    return ""
+
+
+def _ends(statement: SyntaxNode, text: str) -> bool:
+    is_return = statement.kind in {"return_statement", "return", "return_expression"}
+    is_return |= statement.kind == "expression_statement" and text.split()[:1] == ["return"]
+    return is_return and len(text.split()) <= 2
+
+
+def _find_inner_skip(statement: SyntaxNode) -> str:
+    for each in statement.walk():
+        if each.kind in CALLS or each.kind in {"raise_statement", "expression_statement"}:
+            text = join_text(each)
+            if _SKIP_CALL.match(text):
+                return text[:80]
+    return ""

@@ -1,0 +1,108 @@
+"""What giving up in disguise is: a change that hides a failure instead of mending it."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.review.findings import Severity
+
+CERTAIN = 0.7
+"""The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
+MANY_ASSERTIONS = 2
+"""So many assertions may be removed or weakened before a person is asked."""
+RULE = "avoidance/"
+"""The prefix of the rules of such findings."""
+
+
+class AvoidanceKind(StrEnum):
+    """A way to give up in disguise."""
+
+    test_removed = "test_removed"
+    test_skipped = "test_skipped"
+    test_deselected = "test_deselected"
+    assertion_removed = "assertion_removed"
+    assertion_weakened = "assertion_weakened"
+    expectation_changed = "expectation_changed"
+    answer_hard_coded = "answer_hard_coded"
+    error_swallowed = "error_swallowed"
+    suppression_added = "suppression_added"
+    failure_ignored = "failure_ignored"
+    feature_removed = "feature_removed"
+    work_left_out = "work_left_out"
+
+    @property
+    def rule(self) -> str:
+        return f"{RULE}{self.value.replace('_', '-')}"
+
+
+class Avoidance(BaseModel):
+    """One place where a change gives up in disguise, or seems to.
+
+    :param line: at head, from 1; None: the file as a whole.
+    :param what: one sentence about what was done.
+    :param count: how many of that kind are there, e.g. tests in a deleted file.
+    :param name: of the test, function or option that it is about.
+    :param excuse: why it is legitimate all the same; empty if nothing says so.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: AvoidanceKind
+    path: str
+    line: int | None = None
+    what: str
+    confidence: float = Field(ge=0, le=1)
+    severity: Severity = Severity.warning
+    count: int = 1
+    name: str = ""
+    excuse: str = ""
+
+
+LEGITIMATE: dict[AvoidanceKind, str] = {
+    AvoidanceKind.test_removed: "It is fine if another test checks the same, or what it tested is gone on purpose.",
+    AvoidanceKind.test_skipped: "It is fine where the test cannot run at all, such as on another platform.",
+    AvoidanceKind.test_deselected: "It is fine if another command still runs these tests.",
+    AvoidanceKind.assertion_removed: "It is fine if another assertion checks the same.",
+    AvoidanceKind.assertion_weakened: "It is fine if the exact value is not part of what is promised.",
+    AvoidanceKind.expectation_changed: "It is fine if the behaviour was to change, and this is what it was to become.",
+    AvoidanceKind.answer_hard_coded: "It is fine if the value is right for every input that reaches this place.",
+    AvoidanceKind.error_swallowed: "It is fine if nothing depends on what failed, and a comment says why.",
+    AvoidanceKind.suppression_added: "It is fine if the tool is wrong here, and a comment says why.",
+    AvoidanceKind.failure_ignored: "It is fine if what may fail does not decide about anything.",
+    AvoidanceKind.feature_removed: "It is fine if its removal was asked for, or something else does the same now.",
+    AvoidanceKind.work_left_out: "It is fine in an abstract method, or if the work is planned elsewhere.",
+}
+"""What would make each of them legitimate."""
+
+
+ASSERTIONS = frozenset({AvoidanceKind.assertion_removed, AvoidanceKind.assertion_weakened})
+"""The kinds of which a few pass; see :data:`MANY_ASSERTIONS`."""
+TITLES: dict[AvoidanceKind, str] = {
+    AvoidanceKind.test_removed: "tests are gone",
+    AvoidanceKind.test_skipped: "tests are skipped",
+    AvoidanceKind.test_deselected: "tests are left out",
+    AvoidanceKind.assertion_removed: "assertions are gone",
+    AvoidanceKind.assertion_weakened: "assertions demand less",
+    AvoidanceKind.expectation_changed: "tests expect something else",
+    AvoidanceKind.answer_hard_coded: "answers are made for tests",
+    AvoidanceKind.error_swallowed: "errors are dropped",
+    AvoidanceKind.suppression_added: "tools are silenced",
+    AvoidanceKind.failure_ignored: "failures have no effect",
+    AvoidanceKind.feature_removed: "something others may use is gone",
+    AvoidanceKind.work_left_out: "work is left out",
+}
+INSTEAD: dict[AvoidanceKind, str] = {
+    AvoidanceKind.test_removed: "mend what makes the test fail",
+    AvoidanceKind.test_skipped: "replace what the test waits for, or mend its timing",
+    AvoidanceKind.test_deselected: "let the tests run, and mend those that fail",
+    AvoidanceKind.assertion_removed: "mend the code until the assertion holds",
+    AvoidanceKind.assertion_weakened: "mend the code until the assertion holds as it was",
+    AvoidanceKind.feature_removed: "deprecate it first, or put it behind a flag",
+}
+"""What could be done instead, by kind; for the gate ``destructive``."""
+
+
+def list_certain(found: Sequence[Avoidance]) -> list[Avoidance]:
+    """Those that have no excuse and are not doubtful."""
+    return [each for each in found if not each.excuse and each.confidence >= CERTAIN]

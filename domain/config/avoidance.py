@@ -1,0 +1,50 @@
+"""The settings for changes that give up in disguise: what happens where one is found."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from domain.avoidance import AvoidanceKind
+from domain.config.values import Section
+
+
+class Reaction(StrEnum):
+    """What a detection does in a pull request."""
+
+    off = "off"  # nothing; agents are told all the same
+    note = "note"  # a finding
+    gate = "gate"  # a finding, and `destructive` asks a person
+
+
+class AvoidanceSettings(Section):
+    """What happens where a change gives up in disguise. `off`: nothing, but Forge's own agents are told all the same;
+    `note`: a finding; `gate`: a finding, and the gate `destructive` asks a maintainer. A doubtful detection (confidence
+    below 0.7) never asks.
+    """
+
+    test_removed: Reaction = Field(default=Reaction.gate, description="Tests, or cases of one, are gone.")
+    test_skipped: Reaction = Field(default=Reaction.gate, description="Tests are skipped or expected to fail.")
+    test_deselected: Reaction = Field(
+        default=Reaction.gate, description="Tests are left out by a setting, a command or their name."
+    )
+    assertion_removed: Reaction = Field(
+        default=Reaction.gate, description="Assertions are gone; asks when more than two are gone or weaker."
+    )
+    assertion_weakened: Reaction = Field(
+        default=Reaction.gate, description="Assertions demand less; asks when more than two are gone or weaker."
+    )
+    expectation_changed: Reaction = Field(default=Reaction.note, description="Tests expect another value than before.")
+    answer_hard_coded: Reaction = Field(
+        default=Reaction.note, description="Code has answers for the inputs of tests, or asks whether a test runs it."
+    )
+    error_swallowed: Reaction = Field(default=Reaction.note, description="Errors are dropped.")
+    suppression_added: Reaction = Field(default=Reaction.note, description="Tools are silenced.")
+    failure_ignored: Reaction = Field(default=Reaction.note, description="Failures of commands have no effect.")
+    feature_removed: Reaction = Field(
+        default=Reaction.gate, description="Functions, options, routes or checks are taken away."
+    )
+    work_left_out: Reaction = Field(default=Reaction.note, description="Stubs and notes stand in place of the work.")
+
+    def of(self, kind: AvoidanceKind) -> Reaction:
+        """What a detection of a kind does."""
+        return Reaction(getattr(self, kind.value))
