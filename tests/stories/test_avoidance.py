@@ -1,0 +1,99 @@
+"""A change that hides a failure instead of mending it is named, and a maintainer is asked before it passes."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from simulator import User
+from simulator.state import PullRequest
+from tests.stories.driver import Story
+
+CODE = "def total(prices):\n    return sum(prices)\n"
+TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_empty():\n    assert total([]) == 0\n"
+FILES = {"shop.py": CODE, "tests/test_shop.py": TEST}
+GONE = {"tests/test_shop.py": TEST.partition("\n\n\ndef test_empty")[0] + "\n"}
+SKIPPED = {"tests/test_shop.py": f"import pytest\n{TEST.replace('def test_empty', '@pytest.mark.skip' + chr(10) + 'def test_empty')}"}
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+async def _propose(story: Story, changed: Mapping[str, str], settings: str = "") -> tuple[PullRequest, User, User]:
+    """A pull request of alice; carol maintains."""
+    configured = {".github/forge.yml": settings} if settings else {}
+    repository, alice = story.repository({**FILES, **configured})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    await alice.push(repository, "work", changed, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    return pull, alice, carol
+
+
+def _get_conclusion(story: Story, pull: PullRequest) -> str | None:
+    [check] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
+    return check.conclusion
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [(GONE, "The test `test_empty` is gone"), (SKIPPED, "The test `test_empty` does not count any more")],
+)
+async def test_a_maintainer_decides_about_what_is_taken_away(
+    story: Story, changed: Mapping[str, str], said: str
+) -> None:
+    pull, alice, carol = await _propose(story, changed)
+    assert story.gates(pull) == ["destructive"]
+    [question] = story.questions(pull)
+    assert said in question.body
+    assert "instead: " in question.body
+    assert "anyone with the role maintain or above, but not the author" in question.body
+    assert _get_conclusion(story, pull) == "action_required"
+    await alice.comment(pull, "/forge approve destructive")
+    await story.settle()
+    assert _get_conclusion(story, pull) == "action_required"
+    await carol.comment(pull, "/forge approve destructive with: the test lied")
+    await story.settle()
+    assert _get_conclusion(story, pull) == "success"
+    story.pass_over(pull)
+
+
+async def test_who_rejects_it_ends_it(story: Story) -> None:
+    pull, _, carol = await _propose(story, GONE)
+    await carol.comment(pull, "/forge reject destructive mend the code instead")
+    await story.settle()
+    assert _get_conclusion(story, pull) == "failure"
+    story.pass_over(pull)
+
+
+async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> None:
+    """A person with the role may say that it is wrong, and the next head is not asked about again."""
+    pull, alice, carol = await _propose(story, GONE)
+    [finding] = {word.strip("`:") for body in story.questions(pull) for word in body.body.split() if word.startswith("F-")}
+    await carol.comment(pull, f"/forge dismiss {finding} another suite has it")
+    await story.settle()
+    await alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nTAX = 0\n"})
+    await story.settle()
+    assert _get_conclusion(story, pull) == "success"
+    story.pass_over(pull)
+
+
+@pytest.mark.parametrize("reaction", ["note", "'off'"])
+async def test_a_repository_says_what_asks(story: Story, reaction: str) -> None:
+    pull, _, _ = await _propose(story, GONE, f"avoidance: {{test_removed: {reaction}}}\n")
+    assert story.gates(pull) == []
+    assert _get_conclusion(story, pull) == "success"
+    [check] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
+    assert ("avoidance/test-removed" in f"{check.summary}{check.text}{check.annotations}") == (reaction == "note")
+    story.pass_over(pull)
+
+
+async def test_tests_that_only_move_ask_nobody(story: Story) -> None:
+    moved = {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST}
+    pull, _, _ = await _propose(story, moved)  # type: ignore[arg-type]
+    assert story.gates(pull) == []
+    assert _get_conclusion(story, pull) == "success"
+    story.pass_over(pull)
