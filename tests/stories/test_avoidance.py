@@ -81,7 +81,7 @@ async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> N
     story.pass_over(pull)
 
 
-@pytest.mark.parametrize("reaction", ["note", "'off'"])
+@pytest.mark.parametrize("reaction", ["note", "off"])
 async def test_a_repository_says_what_asks(story: Story, reaction: str) -> None:
     pull, _, _ = await _propose(story, GONE, f"avoidance: {{test_removed: {reaction}}}\n")
     assert story.gates(pull) == []
