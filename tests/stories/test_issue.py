@@ -237,9 +237,12 @@ async def test_what_was_not_done_is_said(story_with_model: Story, model: Scripte
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
-async def test_an_implementer_that_gets_stuck_leaves_what_it_has(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_implementer_that_gets_stuck_leaves_what_it_has(
+    mode: str, story_with_model: Story, model: ScriptedModel
+) -> None:
     """Unless somebody helps, the task that was finished before is proposed; the other one is said to be missing."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Discounts", plan(then="Print it"))
     model.when("== your task: T2", Says("Hm."))
     model.when(TASK, patches(DIFF), DONE)
@@ -256,9 +259,12 @@ async def test_an_implementer_that_gets_stuck_leaves_what_it_has(story_with_mode
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
-async def test_an_implementer_that_gets_stuck_is_helped(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_implementer_that_gets_stuck_is_helped(
+    mode: str, story_with_model: Story, model: ScriptedModel
+) -> None:
     """A person says what to do, and the same task is tried once more with these words."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Discounts", plan())
     model.when(TASK, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")

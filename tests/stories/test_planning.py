@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from inline_snapshot import snapshot
 
 from agents.llm.models import Models
@@ -9,7 +10,7 @@ from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
 from memory.gates import gates
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
-from tests.world.issues import LOOKS, SHOP, IssueScene, open_issue, plan
+from tests.world.issues import LOOKS, MODES, SHOP, IssueScene, open_issue, plan
 from tests.world.replies import bodies
 
 
@@ -30,8 +31,9 @@ async def test_a_plan_is_made(story_with_model: Story, model: ScriptedModel) -> 
     assert "budget of the planning phase" in await asked.comment(asked.alice, "/forge cost")
 
 
-async def test_a_risky_plan_waits_for_a_person(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_risky_plan_waits_for_a_person(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Discounts", plan("high"))
     model.when("== your task: T1", {"summary": "Nothing.", "is_done": False, "not_done": "Prices are no integers."})
     said = await asked.comment(asked.alice, "/forge run")
@@ -57,10 +59,11 @@ async def test_a_risky_plan_waits_for_a_person(story_with_model: Story, model: S
     assert "- keep prices as integers" in model.calls[1].content
 
 
+@pytest.mark.parametrize("mode", MODES)
 async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(
-    story_with_model: Story, model: ScriptedModel
+    mode: str, story_with_model: Story, model: ScriptedModel
 ) -> None:
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Discounts", plan("critical"))
     model.when("integers, please", plan("high", "Carts get a discount in cents."))
     await asked.comment(asked.alice, "/forge run")
@@ -215,8 +218,9 @@ async def test_who_may_not_and_where_it_makes_no_sense(story: Story) -> None:
     assert "works on issues only" in story.answers(pull)[0].body
 
 
-async def test_cancelled_while_it_waits(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+@pytest.mark.parametrize("mode", MODES)
+async def test_cancelled_while_it_waits(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge cancel")

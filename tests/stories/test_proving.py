@@ -19,6 +19,7 @@ from tests.world.automation import jump_ahead
 from tests.world.cart import DIFF
 from tests.world.issues import (
     DONE,
+    MODES,
     PROJECT,
     SHOP,
     TASK,
@@ -97,9 +98,10 @@ async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(
     assert (check.status, check.conclusion) == ("completed", "action_required")
 
 
-async def test_what_the_review_finds_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_the_review_finds_is_mended(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     model.when(MEND, patches(change("discont", "discount")), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, WRONG)
+    asked, pull = await propose_diffs(story_with_model, model, WRONG, **MODES[mode])
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- shop/cart.py:2 ruff/F821" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
@@ -237,11 +239,12 @@ def get_check(story_with_model: Story, asked: IssueScene, sha: str) -> CheckRun:
     return check
 
 
-async def test_what_the_tests_find_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_the_tests_find_is_mended(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     """The review finds nothing; a test the implementer wrote fails, a model says why, and the implementer mends it."""
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST)
+    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST, **MODES[mode])
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- tests/test_cart.py:" in told
     assert "Root cause: The discount is added." in told
@@ -275,9 +278,10 @@ async def test_the_turns_of_one_task_do_not_count_against_another(
     assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
-async def test_what_nobody_knows_how_to_mend_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_nobody_knows_how_to_mend_is_asked(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     model.when(FAILED, build_judgement(0.6))
-    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST)
+    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST, **MODES[mode])
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     assert (
         "the tests fail, and nobody is sure enough how to mend that" in story_with_model.questions(asked.issue)[-1].body
