@@ -332,6 +332,9 @@ except OSError:
 '''
 for name in ("tests/conftest", "tests/sitecustomize", "tests/usercustomize", "tests/sqlite3", "shop/git"):
     open(f"{name}.py", "w").write(code)
+with open("tests/conftest.py", "a") as file:
+    file.write("RAN = True\\n")
+open("tests/test_ran.py", "w").write("import conftest\\n\\n\\ndef test_ran():\\n    assert conftest.RAN\\n")
 open("shop/evil.pth", "w").write("import os; open({trace!r}, 'w')\\n")
 """
 
@@ -348,10 +351,36 @@ async def test_t_r7_code_it_writes_runs_inside_only(
         script = CODE.replace("{canary!r}", repr(str(canary))).replace("{trace!r}", repr(str(trace)))
         asked = await carry_out(story, worker, model, script)
         assert {*HONEST, "tests/conftest.py"} <= {*list_changed(asked)}
+        assert "Passed: 3 tests" in (get_pull_request(asked).body or "")  # so it did run
         story.pass_over(get_pull_request(asked))
         story.pass_over(asked.issue)
         assert not trace.exists()
         await assert_nowhere(story, model, "canary-7261")
+
+
+EXTENDS = """\
+for path in ("shop/ruff.toml", "shop/.ruff.toml", "tests/ruff.toml"):
+    open(path, "w").write("extend = {canary!r}\\n")
+open("shop/found.py", "w").write("import os\\n")
+"""
+
+
+@by_both
+async def test_t_r8_a_file_of_the_host_is_not_there_to_be_extended(
+    worker: Worker, tmp_path: Path, place: Path, model: ScriptedModel
+) -> None:
+    """The review of its change reads no settings from it, and finds what is wrong all the same."""
+    canary = place / "canary"
+    canary.write_text("canary-7262 = [\n")
+    async with open_for(worker, tmp_path, model) as story:
+        attack(worker, model)
+        asked = await carry_out(story, worker, model, EXTENDS.replace("{canary!r}", repr(str(canary))))
+        pull = get_pull_request(asked)
+        assert {*HONEST, "shop/ruff.toml", "shop/found.py"} <= {*list_changed(asked)}
+        assert [check.path for check in story.comments(pull)][:1] == ["shop/found.py"]
+        story.pass_over(pull)
+        story.pass_over(asked.issue)
+        await assert_nowhere(story, model, "canary-7262")
 
 
 SPECIAL = """\
