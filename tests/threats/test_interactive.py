@@ -275,16 +275,15 @@ async def test_t_r3_what_it_writes_for_git_is_not_run(
         assert not trace.exists()
 
 
-TOO_MUCH = {
-    "a hundred thousand files": """\
+MANY = """\
 import os, shutil, sys
 if sys.argv[1:]:
     sys.exit(shutil.rmtree("shop/many"))
 os.mkdir("shop/many")
-for number in range(100_000):
+for number in range({}):
     os.close(os.open(f"shop/many/{number}.py", os.O_CREAT | os.O_WRONLY))
-""",
-    "ten thousand folders within each other": """\
+"""
+DEEP = """\
 import os, subprocess, sys
 if sys.argv[1:]:
     sys.exit(subprocess.call(["rm", "-rf", "shop/d"]))
@@ -293,28 +292,30 @@ for _ in range(10_000):
     os.mkdir("d")
     os.chdir("d")
 open("x.py", "w")
-""",
-}
-
-
-SAID = {
-    "a hundred thousand files": "More than 1,000 files changed",
-    "ten thousand folders within each other": "a folder that cannot be looked through",
-}
+"""
+TOO_MANY, TOO_DEEP = "More than 1,000 files changed", "a folder that cannot be looked through"
 
 
 @by_both
-@pytest.mark.parametrize("what", TOO_MUCH)
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        pytest.param(MANY.replace("{}", "5_000"), TOO_MANY, id="5,000 files"),
+        pytest.param(MANY.replace("{}", "100_000"), TOO_MANY, id="100,000 files", marks=pytest.mark.deep),
+        pytest.param(DEEP, TOO_DEEP, id="10,000 folders within each other"),
+    ],
+)
 async def test_t_r5_too_much_is_said_and_left_out(
-    worker: Worker, what: str, tmp_path: Path, model: ScriptedModel
+    worker: Worker, script: str, said: str, tmp_path: Path, model: ScriptedModel
 ) -> None:
+    """Where there is too much to look through, the agent is stopped, and a person lets it go on without that."""
     async with open_for(worker, tmp_path, model) as story:
         attack(worker, model, then={"commands": [f"{ATTACK} undo"]})
-        asked = await carry_out(story, worker, model, TOO_MUCH[what])
-        if worker.is_external and "folders" in what:
-            await go_on(asked, SAID[what])
+        asked = await carry_out(story, worker, model, script)
+        if worker.is_external and said == TOO_DEEP:
+            await go_on(asked, said)
         else:
-            assert any(SAID[what] in call.content for call in model.calls)
+            assert any(said in call.content for call in model.calls)
         assert_proposes(asked, HONEST)
 
 
