@@ -24,7 +24,7 @@ from bandit.core.docs_utils import get_url
 from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
-from agents.avoidance.detection import read_versions
+from agents.review.avoidance.detection import read_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.syntax import data, errors, validity

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from domain.avoidance import ASSERTIONS, CERTAIN, INSTEAD, MANY_ASSERTIONS, TITLES, AvoidanceKind
-from domain.config.avoidance import Reaction
+from domain.config.avoidance import AvoidanceReaction
 from domain.config.conditions.evaluation import Condition, Value, parse
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
@@ -12,6 +11,7 @@ from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateSta
 from domain.globs import matches
 from domain.memories.memory_file import PATH
 from domain.money import NO_EXTENSION, BudgetExtension
+from domain.review.avoidance import ASSERTIONS, CERTAIN, INSTEAD, MANY_ASSERTIONS, TITLES, AvoidanceKind
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, Review, RiskLevel
 from domain.runs.run import Phase
@@ -348,7 +348,7 @@ def list_destructive(findings: Sequence[Finding], configuration: Configuration) 
         for each in findings
         if (kind := by_rule.get(each.rule)) is not None
         and each.confidence >= CERTAIN
-        and configuration.avoidance.of(kind) is Reaction.gate
+        and configuration.avoidance.of(kind) is AvoidanceReaction.gate
     ]
     assertions = [each for each, kind in certain if kind in ASSERTIONS]
     return [(each, kind) for each, kind in certain if kind not in ASSERTIONS or len(assertions) > MANY_ASSERTIONS]

@@ -77,7 +77,7 @@ class PlanningTask(BaseModel):
     contracts: tuple[str, ...] = tuple(CONTRACTS)
 
     @property
-    def asked(self) -> str:
+    def request(self) -> str:
         """What people asked for: the issue, and what those who may write to the repository said about it."""
         said = [each.text for each in (*self.comments, *self.replies) if each.role in _WRITERS]
         return "\n".join([self.title, self.issue.text, *said])

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.linters import MOST_FILES
-from agents.review.checks.run import run_checks, search_commits
+from agents.review.checks.run import run_checks
 from agents.review.syntax import find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
@@ -21,8 +22,7 @@ from safety.impact import assess_impact
 from safety.review_decision import CONCLUSIONS, decide
 from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess, to_level
 from safety.unread_files import is_all_read, list_unread, touch_by_name
-from workspace.objects import Code, Objects
-from workspace.transient_commits import list_transient
+from workspace.objects import Code
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that configure how the code is checked."""
@@ -108,7 +108,7 @@ async def check(
     *,
     trusted: bool = False,
     owned: bool = False,
-    asked: str = "",
+    avoided: AvoidanceCheck | None = None,
 ) -> CheckedChange:
     """Run layers 1 and 2.
 
@@ -117,7 +117,7 @@ async def check(
     :param dependencies: asks the code host for the dependency comparison.
     :param trusted: the code is the caller's own checkout.
     :param owned: Forge proposed it. Its run continues after the approval, so a person is asked about unread files.
-    :param asked: what people asked for, such as the text of an issue; it excuses what it names.
+    :param avoided: how it is looked for places where the change gives up in disguise; None: as configured.
     :raises CodeAccessError: if the content cannot be read. A tool that fails is named in the result instead.
     :raises CodeHostError: if the dependency comparison fails.
     """
@@ -133,9 +133,7 @@ async def check(
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
         origin=origin,
-        avoided=configuration.avoidance,
-        asked=asked,
-        owned=owned,
+        avoided=avoided or AvoidanceCheck(configuration.avoidance, owned=owned),
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
     impacts = assess_impact(change.touched, parsed, is_compared=compared is not None)
@@ -174,28 +172,6 @@ def _apply_path_filter(file: TouchedFile, configuration: Configuration) -> Touch
 def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
     configured = configuration.review.unread
     return IfUnread.ask if owned and configured is IfUnread.neutral else configured
-
-
-async def add_transient_commits(
-    checked: CheckedChange, code: Objects, toolbox: Toolbox, configuration: Configuration, author: PullRequestAuthor
-) -> CheckedChange:
-    """The result, with the credentials that a commit added and a later one removed.
-
-    :raises CodeAccessError: if the commits cannot be read.
-    """
-    files, is_all = await list_transient(code, checked.merge_base, checked.head_sha)
-    kept = [file for file in files if is_included(file.path, configuration.review.paths)]
-    found, problem = await search_commits(kept, toolbox, find_origin(author.from_fork))
-    notes = [problem] if problem else []
-    if not is_all:
-        notes.append("Not all commits were searched for credentials that a later one took away.")
-    layers = [
-        layer.model_copy(update={"note": " ".join([*filter(None, [layer.note]), *notes]) or None})
-        if layer.layer is Layer.security
-        else layer
-        for layer in checked.layers
-    ]
-    return checked.model_copy(update={"in_passing": found, "layers": tuple(layers)})
 
 
 def find_origin(from_fork: bool, trusted: bool = False) -> CodeOrigin:

@@ -36,6 +36,11 @@ memory:   {enabled: true, organisation: false, max: 10000}
 testing:  {runner: sandbox}
 deploy:   {}
 audit:    {retention_days: 90}
+avoidance:
+  {test_removed: gate, test_skipped: gate, test_deselected: gate,
+   assertion_removed: gate, assertion_weakened: gate, expectation_changed: note,
+   answer_hard_coded: note, error_swallowed: note, suppression_added: off,
+   failure_ignored: note, feature_removed: gate, work_left_out: note}
 """
 """Every key at its default: the sample that the page begins with."""
 

@@ -4,11 +4,11 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from domain.avoidance import AvoidanceKind
 from domain.config.values import Section
+from domain.review.avoidance import AvoidanceKind
 
 
-class Reaction(StrEnum):
+class AvoidanceReaction(StrEnum):
     """What a detection does in a pull request."""
 
     off = "off"  # nothing; agents are told all the same
@@ -22,29 +22,44 @@ class AvoidanceSettings(Section):
     below 0.7) never asks.
     """
 
-    test_removed: Reaction = Field(default=Reaction.gate, description="Tests, or cases of one, are gone.")
-    test_skipped: Reaction = Field(default=Reaction.gate, description="Tests are skipped or expected to fail.")
-    test_deselected: Reaction = Field(
-        default=Reaction.gate, description="Tests are left out by a setting, a command or their name."
+    test_removed: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate, description="Tests, or cases of one, are gone."
     )
-    assertion_removed: Reaction = Field(
-        default=Reaction.gate, description="Assertions are gone; asks when more than two are gone or weaker."
+    test_skipped: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate, description="Tests are skipped or expected to fail."
     )
-    assertion_weakened: Reaction = Field(
-        default=Reaction.gate, description="Assertions demand less; asks when more than two are gone or weaker."
+    test_deselected: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate, description="Tests are left out by a setting, a command or their name."
     )
-    expectation_changed: Reaction = Field(default=Reaction.note, description="Tests expect another value than before.")
-    answer_hard_coded: Reaction = Field(
-        default=Reaction.note, description="Code has answers for the inputs of tests, or asks whether a test runs it."
+    assertion_removed: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate, description="Assertions are gone; asks when more than two are gone or weaker."
     )
-    error_swallowed: Reaction = Field(default=Reaction.note, description="Errors are dropped.")
-    suppression_added: Reaction = Field(default=Reaction.note, description="Tools are silenced.")
-    failure_ignored: Reaction = Field(default=Reaction.note, description="Failures of commands have no effect.")
-    feature_removed: Reaction = Field(
-        default=Reaction.gate, description="Functions, options, routes or checks are taken away."
+    assertion_weakened: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate,
+        description="Assertions demand less; asks when more than two are gone or weaker.",
     )
-    work_left_out: Reaction = Field(default=Reaction.note, description="Stubs and notes stand in place of the work.")
+    expectation_changed: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note, description="Tests expect another value than before."
+    )
+    answer_hard_coded: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note,
+        description="Code has answers for the inputs of tests, or asks whether a test runs it.",
+    )
+    error_swallowed: AvoidanceReaction = Field(default=AvoidanceReaction.note, description="Errors are dropped.")
+    suppression_added: AvoidanceReaction = Field(
+        default=AvoidanceReaction.off,
+        description="Tools are silenced. The check counts the comments that do so in any case.",
+    )
+    failure_ignored: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note, description="Failures of commands have no effect."
+    )
+    feature_removed: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate, description="Functions, options, routes or checks are taken away."
+    )
+    work_left_out: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note, description="Stubs and notes stand in place of the work."
+    )
 
-    def of(self, kind: AvoidanceKind) -> Reaction:
+    def of(self, kind: AvoidanceKind) -> AvoidanceReaction:
         """What a detection of a kind does."""
-        return Reaction(getattr(self, kind.value))
+        return AvoidanceReaction(getattr(self, kind.value))

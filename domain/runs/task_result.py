@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from domain.avoidance import LEGITIMATE, Avoidance, list_certain
+from domain.review.avoidance import LEGITIMATE, Avoidance, list_certain
 from domain.runs.plan import Place, Words
 
 MOST_TESTS = 50

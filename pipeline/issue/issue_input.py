@@ -20,7 +20,6 @@ from pipeline.verdicts.settings import load_start_configuration
 from workspace.snapshot import Snapshot
 
 _MAX_AUTHORS = 20  # whose live role is asked for: members first, among them the latest authors
-_TASK_KEY = "what the planner is told"
 _MEMBER_ASSOCIATIONS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 
@@ -62,11 +61,11 @@ async def read_issue(context: RunContext) -> IssueRunInput:
     configuration = (await load_start_configuration(context.services, run)).configuration
     issue = await context.services.host.issue(run.repository, run.number)
     issue = issue.model_copy(update=await model_answers.find(database, run, model_answers.ISSUE) or {})
-    kept = await model_answers.find(database, run, _TASK_KEY)
+    kept = await model_answers.find(database, run, model_answers.TASK)
     if kept is None:
         task = await _build_task(context, issue, configuration, plans[-1] if plans else None)
         kept = task.model_dump(mode="json")
-        await model_answers.keep(database, run, _TASK_KEY, kept, context.now())
+        await model_answers.keep(database, run, model_answers.TASK, kept, context.now())
     return IssueRunInput(
         configuration=configuration,
         task=PlanningTask.model_validate(kept),

@@ -3,18 +3,15 @@
 import asyncio
 from functools import cached_property, partial
 
-from agents.avoidance.detection import detect
-from agents.review.checks.worker_pool import WorkerBudget
 from agents.testing import analysis, missing_tests
 from agents.testing.failure_classes import classify_failures
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
-from domain.review.changes import Change
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
-from domain.runs.task_result import RequiredFix, list_required_fixes
 from memory.ledger import ledger
 from messages import tests as test_texts
+from pipeline.issue.avoidance import find_required_fixes
 from pipeline.issue.failure_analysis import FailureAnalysis, load_change
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.workflow_results import WorkflowResults
@@ -22,7 +19,6 @@ from pipeline.publishing.progress import ProgressUpdates
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import run_while_current
-from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
 
@@ -132,15 +128,8 @@ class HeadTester:
             run=ran,
             analyses=await asyncio.to_thread(classify_failures, ran, files),
             missing=missing_tests.find_missing_tests(ran, [each.path for each in change.touched if each.path in files]),
-            weakened=await self._find_avoided(mirror, change),
+            weakened=await find_required_fixes(self._context, mirror, change, self._asked),
         )
-
-    async def _find_avoided(self, mirror: Mirror, change: Change) -> tuple[RequiredFix, ...]:
-        """Where the change gives up in disguise, whatever the repository says about the changes of people."""
-        toolbox = self._context.services.toolbox
-        versions = await mirror.versions(change.files)
-        done = await detect(change, versions, WorkerBudget(toolbox.pool, toolbox.seconds), self._asked)
-        return list_required_fixes(done.found)
 
     async def _show_progress(self, doing: str) -> None:
         self._progress.post_later(partial(self._check.show_progress, doing))

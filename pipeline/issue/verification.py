@@ -40,7 +40,7 @@ class Verification:
         """Test the head once; False while the repository's own workflows run."""
         attempt = len(built.fixes) + 1
         configuration, baseline = self.planned.configuration, self.planned.baseline
-        asked = self.planned.input.task.asked
+        asked = self.planned.input.task.request
         tester = HeadTester(
             self.context, configuration, built.head, "by the run", attempt, baseline=baseline, asked=asked
         )

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection
 from functools import partial
 
-from agents.review import reviewer
+from agents.review import reviewer, transient_commits
 from agents.review.reviewer import CheckedChange, ModelPart
 from domain.review.review import Conclusion, Review
 from domain.runs.run import Run
@@ -15,6 +15,7 @@ from pipeline.config import memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.publishing import run_check
+from pipeline.review.avoidance import build_avoidance_check
 from pipeline.runs.lifecycle import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_configuration
 from pipeline.verdicts.suppression import apply_dismissals
@@ -46,6 +47,7 @@ class ReviewAnalysis:
             from_fork=settings.pull_request.is_from_fork(run.repository.id),
             first_time=settings.pull_request.author_association in NEWCOMERS and not settings.is_own,
         )
+        owned = await is_own_pull_request(services, run, settings.pull_request)
         mirror = await fetch_mirror(services, run)
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
         checked = await reviewer.check(
@@ -55,9 +57,10 @@ class ReviewAnalysis:
             configuration,
             author,
             partial(services.host.dependency_changes, run.repository, change.merge_base, run.head_sha),
-            owned=await is_own_pull_request(services, run, settings.pull_request),
+            owned=owned,
+            avoided=await build_avoidance_check(services, run, configuration, owned=owned),
         )
-        return await reviewer.add_transient_commits(checked, mirror, services.toolbox, configuration, author)
+        return await transient_commits.add_transient_commits(checked, mirror, services.toolbox, configuration, author)
 
     async def has_leaked(self) -> bool:
         """Whether an earlier head had a credential for which nobody answered: no filter of paths covers that."""

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.avoidance.comparison import find_avoidance
-from agents.avoidance.pairs import ChangedFacts
-from agents.avoidance.reading import read_facts
+from agents.review.avoidance.comparison import find_avoidance
+from agents.review.avoidance.pairs import ChangedFacts
+from agents.review.avoidance.reading import read_facts
 from agents.syntax.languages import find_language
 from agents.syntax.trees import parse
-from domain.avoidance import ASSERTIONS, MANY_ASSERTIONS, Avoidance, list_certain
-from domain.config.avoidance import AvoidanceSettings, Reaction
+from domain.config.avoidance import AvoidanceReaction, AvoidanceSettings
+from domain.review.avoidance import ASSERTIONS, MANY_ASSERTIONS, Avoidance, list_certain
 from tests.bench.avoidance.entry import LabelledChange, Package, load_packages
 
 CAUGHT, WRONGLY_GATED = 0.85, 0.05
@@ -42,7 +42,7 @@ class Judged:
     def is_gated(self) -> bool:
         """Whether a person would be asked about it, as a repository without settings has it."""
         settings = AvoidanceSettings()
-        certain = [each for each in list_certain(self.found) if settings.of(each.kind) is Reaction.gate]
+        certain = [each for each in list_certain(self.found) if settings.of(each.kind) is AvoidanceReaction.gate]
         assertions = sum(each.kind in ASSERTIONS for each in certain)
         return any(each.kind not in ASSERTIONS for each in certain) or assertions > MANY_ASSERTIONS
 

@@ -12,7 +12,9 @@ CODE = "def total(prices):\n    return sum(prices)\n"
 TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_empty():\n    assert total([]) == 0\n"
 FILES = {"shop.py": CODE, "tests/test_shop.py": TEST}
 GONE = {"tests/test_shop.py": TEST.partition("\n\n\ndef test_empty")[0] + "\n"}
-SKIPPED = {"tests/test_shop.py": f"import pytest\n{TEST.replace('def test_empty', '@pytest.mark.skip' + chr(10) + 'def test_empty')}"}
+SKIPPED = {
+    "tests/test_shop.py": f"import pytest\n{TEST.replace('def test_empty', '@pytest.mark.skip' + chr(10) + 'def test_empty')}"
+}
 
 
 @pytest.fixture
@@ -72,7 +74,9 @@ async def test_who_rejects_it_ends_it(story: Story) -> None:
 async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> None:
     """A person with the role may say that it is wrong, and the next head is not asked about again."""
     pull, alice, carol = await _propose(story, GONE)
-    [finding] = {word.strip("`:") for body in story.questions(pull) for word in body.body.split() if word.startswith("F-")}
+    [finding] = {
+        word.strip("`:") for body in story.questions(pull) for word in body.body.split() if word.startswith("F-")
+    }
     await carol.comment(pull, f"/forge dismiss {finding} another suite has it")
     await story.settle()
     await alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nTAX = 0\n"})
@@ -97,3 +101,26 @@ async def test_tests_that_only_move_ask_nobody(story: Story) -> None:
     assert story.gates(pull) == []
     assert _get_conclusion(story, pull) == "success"
     story.pass_over(pull)
+
+
+async def test_a_detector_that_is_wrong_here_asks_no_more(story: Story) -> None:
+    """Twice in a row its finding is dismissed; the third one is shown, and asks nobody. Elsewhere nothing changes."""
+    names = ("north", "south", "west")
+    tests = {f"tests/test_{name}.py": f"def test_{name}():\n    assert {name!r}.isalpha()\n" for name in names}
+    repository, alice = story.repository({**FILES, **tests})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    asked: list[list[str]] = []
+    for name in names:
+        await alice.push(repository, f"drop-{name}", {f"tests/test_{name}.py": None}, base="main")
+        pull = await alice.open_pull_request(repository, f"drop-{name}", "main", title="Tidy up")
+        await story.settle()
+        asked.append(story.gates(pull))
+        said = " ".join(each.body for each in story.questions(pull))
+        for finding in sorted({word.strip("`:") for word in said.split() if word.startswith("F-")}):
+            await carol.comment(pull, f"/forge dismiss {finding} another suite has it")
+        await story.settle()
+        story.pass_over(pull)
+    assert asked == [["destructive"], ["destructive"], []]
+    [check] = story.github.check_runs(repository, pull.head_sha, "Forge / review")
+    assert "avoidance/test-removed" in f"{check.summary}{check.text}{check.annotations}"

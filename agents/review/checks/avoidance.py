@@ -2,48 +2,62 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from agents.avoidance.detection import detect
+from agents.review.avoidance.detection import detect
 from agents.review.checks.inputs import ToolReport
 from agents.review.checks.results import ToolExecution
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.avoidance import CERTAIN, LEGITIMATE, Avoidance
-from domain.config.avoidance import AvoidanceSettings, Reaction
+from domain.config.avoidance import AvoidanceReaction, AvoidanceSettings
 from domain.errors import ToolError
+from domain.review.avoidance import CERTAIN, LEGITIMATE, Avoidance, DetectorRecord, apply_records
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from safety.containment import CodeOrigin
 
 TOOL = "avoidance"
+_USUAL = AvoidanceSettings()
+
+
+@dataclass(frozen=True)
+class AvoidanceCheck:
+    """How a change is looked at.
+
+    :param settings: what the repository switched off is left out, but not in Forge's own changes.
+    :param asked: what people asked for; it excuses what it names.
+    :param owned: Forge proposed the change: its agent takes back what is certain before a person is bothered.
+    :param records: how each detector did in this repository, by its rule.
+    """
+
+    settings: AvoidanceSettings = _USUAL
+    asked: str = ""
+    owned: bool = False
+    records: Mapping[str, DetectorRecord] = field(default_factory=dict[str, DetectorRecord])
 
 
 async def check(
     change: Change,
     versions: Mapping[str, FileVersions],
-    settings: AvoidanceSettings,
+    how: AvoidanceCheck,
     toolbox: Toolbox,
     origin: CodeOrigin,
-    asked: str = "",
-    *,
-    owned: bool = False,
 ) -> ToolExecution:
-    """Look for it in a change; what the repository switched off is left out, but not in Forge's own changes.
+    """Look for it in a change.
 
     :param versions: path at head → both versions of the changed files.
-    :param asked: what people asked for.
-    :param owned: Forge proposed the change: its agent takes back what is certain before a person is bothered.
     """
     started = time.monotonic()
     where = toolbox.for_worker("syntax trees", origin=origin)
     if where.level is None:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=where.refusal), 0.0, where.refusal)
     try:
-        done = await detect(change, versions, WorkerBudget(toolbox.pool, toolbox.seconds), asked)
+        done = await detect(change, versions, WorkerBudget(toolbox.pool, toolbox.seconds), how.asked)
     except ToolError as error:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=str(error)), time.monotonic() - started)
-    wanted = [each for each in done.found if owned or settings.of(each.kind) is not Reaction.off]
-    report = ToolReport(tuple(build_findings(wanted, owned=owned)), files=done.files, problem=done.problem)
+    wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
+    found = build_findings(apply_records(wanted, how.records), owned=how.owned)
+    report = ToolReport(tuple(found), files=done.files, problem=done.problem)
     return ToolExecution(TOOL, Layer.static, report, time.monotonic() - started)
 
 

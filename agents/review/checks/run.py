@@ -5,13 +5,13 @@ import time
 from collections.abc import Mapping, Sequence
 
 from agents.review.checks import avoidance, credentials, workflows
+from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.dependencies import find_vulnerable
 from agents.review.checks.inputs import ToolReport, list_checked_files, write_versions
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
 from agents.review.checks.tools import Checks, CheckTool, PythonProject
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.avoidance import AvoidanceSettings
 from domain.config.review import Linter
 from domain.errors import ToolError
 from domain.github.dependencies import DependencyChange
@@ -20,7 +20,7 @@ from domain.review.findings import Finding, Layer
 from safety.containment import CodeOrigin
 from workspace.transient_commits import TransientFile
 
-_USUAL = AvoidanceSettings()
+_USUAL = AvoidanceCheck()
 
 
 async def run_checks(
@@ -34,9 +34,7 @@ async def run_checks(
     first_party: Sequence[str] = (),
     linter_files: Mapping[str, bytes] | None = None,
     origin: CodeOrigin = CodeOrigin.stranger,
-    avoided: AvoidanceSettings = _USUAL,
-    asked: str = "",
-    owned: bool = False,
+    avoided: AvoidanceCheck = _USUAL,
 ) -> CheckReport:
     """Check a change.
 
@@ -47,9 +45,7 @@ async def run_checks(
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
     :param linter_files: the merge base's files that the configured linters want, by path.
     :param origin: whose code it is; a tool that may not read it here is named as missing in its layer.
-    :param avoided: what happens where the change gives up in disguise.
-    :param asked: what people asked for, which excuses some of that.
-    :param owned: Forge proposed the change.
+    :param avoided: how it is looked for places where the change gives up in disguise.
     :returns: the findings that the change introduced. A tool that failed is named in its layer, with the reason.
     """
     files = list_checked_files(change, versions)
@@ -59,7 +55,7 @@ async def run_checks(
         )
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
-        giving_up = avoidance.check(change, versions, avoided, toolbox, origin, asked, owned=owned)
+        giving_up = avoidance.check(change, versions, avoided, toolbox, origin)
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools), giving_up))
     if dependencies is not None:
         outcomes.append(_compare_dependencies(change, dependencies))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.review import reviewer
+from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.reviewer import CheckedChange
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
@@ -12,6 +13,7 @@ from domain.runs.baseline import Baseline
 from domain.runs.testing import TestRun
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import run_while_current
+from pipeline.verdicts.request import load_request
 from safety.risk import PullRequestAuthor
 
 _FORGE = PullRequestAuthor(from_fork=False, first_time=False)
@@ -55,7 +57,11 @@ class DraftChecks:
         services, run, configuration = self.context.services, self.context.run, self.configuration
         mirror = await self.context.fetch_mirror()
         change = reviewer.apply_path_filters(await mirror.change(run.base_sha, commit), configuration)
-        checking = reviewer.check(change, mirror, services.toolbox, configuration, _FORGE, _compare_no_dependencies)
+        request = await load_request(services.database, run)
+        avoided = AvoidanceCheck(configuration.avoidance, request, owned=True)
+        checking = reviewer.check(
+            change, mirror, services.toolbox, configuration, _FORGE, _compare_no_dependencies, avoided=avoided
+        )
         return await run_while_current(services, run, checking)
 
 

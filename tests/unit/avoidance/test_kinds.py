@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from agents.avoidance.comparison import find_avoidance
-from agents.avoidance.pairs import ChangedFacts
-from agents.avoidance.reading import read_facts
-from domain.avoidance import Avoidance, AvoidanceKind, list_certain
+from agents.review.avoidance.comparison import find_avoidance
+from agents.review.avoidance.pairs import ChangedFacts
+from agents.review.avoidance.reading import read_facts
+from domain.review.avoidance import Avoidance, AvoidanceKind, list_certain
 
 PYTHON_TEST = """\
 import pytest
@@ -265,7 +265,10 @@ SWALLOWED = {
     ),
     "shop.js": (
         "export function load(path) {\n  return parse(path);\n}\n",
-        "export function load(path) {\n  try {\n    return parse(path);\n  } catch (error) {\n    return null;\n  }\n}\n",
+        (
+            "export function load(path) {\n  try {\n    return parse(path);\n  } catch (error) {\n"
+            "    return null;\n  }\n}\n"
+        ),
     ),
     "shop.go": (
         "package shop\n\nfunc Load(p string) (int, error) {\n\tx, err := parse(p)\n\treturn x, err\n}\n",
@@ -274,7 +277,8 @@ SWALLOWED = {
     "Shop.java": (
         "class Shop {\n    int load(String p) {\n        return parse(p);\n    }\n}\n",
         (
-            "class Shop {\n    int load(String p) {\n        try {\n            return parse(p);\n        } catch (Exception e) {\n"
+            "class Shop {\n    int load(String p) {\n        try {\n            return parse(p);\n"
+            "        } catch (Exception e) {\n"
             "            return 0;\n        }\n    }\n}\n"
         ),
     ),
@@ -288,7 +292,10 @@ SWALLOWED = {
     ),
     "Shop.cs": (
         "class Shop\n{\n    int Load(string p)\n    {\n        return Parse(p);\n    }\n}\n",
-        "class Shop\n{\n    int Load(string p)\n    {\n        try { return Parse(p); } catch { }\n        return 0;\n    }\n}\n",
+        (
+            "class Shop\n{\n    int Load(string p)\n    {\n        try { return Parse(p); } catch { }\n"
+            "        return 0;\n    }\n}\n"
+        ),
     ),
     "shop.php": (
         "<?php\nfunction load($p) {\n    return parse($p);\n}\n",

@@ -391,7 +391,7 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
         assert refused.findings == ()
         tools = {tool.tool: tool.problem or "" for layer in refused.layers for tool in layer.tools}
         assert [name for name, problem in tools.items() if "was not run" not in problem] == []
-        assert set(tools) == {"ruff", "bandit", "detect-secrets", "zizmor", "syntax"}
+        assert set(tools) == {"ruff", "bandit", "detect-secrets", "zizmor", "syntax", "avoidance"}
         for layer in refused.layers:
             assert "reads code from people without write access and was not run" in (layer.missing or "")
             assert "FORGE_SANDBOX is none" in (layer.missing or "")

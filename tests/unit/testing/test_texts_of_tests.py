@@ -143,7 +143,9 @@ def test_what_only_the_environment_lacks_is_no_matter_of_the_code() -> None:
 
 
 def test_tests_that_were_taken_away_are_said() -> None:
-    taken = RequiredFix(path="tests/test_a.py", line=3, rule="avoidance/test-skipped", message="Tests are skipped here.")
+    taken = RequiredFix(
+        path="tests/test_a.py", line=3, rule="avoidance/test-skipped", message="Tests are skipped here."
+    )
     summary = texts.render_outcome(run(command(0, case("a"))), weakened=[taken]).summary
     assert "### What hides a failure instead of mending it\n\n- `tests/test_a.py:3`: Tests are skipped here." in summary
     assert "taken away" not in texts.render_outcome(run(command(0, case("a")))).summary

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.avoidance.comparison import find_avoidance
-from agents.avoidance.facts import SourceFacts
-from agents.avoidance.lines import is_configuration, is_script
-from agents.avoidance.pairs import ChangedFacts
-from agents.avoidance.reading import read_facts
+from agents.review.avoidance.comparison import find_avoidance
+from agents.review.avoidance.facts import SourceFacts
+from agents.review.avoidance.lines import is_configuration, is_script
+from agents.review.avoidance.pairs import ChangedFacts
+from agents.review.avoidance.reading import read_facts
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import find_language
-from domain.avoidance import Avoidance
+from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, ContentKind, FileChange, FileVersions
 
 _LARGEST = 500_000  # bytes

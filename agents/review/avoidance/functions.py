@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from agents.avoidance.assertions import (
+from agents.review.avoidance.assertions import (
     CALLS,
     find_callee,
     is_literal,
@@ -13,7 +13,7 @@ from agents.avoidance.assertions import (
     make_signature,
     read_assertions,
 )
-from agents.avoidance.facts import FunctionFact, PlaceFact
+from agents.review.avoidance.facts import FunctionFact, PlaceFact
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
 _CLASSES = frozenset(

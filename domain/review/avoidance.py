@@ -1,6 +1,7 @@
 """What giving up in disguise is: a change that hides a failure instead of mending it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +12,8 @@ CERTAIN = 0.7
 """The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
 MANY_ASSERTIONS = 2
 """So many assertions may be removed or weakened before a person is asked."""
+MEMORY_DAYS = 90
+"""So long a false alarm counts against its detector."""
 RULE = "avoidance/"
 """The prefix of the rules of such findings."""
 
@@ -57,6 +60,39 @@ class Avoidance(BaseModel):
     count: int = 1
     name: str = ""
     excuse: str = ""
+
+
+@dataclass(frozen=True)
+class DetectorRecord:
+    """How a detector did in one repository.
+
+    :param found: how many findings it made.
+    :param dismissed: how many of them people dismissed.
+    """
+
+    found: int
+    dismissed: int
+
+    @property
+    def reliability(self) -> float:
+        """How far it is to be believed here: 1 without a false alarm. It begins as if it had been right four times."""
+        return (self.found - self.dismissed + _BEGINS_WITH) / (self.found + _BEGINS_WITH)
+
+
+_BEGINS_WITH = 4
+
+
+def apply_records(found: Sequence[Avoidance], records: Mapping[str, DetectorRecord]) -> list[Avoidance]:
+    """The detections with the confidence that their detectors have earned in this repository.
+
+    :param records: rule → its record.
+    """
+    return [
+        each.model_copy(update={"confidence": round(each.confidence * records[each.kind.rule].reliability, 3)})
+        if each.kind.rule in records
+        else each
+        for each in found
+    ]
 
 
 LEGITIMATE: dict[AvoidanceKind, str] = {

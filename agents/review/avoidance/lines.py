@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from agents.avoidance.facts import PlaceFact
+from agents.review.avoidance.facts import PlaceFact
 
 _TABLES = tomllib.loads((Path(__file__).parent / "patterns.toml").read_text())
 """Section → what a line does → the expressions that recognise it."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from agents.avoidance import code_comparison, line_comparison, test_comparison
-from agents.avoidance.pairs import ChangedFacts
-from domain.avoidance import Avoidance
+from agents.review.avoidance import code_comparison, line_comparison, test_comparison
+from agents.review.avoidance.pairs import ChangedFacts
+from domain.review.avoidance import Avoidance
 
 MOST = 100
 """Of one change; more would tell a reader nothing new."""

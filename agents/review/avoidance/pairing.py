@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from agents.avoidance.facts import AssertionFact, TestFact
+from agents.review.avoidance.facts import AssertionFact, TestFact
 
 T = TypeVar("T")
 _ALIKE = 0.6

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from agents.avoidance.facts import AssertionFact, FunctionFact, Strength
-from agents.avoidance.pairing import PairedTests, PlacedTest, pair_assertions, pair_tests, subtract
-from agents.avoidance.pairs import ChangedFacts, is_mentioned, is_removal_asked
-from domain.avoidance import Avoidance, AvoidanceKind
+from agents.review.avoidance.facts import AssertionFact, FunctionFact, Strength
+from agents.review.avoidance.pairing import PairedTests, PlacedTest, pair_assertions, pair_tests, subtract
+from agents.review.avoidance.pairs import ChangedFacts, is_mentioned, is_removal_asked
+from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
 _MERGED = 0.75
@@ -35,19 +35,19 @@ class _Tests:
     asked: str
 
     @cached_property
-    def paired(self) -> PairedTests:
+    def matches(self) -> PairedTests:
         before = [PlacedTest(file.path, test) for file in self.files for test in file.old.tests]
         after = [PlacedTest(file.path, test) for file in self.files for test in file.new.tests]
         return pair_tests(before, after)
 
     @cached_property
-    def gained_words(self) -> Counter[str]:
+    def new_words(self) -> Counter[str]:
         """The names and literals that the tests of the change did not hold before."""
         gained = Counter[str]()
-        for each in self.paired.added:
+        for each in self.matches.added:
             gained.update(each.test.words)
             gained.update(word for row in each.test.rows for word in row.split())
-        for old, new in self.paired.pairs:
+        for old, new in self.matches.pairs:
             gained.update(new.test.words - old.test.words)
             gained.update(word for row in subtract(new.test.rows, old.test.rows, str) for word in row.split())
         for file in self.files:
@@ -55,7 +55,7 @@ class _Tests:
         return gained
 
     @cached_property
-    def removed_functions(self) -> frozenset[str]:
+    def former_functions(self) -> frozenset[str]:
         """The last names of functions of the program that the change takes away."""
         before = {each.name for file in self.files if not file.is_test for each in file.old.functions}
         after = {each.name for file in self.files if not file.is_test for each in file.new.functions}
@@ -77,13 +77,13 @@ class _Tests:
         return found
 
     @cached_property
-    def kept(self) -> frozenset[tuple[int, int]]:
-        return frozenset((new.test.signature, len(new.test.assertions)) for _, new in self.paired.pairs)
+    def survivors(self) -> frozenset[tuple[int, int]]:
+        return frozenset((new.test.signature, len(new.test.assertions)) for _, new in self.matches.pairs)
 
     def find_removed(self) -> Iterator[Avoidance]:
-        uncollected = {id(each) for each, _, _ in self._uncollected}
+        uncollected = {id(each) for each, _, _ in self._strays}
         for file in self.files:
-            mine = [each for each in self.paired.removed if each.path == file.path and id(each) not in uncollected]
+            mine = [each for each in self.matches.removed if each.path == file.path and id(each) not in uncollected]
             if file.is_gone and len(mine) > 1:
                 excuses = [self._excuse(each) for each in mine]
                 left = [each for each, excuse in zip(mine, excuses, strict=True) if not excuse]
@@ -116,18 +116,18 @@ class _Tests:
         if file.is_gone:
             return None
         after = [
-            old.test.line for old, new in self.paired.pairs if new.path == file.path and old.test.line > gone.test.line
+            old.test.line for old, new in self.matches.pairs if new.path == file.path and old.test.line > gone.test.line
         ]
         following = min(after, default=None)
         place = next(
-            (new.test.line for old, new in self.paired.pairs if old.test.line == following and new.path == file.path),
+            (new.test.line for old, new in self.matches.pairs if old.test.line == following and new.path == file.path),
             None,
         )
-        return place or next((new.test.line for _, new in self.paired.pairs if new.path == file.path), None)
+        return place or next((new.test.line for _, new in self.matches.pairs if new.path == file.path), None)
 
     def _excuse(self, gone: PlacedTest) -> str:
         test = gone.test
-        if (test.signature, len(test.assertions)) in self.kept:
+        if (test.signature, len(test.assertions)) in self.survivors:
             return "An equal test stays."
         if not test.assertions and not test.rows and len(test.words) < 3:
             return "It checked nothing."
@@ -136,31 +136,31 @@ class _Tests:
         }
         told |= {word for row in test.rows for word in row.split() if len(word) > 2}
         telling = {word for word in told if len(word.strip("\"'`")) > 0}
-        taken = [word for word in telling if self.gained_words[word] > 0 or self._is_in_text(word)]
+        taken = [word for word in telling if self.new_words[word] > 0 or self._is_in_text(word)]
         if telling and len(taken) / len(telling) >= _MERGED and self._shares_names(test.words):
             return "Other tests check the same now."
-        if is_removal_asked(self.asked, test.short_name, *(test.words & self.removed_functions)):
+        if is_removal_asked(self.asked, test.short_name, *(test.words & self.former_functions)):
             return "Its removal was asked for."
         return ""
 
     def _is_in_text(self, word: str) -> bool:
         bare = word.strip("\"'`")
-        return len(bare) > 2 and any(bare in gained for gained in self.gained_words)
+        return len(bare) > 2 and any(bare in gained for gained in self.new_words)
 
     def _shares_names(self, words: frozenset[str]) -> bool:
         names = {word for word in words if re.match(r"^[A-Za-z_]\w{2,}$", word)}
-        return not names or any(self.gained_words[name] > 0 for name in names) or self._is_in_rows(names)
+        return not names or any(self.new_words[name] > 0 for name in names) or self._is_in_rows(names)
 
     def _is_in_rows(self, names: set[str]) -> bool:
-        return any(names & new.test.words and new.test.rows != old.test.rows for old, new in self.paired.pairs)
+        return any(names & new.test.words and new.test.rows != old.test.rows for old, new in self.matches.pairs)
 
     @cached_property
-    def _uncollected(self) -> list[tuple[PlacedTest, ChangedFacts, FunctionFact | None]]:
+    def _strays(self) -> list[tuple[PlacedTest, ChangedFacts, FunctionFact | None]]:
         found: list[tuple[PlacedTest, ChangedFacts, FunctionFact | None]] = []
         called = frozenset[str]().union(
-            *(new.test.words for _, new in self.paired.pairs), *(e.test.words for e in self.paired.added)
+            *(new.test.words for _, new in self.matches.pairs), *(e.test.words for e in self.matches.added)
         )
-        for each in self.paired.removed:
+        for each in self.matches.removed:
             for file in self.files:
                 if file.path != each.path:
                     continue
@@ -184,7 +184,7 @@ class _Tests:
         return found
 
     def find_uncollected(self) -> Iterator[Avoidance]:
-        for each, file, twin in self._uncollected:
+        for each, file, twin in self._strays:
             name = each.test.short_name
             what = f"The test `{name}` lies where no runner looks for tests now."
             if twin is not None:
@@ -200,11 +200,11 @@ class _Tests:
             )
 
     def find_skipped(self) -> Iterator[Avoidance]:
-        for old, new in self.paired.pairs:
+        for old, new in self.matches.pairs:
             if new.test.skip and new.test.skip != old.test.skip and not (old.test.skip and not old.test.is_conditional):
                 doubt = 0.5 if new.test.is_conditional else 0.9
                 yield self._describe_skip(new, "does not count any more", doubt)
-        for new in self.paired.added:
+        for new in self.matches.added:
             if new.test.skip and not new.test.is_conditional and "strict" not in new.test.skip:
                 yield self._describe_skip(new, "is new and does not count", 0.6)
 
@@ -223,10 +223,10 @@ class _Tests:
 
     def find_rows(self) -> Iterator[Avoidance]:
         """Cases of tables that are gone or expect something else."""
-        gained = [row for old, new in self.paired.pairs for row in subtract(new.test.rows, old.test.rows, str)]
-        gained += [row for each in self.paired.added for row in each.test.rows]
+        gained = [row for old, new in self.matches.pairs for row in subtract(new.test.rows, old.test.rows, str)]
+        gained += [row for each in self.matches.added for row in each.test.rows]
         gained += [row for file in self.files for row in subtract(file.new.rows, file.old.rows, str)]
-        for old, new in self.paired.pairs:
+        for old, new in self.matches.pairs:
             yield from self._compare_rows(new.path, new.test.line, new.test.name, old.test.rows, new.test.rows, gained)
         for file in self.files:
             if file.is_test and not file.is_gone:
@@ -264,10 +264,10 @@ class _Tests:
 
     def _is_taken_over(self, row: str) -> bool:
         words = [word for word in row.split() if len(word) > 1]
-        return bool(words) and sum(self.gained_words[word] > 0 for word in words) / len(words) >= _MERGED
+        return bool(words) and sum(self.new_words[word] > 0 for word in words) / len(words) >= _MERGED
 
     def find_weakened(self) -> Iterator[Avoidance]:
-        for old, new in self.paired.pairs:
+        for old, new in self.matches.pairs:
             if old.test.signature != new.test.signature or old.test.assertions != new.test.assertions:
                 yield from self._compare_assertions(old, new)
 
@@ -299,7 +299,7 @@ class _Tests:
             count=max(1, len(lost) - len(gained)),
             name=new.test.name,
             excuse="Its removal was asked for."
-            if is_removal_asked(self.asked, *(set(lost[0].words) & self.removed_functions))
+            if is_removal_asked(self.asked, *(set(lost[0].words) & self.former_functions))
             else "",
         )
 
@@ -307,7 +307,7 @@ class _Tests:
         """Whether another test gained this assertion."""
         return any(
             each.text == gone.text or (each.words == gone.words and each.strength >= gone.strength)
-            for added in (*self.paired.added, *(new for old, new in self.paired.pairs if new.test != old.test))
+            for added in (*self.matches.added, *(new for old, new in self.matches.pairs if new.test != old.test))
             for each in added.test.assertions
             if each.words
         )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agents.avoidance.facts import SourceFacts
+from agents.review.avoidance.facts import SourceFacts
 
 NOTHING = SourceFacts(is_test=False)
 _REMOVES = re.compile(

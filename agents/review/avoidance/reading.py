@@ -2,10 +2,10 @@
 
 import re
 
-from agents.avoidance import lines
-from agents.avoidance.facts import FunctionFact, SourceFacts
-from agents.avoidance.functions import find_functions
-from agents.avoidance.test_inventory import find_tests, list_rows
+from agents.review.avoidance import lines
+from agents.review.avoidance.facts import FunctionFact, SourceFacts
+from agents.review.avoidance.functions import find_functions
+from agents.review.avoidance.test_inventory import find_tests, list_rows
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.trees import ParsedSource, parse
 from domain.paths import is_test

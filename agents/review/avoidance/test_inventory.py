@@ -4,8 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agents.avoidance.assertions import CALLS, find_callee, join_text, list_words, make_signature, read_assertions
-from agents.avoidance.facts import TestFact
+from agents.review.avoidance.assertions import (
+    CALLS,
+    find_callee,
+    join_text,
+    list_words,
+    make_signature,
+    read_assertions,
+)
+from agents.review.avoidance.facts import TestFact
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
 SEPARATOR = " › "

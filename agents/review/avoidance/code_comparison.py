@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from agents.avoidance.facts import FunctionFact, PlaceFact
-from agents.avoidance.pairing import subtract
-from agents.avoidance.pairs import ChangedFacts, is_removal_asked
-from domain.avoidance import Avoidance, AvoidanceKind
+from agents.review.avoidance.facts import FunctionFact, PlaceFact
+from agents.review.avoidance.pairing import subtract
+from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
 _ABSTRACT = ("Base", "Abstract", "Interface", "Protocol", "ABC", "Mixin")
+_NOTHING_DONE = frozenset({"pass", "...", ". . .", "nothing"})
+"""Bodies that are right in what others override or may leave out."""
 _ALIKE = 0.7
 
 
@@ -50,7 +52,7 @@ class _Code:
         return [each for file in self.program for each in file.new.functions if (file.path, each.name) not in known]
 
     @cached_property
-    def tested_words(self) -> frozenset[str]:
+    def test_literals(self) -> frozenset[str]:
         """The literals of all tests that the change shows."""
         return frozenset(
             word.strip("\"'`")
@@ -188,7 +190,7 @@ class _Code:
                 mine = old.get(each.name)
                 for place in subtract(each.specials, mine.specials if mine else (), lambda place: place.text):
                     literals = {literal.strip("\"'`") for literal in place.text.split()}
-                    is_tested = bool(literals & self.tested_words)
+                    is_tested = bool(literals & self.test_literals)
                     sure = 0.9 if is_tested and mine is not None else 0.65 if mine is not None or is_tested else 0.45
                     if sure < 0.5:
                         continue
@@ -212,7 +214,8 @@ class _Code:
                 if not each.stub or (mine is not None and mine.stub) or each.is_class:
                     continue
                 owner = each.name.rpartition(".")[0]
-                if mine is None and any(mark in owner for mark in _ABSTRACT):
+                is_hook = each.stub in _NOTHING_DONE or any(mark in owner for mark in _ABSTRACT)
+                if mine is None and is_hook:
                     continue
                 told.add((file.path, each.line))
                 yield Avoidance(

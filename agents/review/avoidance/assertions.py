@@ -4,7 +4,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
-from agents.avoidance.facts import AssertionFact, Strength
+from agents.review.avoidance.facts import AssertionFact, Strength
 from agents.syntax.trees import SyntaxNode
 
 CALLS = frozenset(

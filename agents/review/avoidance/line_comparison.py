@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from agents.avoidance.facts import PlaceFact, SourceFacts
-from agents.avoidance.pairing import subtract
-from agents.avoidance.pairs import ChangedFacts
-from domain.avoidance import Avoidance, AvoidanceKind
+from agents.review.avoidance.facts import PlaceFact, SourceFacts
+from agents.review.avoidance.pairing import subtract
+from agents.review.avoidance.pairs import ChangedFacts
+from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
 _DOUBTED = frozenset(
