@@ -66,7 +66,9 @@ def judge(package: Package, change: LabelledChange) -> tuple[Avoidance, ...]:
 
 def _read_pair(path: str, old: str, before: Mapping[str, str], after: Mapping[str, str]) -> ChangedFacts:
     base = read_facts(old, before[old]) if old in before else None
-    return ChangedFacts(path, base, read_facts(path, after[path]) if path in after else None)
+    return ChangedFacts(
+        path, base, read_facts(path, after[path]) if path in after else None, old if old != path else ""
+    )
 
 
 def test_what_is_recognised() -> None:

@@ -238,7 +238,8 @@ def _read_condition(node: SyntaxNode, guards: int) -> AssertionFact:
     words = tuple(word for child in head for word in list_words(child) if word not in _VOCABULARY)
     literals = tuple(word for child in head for word in list_literals(child))
     text = " ".join(leaf for child in head for leaf in list_leaves(child))
-    is_exact = "!=" in text or "DeepEqual" in text or "==" in text or "!" in text.split()
+    is_range = re.search(r"[<>]", text) is not None
+    is_exact = "!=" in text or "DeepEqual" in text or "==" in text or ("!" in text.split() and not is_range)
     only_error = words and set(words) <= {"err", "nil", "error"}
     strength = Strength.weak if only_error else Strength.exact if is_exact else Strength.partial
     if re.search(r"\bfalse\b", text) and ("&& false" in text or text.startswith("if false")):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
+from agents.review.avoidance.functions import FALLBACK
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from domain.review.avoidance import Avoidance, AvoidanceKind
@@ -175,7 +176,7 @@ class _Code:
                         path=file.path,
                         line=place.line,
                         what=f"In `{each.name}` {place.what}.",
-                        confidence=0.8 if mine is not None else 0.6,
+                        confidence=0.5 if place.what == FALLBACK else 0.8 if mine is not None else 0.6,
                         severity=Severity.warning,
                         name=f"{each.name}: {place.text[:60]}",
                     )
@@ -231,7 +232,8 @@ class _Code:
             for place in subtract(file.new.left_out, file.old.left_out, lambda place: place.text):
                 near = any(path == file.path and abs(line - place.line) <= _NEAR for path, line in told)
                 if place.text not in lost and not near:
-                    yield _describe(AvoidanceKind.work_left_out, file.path, place, 0.7, Severity.warning, "Here ")
+                    sure = 0.55 if place.what.startswith("a note") else 0.7
+                    yield _describe(AvoidanceKind.work_left_out, file.path, place, sure, Severity.warning, "Here ")
 
 
 _NEAR = 3

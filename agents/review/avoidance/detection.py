@@ -88,4 +88,4 @@ def _parse(file: FileChange, answer: JsonValue) -> ChangedFacts:
     sides: Sequence[SourceFacts | None] = [
         SourceFacts.model_validate(facts[side]) if side in facts else None for side in ("base", "head")
     ]
-    return ChangedFacts(file.path, *sides)
+    return ChangedFacts(file.path, *sides, before_path=file.old_path or "")

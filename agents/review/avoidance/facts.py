@@ -105,6 +105,7 @@ class SourceFacts(_Fact):
     :param options: names of routes, command-line options and keys that it offers.
     :param suppressions: comments and settings that silence a tool.
     :param ignored: where a failure has no effect.
+    :param focused: tests beside which no others run.
     :param deselected: where tests are left out by a setting or command.
     :param environment: where code asks whether it runs under a test.
     :param left_out: comments and errors that leave work for later.
@@ -119,6 +120,7 @@ class SourceFacts(_Fact):
     suppressions: tuple[PlaceFact, ...] = ()
     ignored: tuple[PlaceFact, ...] = ()
     deselected: tuple[PlaceFact, ...] = ()
+    focused: tuple[PlaceFact, ...] = ()
     environment: tuple[PlaceFact, ...] = ()
     left_out: tuple[PlaceFact, ...] = ()
     thresholds: dict[str, float] = {}

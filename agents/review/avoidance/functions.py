@@ -292,7 +292,7 @@ def _judge_handler(node: SyntaxNode) -> str:
     is_short_assignment = len(text) < _SHORT and not _HANDLED.search(text) and _ASSIGNS_NOTHING.match(text)
     if _TELLS_NOTHING.fullmatch(text) or is_short_assignment:
         return "the error becomes a value that says nothing of it"
-    return ""
+    return "" if _HANDLED.search(text) else FALLBACK
 
 
 def _read_handler(node: SyntaxNode) -> str:
@@ -307,6 +307,8 @@ def _read_handler(node: SyntaxNode) -> str:
     return re.sub(r"^\{ ?|^then ?| ?\}$", "", join_text(body)).strip(" ;")
 
 
+FALLBACK = "the error is caught, and something else goes on without a word of it"
+"""What a handler does that neither drops an error nor tells of it."""
 _SHORT = 60
 _NOTHING_DONE = frozenset({"", "pass", "continue", "...", ". . .", "next", "nil", "return", "break"})
 _EMPTY = r"None|nil|null|undefined|false|true|False|True|0|-1|- 1|''|\"\"|\[ \]|\{ \}|\( \)|\[\]|\{\}|default"
@@ -331,7 +333,7 @@ def _list_specials(node: SyntaxNode, own: list[SyntaxNode]) -> Iterator[PlaceFac
         if not literals or not is_equal or (parameters and not words & parameters):
             continue
         answer = next((found for found in each.walk() if found.kind in _RETURNS and found is not each), None)
-        if answer is None or not _answers_literally(answer):
+        if answer is None or not _answers_itself(answer):
             continue
         yield PlaceFact(line=each.start, what=f"`{text[:80]}` has an answer of its own", text=" ".join(literals))
 
@@ -364,11 +366,11 @@ def _is_telling(literal: str) -> bool:
     }
 
 
-def _answers_literally(answer: SyntaxNode) -> bool:
-    """Whether a return returns literals only."""
-    leaves = [
-        each for each in answer.walk() if not each.children and each.text.strip() and each.text not in "return;(),[]{}:"
-    ]
-    return bool(leaves) and all(
-        is_literal(each) or each.text in {"-", "new", "Some", "Ok"} or each.kind == "return" for each in leaves
-    )
+def _answers_itself(answer: SyntaxNode) -> bool:
+    """Whether a return returns literals, and calls nothing."""
+    leaves = [each for each in answer.walk() if not each.children and each.text.strip()]
+    is_call = any(each.kind in CALLS and find_callee(each)[-1:] not in _WRAPS for each in answer.walk())
+    return any(is_literal(each) for each in leaves) and not is_call
+
+
+_WRAPS = (["Some"], ["Ok"], ["Duration"])

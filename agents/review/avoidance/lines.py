@@ -29,7 +29,7 @@ def _join(expressions: Sequence[str]) -> re.Pattern[str]:
 
 
 _COMMENTS, _SETTINGS, _IGNORED, _DESELECTED = map(_load, ("comments", "settings", "ignored", "deselected"))
-_ENVIRONMENT, _OPTIONS, _LEFT_OUT = map(_load, ("environment", "options", "left_out"))
+_ENVIRONMENT, _OPTIONS, _LEFT_OUT, _FOCUSED = map(_load, ("environment", "options", "left_out", "focused"))
 _SCRIPTS, _CONFIGURATION = (_join(_TABLES["files"][name]) for name in ("scripts", "configuration"))
 _NOT_COLLECTED = [each for each in _DESELECTED if each.what == "tests are not collected"]
 _MAKE_IGNORED = re.compile(r"^\t@?-(?=\S)")
@@ -83,6 +83,11 @@ def find_deselected(path: str, text: str) -> tuple[PlaceFact, ...]:
     if not is_script(path) and not is_configuration(path):
         return tuple(_find(text, _NOT_COLLECTED))
     return tuple(_find(text, _DESELECTED))
+
+
+def find_focused(text: str) -> tuple[PlaceFact, ...]:
+    """Tests beside which a runner leaves out all others."""
+    return tuple(_find(text, _FOCUSED))
 
 
 def find_thresholds(path: str, text: str) -> dict[str, float]:

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from agents.review.avoidance.facts import SourceFacts
 
 NOTHING = SourceFacts(is_test=False)
-_REMOVES = re.compile(
-    r"\b(remov\w*|drop\w*|delet\w*|deprecat\w*|retir\w*|get rid|no longer|obsolete|unused|withdraw\w*|discontinu\w*|"
-    r"eliminat\w*|strip\w*|without|stop\w*|disabl\w*|skip\w*|replac\w*|superseded?|rid of)\b",
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_REMOVE = re.compile(
+    r"\b(remove|removing|removal|drop|dropping|delete|deleting|retire|discontinue|get rid of|take out|withdraw|"
+    r"eliminate|deprecate)\b",
+    re.IGNORECASE,
+)
+_IS_REMOVED = re.compile(
+    r"\b((be|is|are|was|were|been) (removed|dropped|deleted|retired|discontinued|obsolete|deprecated|unused)|"
+    r"(can|should|must|may|shall|to) go\b|not needed|no longer (needed|used|supported|wanted)|nobody uses|goes away)",
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -49,11 +55,13 @@ class ChangedFacts:
     :param path: at head; of a deleted file, where it was.
     :param before: None: the file is new.
     :param after: None: it is gone.
+    :param before_path: where it was before, if it was moved.
     """
 
     path: str
     before: SourceFacts | None
     after: SourceFacts | None
+    before_path: str = ""
 
     @property
     def old(self) -> SourceFacts:
@@ -73,17 +81,23 @@ class ChangedFacts:
 
 
 def is_removal_asked(asked: str, *names: str) -> bool:
-    """Whether people asked for the removal of something with one of these names."""
-    if not _REMOVES.search(asked):
-        return False
-    words = {word.lower() for word in _PARTS.findall(asked)}
-    for name in names:
-        if name and re.search(rf"(?<!\w){re.escape(name.strip('-'))}(?!\w)", asked, re.IGNORECASE):
-            return True
-        parts = [part.lower() for part in _PARTS.findall(name) if part.lower() not in _COMMON]
-        if parts and sum(_is_known(part, words) for part in parts) >= max(1, len(parts) * 0.6):
-            return True
-    return False
+    """Whether people asked for the removal of something with one of these names, in one sentence."""
+    return any(
+        _is_named(name, sentence.partition(begin[0])[2] if (begin := _REMOVE.search(sentence)) else sentence)
+        for sentence in _SENTENCE.split(asked)
+        if _REMOVE.search(sentence) or _IS_REMOVED.search(sentence)
+        for name in names
+        if name
+    )
+
+
+def _is_named(name: str, sentence: str) -> bool:
+    """Whether a sentence names something, as it is written or by all the words that it is made of."""
+    if re.search(rf"(?<!\w){re.escape(name.strip('-'))}(?!\w)", sentence, re.IGNORECASE):
+        return True
+    words = {word.lower() for word in _PARTS.findall(sentence)}
+    parts = [part.lower() for part in _PARTS.findall(name) if part.lower() not in _COMMON]
+    return bool(parts) and all(_is_known(part, words) for part in parts)
 
 
 def is_mentioned(asked: str, values: Iterable[str]) -> bool:

@@ -31,6 +31,7 @@ def read_facts(path: str, text: str) -> SourceFacts:
         suppressions=lines.find_suppressions(path, text),
         ignored=lines.find_ignored(path, text),
         deselected=lines.find_deselected(path, text),
+        focused=lines.find_focused(text) if is_a_test else (),
         thresholds=lines.find_thresholds(path, text),
     )
     if language is None or language in DATA:

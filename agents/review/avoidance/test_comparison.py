@@ -9,12 +9,17 @@ from functools import cached_property
 from agents.review.avoidance.facts import AssertionFact, FunctionFact, Strength
 from agents.review.avoidance.pairing import PairedTests, PlacedTest, pair_assertions, pair_tests, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_mentioned, is_removal_asked
+from domain.paths import holds_tests, is_source
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
 _MERGED = 0.75
 """The share of the literals of a test that others must have taken over."""
 _ALIKE = 0.6
+_SHORTEST = 2
+_ROW_ALIKE = 0.5
+_MOST_SWAPPED = 2
+"""Words of an assertion that another value in the same place may differ by."""
 
 
 def compare_tests(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
@@ -63,7 +68,7 @@ class _Tests:
 
     @cached_property
     def changes_program(self) -> bool:
-        return any(not file.is_test and (file.old.functions or file.new.functions) for file in self.files)
+        return any(not file.is_test and is_source(file.path) for file in self.files)
 
     @cached_property
     def new_helpers(self) -> dict[str, FunctionFact]:
@@ -134,14 +139,32 @@ class _Tests:
         told = {word for each in test.assertions for word in each.literals} or {
             word for each in test.assertions for word in each.words
         }
-        told |= {word for row in test.rows for word in row.split() if len(word) > 2}
+        told |= {word for row in test.rows for word in row.split() if len(word) > _SHORTEST}
         telling = {word for word in told if len(word.strip("\"'`")) > 0}
         taken = [word for word in telling if self.new_words[word] > 0 or self._is_in_text(word)]
         if telling and len(taken) / len(telling) >= _MERGED and self._shares_names(test.words):
             return "Other tests check the same now."
+        if self._is_merged(gone):
+            return "Another test checks the same now."
         if is_removal_asked(self.asked, test.short_name, *(test.words & self.former_functions)):
             return "Its removal was asked for."
         return ""
+
+    def _is_merged(self, gone: PlacedTest) -> bool:
+        """Whether a test that changed holds what only this one held before."""
+        words = gone.test.words
+        changed = [(old, new) for old, new in self.matches.pairs if old.test.signature != new.test.signature]
+        for before, after in [*changed, *((None, each) for each in self.matches.added)]:
+            own = words - (before.test.words if before else frozenset[str]())
+            there = {*after.test.words, *(word for row in after.test.rows for word in row.split())}
+            has_grown = before is not None and (
+                len(after.test.assertions) > len(before.test.assertions) or len(after.test.rows) > len(before.test.rows)
+            )
+            if own and len(own & there) / len(own) >= _MERGED and len(words & there) / len(words) >= _MERGED:
+                return True
+            if not own and words and has_grown:
+                return True
+        return False
 
     def _is_in_text(self, word: str) -> bool:
         bare = word.strip("\"'`")
@@ -155,8 +178,8 @@ class _Tests:
         return any(names & new.test.words and new.test.rows != old.test.rows for old, new in self.matches.pairs)
 
     @cached_property
-    def _strays(self) -> list[tuple[PlacedTest, ChangedFacts, FunctionFact | None]]:
-        found: list[tuple[PlacedTest, ChangedFacts, FunctionFact | None]] = []
+    def _strays(self) -> list[tuple[PlacedTest, ChangedFacts, FunctionFact]]:
+        found: list[tuple[PlacedTest, ChangedFacts, FunctionFact]] = []
         called = frozenset[str]().union(
             *(new.test.words for _, new in self.matches.pairs), *(e.test.words for e in self.matches.added)
         )
@@ -164,9 +187,6 @@ class _Tests:
             for file in self.files:
                 if file.path != each.path:
                     continue
-                if not file.is_gone and not file.new.is_test and file.old.is_test:
-                    found.append((each, file, None))
-                    break
                 known = {function.name for function in file.old.functions}
                 twin = next(
                     (
@@ -184,15 +204,24 @@ class _Tests:
         return found
 
     def find_uncollected(self) -> Iterator[Avoidance]:
+        for file in self.files:
+            was_found = file.old.is_test and holds_tests(file.before_path or file.path)
+            if not file.is_gone and file.old.tests and was_found and not holds_tests(file.path):
+                yield Avoidance(
+                    kind=AvoidanceKind.test_deselected,
+                    path=file.path,
+                    what=f"`{file.before_path}` lies here now, under a name that no runner looks for.",
+                    confidence=0.9,
+                    count=len(file.old.tests),
+                    name=file.path,
+                )
         for each, file, twin in self._strays:
             name = each.test.short_name
-            what = f"The test `{name}` lies where no runner looks for tests now."
-            if twin is not None:
-                what = f"The test `{name}` is called `{twin.name.rpartition('.')[2]}` now, so no runner finds it."
+            what = f"The test `{name}` is called `{twin.name.rpartition('.')[2]}` now, so no runner finds it."
             yield Avoidance(
                 kind=AvoidanceKind.test_deselected,
                 path=file.path,
-                line=None if twin is None else twin.line,
+                line=twin.line,
                 what=what,
                 confidence=0.9,
                 severity=Severity.warning,
@@ -204,6 +233,16 @@ class _Tests:
             if new.test.skip and new.test.skip != old.test.skip and not (old.test.skip and not old.test.is_conditional):
                 doubt = 0.5 if new.test.is_conditional else 0.9
                 yield self._describe_skip(new, "does not count any more", doubt)
+        for file in self.files:
+            for place in subtract(file.new.focused, file.old.focused, lambda place: place.text):
+                yield Avoidance(
+                    kind=AvoidanceKind.test_skipped,
+                    path=file.path,
+                    line=place.line,
+                    what=f"Only this one runs, and the other tests do not: `{place.text[:80]}`.",
+                    confidence=0.9,
+                    name=place.text,
+                )
         for new in self.matches.added:
             if new.test.skip and not new.test.is_conditional and "strict" not in new.test.skip:
                 yield self._describe_skip(new, "is new and does not count", 0.6)
@@ -239,13 +278,13 @@ class _Tests:
         missing: list[str] = []
         for row in lost:
             partner = max(gained, key=lambda other: _share_words(row, other), default=None)
-            if partner is None or _share_words(row, partner) < 0.5:
+            if partner is None or _share_words(row, partner) < _ROW_ALIKE:
                 if not self._is_taken_over(row):
                     missing.append(row)
                 continue
             gained.remove(partner)
-            values = [word for word in partner.split() if word not in row.split()]
-            if values and _is_value_change(row, partner):
+            if _is_value_change(row, partner):
+                values = [new for old, new in zip(row.split(), partner.split(), strict=True) if old != new]
                 yield self._describe_change(path, line, name, row, partner, values)
         if missing:
             yield Avoidance(
@@ -264,7 +303,19 @@ class _Tests:
 
     def _is_taken_over(self, row: str) -> bool:
         words = [word for word in row.split() if len(word) > 1]
-        return bool(words) and sum(self.new_words[word] > 0 for word in words) / len(words) >= _MERGED
+        if words and sum(self.new_words[word] > 0 for word in words) / len(words) >= _MERGED:
+            return True
+        bare = {plain for word in words if (plain := _BARE.sub("", word))}
+        return bool(bare) and any(bare <= each for each in self._rows_in_words)
+
+    @cached_property
+    def _rows_in_words(self) -> list[set[str]]:
+        """The words of each case that is there after the change, if its tables changed, without signs."""
+        changed = [new for old, new in self.matches.pairs if old.test.signature != new.test.signature]
+        rows = [row for each in (*changed, *self.matches.added) for row in each.test.rows]
+        rows += [row for file in self.files for row in file.new.rows]
+        gained = {word for word in self.new_words if "map" in word or "for" in word or "replace" in word}
+        return [{_BARE.sub("", word) for word in row.split()} for row in rows] if gained else []
 
     def find_weakened(self) -> Iterator[Avoidance]:
         for old, new in self.matches.pairs:
@@ -285,7 +336,7 @@ class _Tests:
             return
         if any(each.strength is Strength.vacuous for each in gained):
             kind, what, sure = AvoidanceKind.assertion_weakened, "checks nothing any more", 0.9
-        elif len(gained) >= len(lost):
+        elif len(gained) >= len(lost) or self._is_loop(lost, gained, new):
             kind, what, sure = AvoidanceKind.assertion_removed, "is replaced by another one", 0.5
         else:
             kind, what, sure = AvoidanceKind.assertion_removed, "is gone", 0.85
@@ -303,17 +354,25 @@ class _Tests:
             else "",
         )
 
+    def _is_loop(self, lost: Sequence[AssertionFact], gained: Sequence[AssertionFact], new: PlacedTest) -> bool:
+        """Whether an assertion in a loop over new values stands for those that are gone."""
+        names = {word for each in lost for word in each.words} - {word for each in lost for word in each.literals}
+        return bool(new.test.rows or new.test.words) and any(
+            names and len(names & {*each.words}) / len(names) >= _MERGED for each in gained
+        )
+
     def _is_checked_elsewhere(self, gone: AssertionFact) -> bool:
-        """Whether another test gained this assertion."""
+        """Whether another test gained this assertion, or one on the same subject and values."""
+        own = frozenset(gone.words)
         return any(
-            each.text == gone.text or (each.words == gone.words and each.strength >= gone.strength)
+            each.text == gone.text or (each.strength >= gone.strength and _share(own, frozenset(each.words)) >= _ALIKE)
             for added in (*self.matches.added, *(new for old, new in self.matches.pairs if new.test != old.test))
             for each in added.test.assertions
             if each.words
         )
 
     def _judge_pair(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
-        name, asked = new.test.short_name, self.asked
+        name = new.test.short_name
         if after.guards > before.guards and after.strength <= before.strength:
             return self._weaker(new, after, f"In `{name}` an assertion stands behind a condition or handler now", 0.8)
         if after.strength < before.strength:
@@ -329,16 +388,39 @@ class _Tests:
         lost, gained = old_values - new_values, new_values - old_values
         if before.kind == after.kind and before.strength == after.strength and lost and gained:
             return self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [*gained])
-        if before.kind == "raises" and after.kind == "raises" and set(before.words) != set(after.words):
+        if before.kind == "raises" and after.kind == "raises" and not {*before.words} <= {*after.words}:
             return self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [*after.words])
         if lost and not gained and len(after.words) < len(before.words) and before.kind == after.kind == "raises":
             return self._weaker(new, after, f"In `{name}` any message of the error will do", 0.7)
         flipped = before.text != after.text and _strip_negation(before.text) == _strip_negation(after.text)
         if flipped or (before.kind == "equal" == after.kind and _only_truth_differs(before.text, after.text)):
             return self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [])
-        if asked:
-            return None
+        return self._judge_words(new, before, after)
+
+    def _judge_words(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
+        """Of two assertions as strong as each other: whether one asks about less, or for something else."""
+        name = new.test.short_name
+        wrapped = [each for each in _WRAPPERS.findall(after.text) if each not in _WRAPPERS.findall(before.text)]
+        is_any = _IS_THERE.search(after.text) and not _IS_THERE.search(before.text)
+        if wrapped or is_any:
+            return self._weaker(
+                new,
+                after,
+                f"In `{name}` an assertion asks about less: `{before.text[:60]}` became `{after.text[:60]}`",
+                0.75,
+            )
+        gone, come = Counter(before.words) - Counter(after.words), Counter(after.words) - Counter(before.words)
+        is_swap = 0 < gone.total() <= _MOST_SWAPPED and 0 < come.total() <= _MOST_SWAPPED
+        if is_swap and before.kind == after.kind == "equal" and not self._are_renamed(new.path, gone, come):
+            found = self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [*come])
+            return found.model_copy(update={"confidence": 0.5})
         return None
+
+    def _are_renamed(self, path: str, gone: Counter[str], come: Counter[str]) -> bool:
+        """Whether a name changed everywhere, so that the assertion is the same in new words."""
+        there = {word for file in self.files if file.path == path for test in file.new.tests for word in test.words}
+        known = {word for file in self.files if file.path == path for test in file.old.tests for word in test.words}
+        return not ({*gone} & there) or not ({*come} & known)
 
     def _judge_tolerance(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
         old = [value for each in before.literals if (value := _read_number(each)) is not None]
@@ -385,6 +467,11 @@ class _Tests:
             name=name,
             excuse="The new value was asked for." if asked else "",
         )
+
+
+_BARE = re.compile(r"\W+")
+_WRAPPERS = re.compile(r"\b(?:bool|Boolean|len|length|typeof|type|callable|isinstance|instanceof|any)\b|!!")
+_IS_THERE = re.compile(r"!=\s*(?:nil|null)\b|is not None|!==?\s*undefined|hasattr|\bis_(?:some|ok|err)\b")
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:

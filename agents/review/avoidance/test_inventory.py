@@ -312,7 +312,13 @@ def _find_skip(node: SyntaxNode) -> str:
             return "return before the end"
         if re.match(r"^(if|unless) (\( )?(False|false|0|True|true)\b", text) and index == len(statements) - 1 == 0:
             return text[:60]
+        if index == 0 and statement.kind.startswith("if") and _EARLY.search(text):
+            return text[:80]
     return ""
+
+
+_EARLY = re.compile(r"^if .*[):{ ] ?(\{ )?return ?;? ?\}?$")
+"""A condition at the beginning of a test that does nothing but end it."""
 
 
 def _ends(statement: SyntaxNode, text: str) -> bool:
