@@ -127,7 +127,8 @@ def _compare_subjects(old: AssertionFact, new: AssertionFact) -> float:
     subject = (first - Counter(old.literals)) & (second - Counter(new.literals))
     whole = (first - Counter(old.literals)).total()
     by_subject = subject.total() / whole if whole else 0.0
-    return max(shared, by_subject * 0.9) + (0.1 if old.kind == new.kind else 0.0) - abs(old.line - new.line) * 0.0001
+    same_kind = 0.0 if old.kind != new.kind else 0.3 if old.kind == "raises" else 0.1
+    return max(shared, by_subject * 0.9) + same_kind - abs(old.line - new.line) * 0.0001
 
 
 def subtract(one: Iterable[T], other: Iterable[T], key: Callable[[T], object]) -> list[T]:

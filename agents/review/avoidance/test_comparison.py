@@ -9,6 +9,7 @@ from functools import cached_property
 from agents.review.avoidance.facts import AssertionFact, FunctionFact, Strength
 from agents.review.avoidance.pairing import PairedTests, PlacedTest, pair_assertions, pair_tests, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_mentioned, is_removal_asked
+from agents.review.avoidance.test_inventory import split_row
 from domain.paths import holds_tests, is_source
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
@@ -51,12 +52,12 @@ class _Tests:
         gained = Counter[str]()
         for each in self.matches.added:
             gained.update(each.test.words)
-            gained.update(word for row in each.test.rows for word in row.split())
+            gained.update(word for row in each.test.rows for word in split_row(row))
         for old, new in self.matches.pairs:
             gained.update(new.test.words - old.test.words)
-            gained.update(word for row in subtract(new.test.rows, old.test.rows, str) for word in row.split())
+            gained.update(word for row in subtract(new.test.rows, old.test.rows, str) for word in split_row(row))
         for file in self.files:
-            gained.update(word for row in subtract(file.new.rows, file.old.rows, str) for word in row.split())
+            gained.update(word for row in subtract(file.new.rows, file.old.rows, str) for word in split_row(row))
         return gained
 
     @cached_property
@@ -139,7 +140,7 @@ class _Tests:
         told = {word for each in test.assertions for word in each.literals} or {
             word for each in test.assertions for word in each.words
         }
-        told |= {word for row in test.rows for word in row.split() if len(word) > _SHORTEST}
+        told |= {word for row in test.rows for word in split_row(row) if len(word) > _SHORTEST}
         telling = {word for word in told if len(word.strip("\"'`")) > 0}
         taken = [word for word in telling if self.new_words[word] > 0 or self._is_in_text(word)]
         if telling and len(taken) / len(telling) >= _MERGED and self._shares_names(test.words):
@@ -156,7 +157,7 @@ class _Tests:
         changed = [(old, new) for old, new in self.matches.pairs if old.test.signature != new.test.signature]
         for before, after in [*changed, *((None, each) for each in self.matches.added)]:
             own = words - (before.test.words if before else frozenset[str]())
-            there = {*after.test.words, *(word for row in after.test.rows for word in row.split())}
+            there = {*after.test.words, *(word for row in after.test.rows for word in split_row(row))}
             has_grown = before is not None and (
                 len(after.test.assertions) > len(before.test.assertions) or len(after.test.rows) > len(before.test.rows)
             )
@@ -284,25 +285,25 @@ class _Tests:
                 continue
             gained.remove(partner)
             if _is_value_change(row, partner):
-                values = [new for old, new in zip(row.split(), partner.split(), strict=True) if old != new]
+                values = [new for old, new in zip(split_row(row), split_row(partner), strict=True) if old != new]
                 yield self._describe_change(path, line, name, row, partner, values)
         if missing:
             yield Avoidance(
                 kind=AvoidanceKind.test_removed,
                 path=path,
                 line=line,
-                what=f"{len(missing)} of its cases are gone, such as `{missing[0][:60]}`."
+                what=f"{len(missing)} of its cases are gone, such as `{_show(missing[0], 60)}`."
                 if len(missing) > 1
-                else f"A case is gone: `{missing[0][:80]}`.",
+                else f"A case is gone: `{_show(missing[0], 80)}`.",
                 confidence=0.8,
                 severity=Severity.warning,
                 count=len(missing),
                 name=name,
-                excuse="Its removal was asked for." if is_removal_asked(self.asked, *missing[0].split()) else "",
+                excuse="Its removal was asked for." if is_removal_asked(self.asked, *split_row(missing[0])) else "",
             )
 
     def _is_taken_over(self, row: str) -> bool:
-        words = [word for word in row.split() if len(word) > 1]
+        words = [word for word in split_row(row) if len(word) > 1]
         if words and sum(self.new_words[word] > 0 for word in words) / len(words) >= _MERGED:
             return True
         bare = {plain for word in words if (plain := _BARE.sub("", word))}
@@ -315,7 +316,7 @@ class _Tests:
         rows = [row for each in (*changed, *self.matches.added) for row in each.test.rows]
         rows += [row for file in self.files for row in file.new.rows]
         gained = {word for word in self.new_words if "map" in word or "for" in word or "replace" in word}
-        return [{_BARE.sub("", word) for word in row.split()} for row in rows] if gained else []
+        return [{_BARE.sub("", word) for word in split_row(row)} for row in rows] if gained else []
 
     def find_weakened(self) -> Iterator[Avoidance]:
         for old, new in self.matches.pairs:
@@ -336,6 +337,8 @@ class _Tests:
             return
         if any(each.strength is Strength.vacuous for each in gained):
             kind, what, sure = AvoidanceKind.assertion_weakened, "checks nothing any more", 0.9
+        elif len(gained) >= len(lost) and max(each.strength for each in gained) < lost[0].strength:
+            kind, what, sure = AvoidanceKind.assertion_weakened, "gave way to one that demands less", 0.8
         elif len(gained) >= len(lost) or self._is_loop(lost, gained, new):
             kind, what, sure = AvoidanceKind.assertion_removed, "is replaced by another one", 0.5
         else:
@@ -366,10 +369,16 @@ class _Tests:
         own = frozenset(gone.words)
         return any(
             each.text == gone.text or (each.strength >= gone.strength and _share(own, frozenset(each.words)) >= _ALIKE)
-            for added in (*self.matches.added, *(new for old, new in self.matches.pairs if new.test != old.test))
+            for added in self._rewritten
             for each in added.test.assertions
             if each.words
         )
+
+    @cached_property
+    def _rewritten(self) -> list[PlacedTest]:
+        """The tests that are new, or say something else than before."""
+        changed = (new for old, new in self.matches.pairs if new.test.signature != old.test.signature)
+        return [*self.matches.added, *changed]
 
     def _judge_pair(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
         name = new.test.short_name
@@ -411,7 +420,12 @@ class _Tests:
             )
         gone, come = Counter(before.words) - Counter(after.words), Counter(after.words) - Counter(before.words)
         is_swap = 0 < gone.total() <= _MOST_SWAPPED and 0 < come.total() <= _MOST_SWAPPED
-        if is_swap and before.kind == after.kind == "equal" and not self._are_renamed(new.path, gone, come):
+        is_other = not gone and not come and before.text != after.text
+        if (
+            (is_swap or is_other)
+            and before.kind == after.kind == "equal"
+            and not self._are_renamed(new.path, gone, come)
+        ):
             found = self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [*come])
             return found.model_copy(update={"confidence": 0.5})
         return None
@@ -420,7 +434,7 @@ class _Tests:
         """Whether a name changed everywhere, so that the assertion is the same in new words."""
         there = {word for file in self.files if file.path == path for test in file.new.tests for word in test.words}
         known = {word for file in self.files if file.path == path for test in file.old.tests for word in test.words}
-        return not ({*gone} & there) or not ({*come} & known)
+        return bool(gone or come) and (not ({*gone} & there) or not ({*come} & known))
 
     def _judge_tolerance(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
         old = [value for each in before.literals if (value := _read_number(each)) is not None]
@@ -461,7 +475,7 @@ class _Tests:
             kind=AvoidanceKind.expectation_changed,
             path=path,
             line=line,
-            what=f"An expectation changed: `{before[:70]}` became `{after[:70]}`.",
+            what=f"An expectation changed: `{_show(before, 70)}` became `{_show(after, 70)}`.",
             confidence=0.55 if self.changes_program else 0.75,
             severity=Severity.warning,
             name=name,
@@ -474,20 +488,24 @@ _WRAPPERS = re.compile(r"\b(?:bool|Boolean|len|length|typeof|type|callable|isins
 _IS_THERE = re.compile(r"!=\s*(?:nil|null)\b|is not None|!==?\s*undefined|hasattr|\bis_(?:some|ok|err)\b")
 
 
+def _show(text: str, longest: int) -> str:
+    return " ".join(split_row(text))[:longest].replace("`", "'")
+
+
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
     union = one | other
     return len(one & other) / len(union) if union else 0.0
 
 
 def _share_words(one: str, other: str) -> float:
-    first, second = Counter(one.split()), Counter(other.split())
+    first, second = Counter(split_row(one)), Counter(split_row(other))
     union = (first | second).total()
     return (first & second).total() / union if union else 0.0
 
 
 def _is_value_change(before: str, after: str) -> bool:
     """Whether two rows begin alike and end otherwise."""
-    first, second = before.split(), after.split()
+    first, second = split_row(before), split_row(after)
     return len(first) == len(second) and first[:2] == second[:2]
 
 

@@ -8,6 +8,7 @@ from agents.review.avoidance.assertions import (
     CALLS,
     find_callee,
     join_text,
+    list_leaves,
     list_words,
     make_signature,
     read_assertions,
@@ -16,6 +17,8 @@ from agents.review.avoidance.facts import TestFact
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
 SEPARATOR = " › "
+_SPACE = "␣"
+"""Stands for a space within a part of a case."""
 _BY_NAME = {
     "python": re.compile(r"^test"),
     "go": re.compile(r"^(Test|Fuzz|Example)([A-Z_0-9]|$)"),
@@ -124,7 +127,17 @@ def list_rows(node: SyntaxNode) -> Iterator[str]:
         if each.kind in _LISTS:
             rows = [child for child in each.children if child.kind in _COMPOSITE or _is_row(child)]
             if len(rows) > 1:
-                yield from (join_text(row) for row in rows)
+                yield from map(join_row, rows)
+
+
+def join_row(node: SyntaxNode) -> str:
+    """A case as one text, whose parts are found again by :func:`split_row`."""
+    return " ".join(leaf.replace(" ", _SPACE) for leaf in list_leaves(node))
+
+
+def split_row(row: str) -> list[str]:
+    """The parts of a case."""
+    return [part.replace(_SPACE, " ") for part in row.split()]
 
 
 def _is_row(node: SyntaxNode) -> bool:
@@ -171,8 +184,8 @@ def _read(node: SyntaxNode, name: str, language: str, place: _Place, marks: Sequ
     if not own.skip:
         own = own.with_skip(_find_skip(node))
     rows = [*(row for mark in marks for row in list_rows(mark)), *list_rows(node)]
-    rows += [join_text(mark) for mark in marks if _ROW_MARK.search(join_text(mark)) and language != "python"]
-    rows += [f"run {name}" for name in _list_runs(node)]
+    rows += [join_row(mark) for mark in marks if _ROW_MARK.search(join_text(mark)) and language != "python"]
+    rows += [f"run {name.replace(' ', _SPACE)}" for name in _list_runs(node)]
     return TestFact(
         name=f"{place.prefix}{name}",
         line=node.start,
