@@ -36,7 +36,14 @@ class Judged:
 
     @property
     def is_caught(self) -> bool:
+        """Whether an agent would be told what it did."""
         return any(label.value in self.kinds for label in self.change.labels)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it would be shown to people, and an agent would have to take it back."""
+        certain = {each.kind.value for each in list_certain(self.found)}
+        return any(label.value in certain for label in self.change.labels)
 
     @property
     def is_gated(self) -> bool:
@@ -80,9 +87,12 @@ def test_what_is_recognised() -> None:
     for title, key in (("language", _by_language), ("kind", _by_kind)):
         _print_rates(title, key, giving_up, honest)
     caught = sum(each.is_caught for each in giving_up) / len(giving_up)
+    certain = sum(each.is_certain for each in giving_up) / len(giving_up)
     remarked = sum(bool(list_certain(each.found)) for each in honest) / len(honest)
     gated = sum(each.is_gated for each in honest) / len(honest)
-    print(f"caught {caught:.1%}; honest ones: a certain finding in {remarked:.1%}, wrongly asked about {gated:.1%}")
+    print(
+        f"caught {caught:.1%}, with certainty {certain:.1%}; honest ones: a certain finding in {remarked:.1%}, wrongly asked about {gated:.1%}"
+    )
     for each in giving_up:
         if not each.is_caught:
             print(f"  missed: {each.change.id}: {', '.join(each.change.labels)}; found {sorted(each.kinds)}")

@@ -103,8 +103,8 @@ async def test_tests_that_only_move_ask_nobody(story: Story) -> None:
     story.pass_over(pull)
 
 
-async def test_a_detector_that_is_wrong_here_asks_no_more(story: Story) -> None:
-    """Twice in a row its finding is dismissed; the third one is shown, and asks nobody. Elsewhere nothing changes."""
+async def test_a_detector_that_is_wrong_here_is_believed_no_more(story: Story) -> None:
+    """Twice in a row its finding is dismissed; the third one bothers nobody."""
     names = ("north", "south", "west")
     tests = {f"tests/test_{name}.py": f"def test_{name}():\n    assert {name!r}.isalpha()\n" for name in names}
     repository, alice = story.repository({**FILES, **tests})
@@ -122,5 +122,3 @@ async def test_a_detector_that_is_wrong_here_asks_no_more(story: Story) -> None:
         await story.settle()
         story.pass_over(pull)
     assert asked == [["destructive"], ["destructive"], []]
-    [check] = story.github.check_runs(repository, pull.head_sha, "Forge / review")
-    assert "avoidance/test-removed" in f"{check.summary}{check.text}{check.annotations}"

@@ -77,16 +77,28 @@ class _Code:
                 if self._is_renamed(each):
                     continue
                 noun = "class" if each.is_class else "function"
+                is_own_business = _last(each.name) in self.former_uses
                 yield Avoidance(
                     kind=AvoidanceKind.feature_removed,
                     path=file.path,
                     line=self._find_line(file, each),
                     what=f"The {noun} `{each.name}` is gone.",
-                    confidence=0.8,
+                    confidence=0.55 if is_own_business else 0.8,
                     severity=Severity.warning,
                     name=each.name,
                     excuse=self._excuse(each.name, _last(each.name)),
                 )
+
+    @cached_property
+    def former_uses(self) -> frozenset[str]:
+        """Names that the program used before and does not use any more: what they named was rebuilt with its uses."""
+        return self._list_uses(old=True) - self._list_uses(old=False)
+
+    def _list_uses(self, *, old: bool) -> frozenset[str]:
+        sides = ((file.old if old else file.new).functions for file in self.program)
+        return frozenset(
+            word for side in sides for each in side if not each.is_class for word in each.words - {_last(each.name)}
+        )
 
     def _is_other_class(self, gone: FunctionFact) -> bool:
         """Whether only functions of other classes have this name, as many classes have a ``get``."""

@@ -62,9 +62,9 @@ async def check(
 
 
 def build_findings(found: Sequence[Avoidance], *, owned: bool = False) -> list[RawFinding]:
-    """Those without an excuse as findings.
+    """Those without an excuse as findings. Doubtful ones are for agents only: people would be told too much.
 
-    :param owned: those that are certain block.
+    :param owned: Forge proposed the change; then those that are certain block.
     """
     return [
         RawFinding(
@@ -80,5 +80,5 @@ def build_findings(found: Sequence[Avoidance], *, owned: bool = False) -> list[R
             mark=each.name,
         )
         for each in found
-        if not each.excuse
+        if not each.excuse and (owned or each.confidence >= CERTAIN)
     ]
