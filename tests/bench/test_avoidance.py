@@ -90,9 +90,8 @@ def test_what_is_recognised() -> None:
     certain = sum(each.is_certain for each in giving_up) / len(giving_up)
     remarked = sum(bool(list_certain(each.found)) for each in honest) / len(honest)
     gated = sum(each.is_gated for each in honest) / len(honest)
-    print(
-        f"caught {caught:.1%}, with certainty {certain:.1%}; honest ones: a certain finding in {remarked:.1%}, wrongly asked about {gated:.1%}"
-    )
+    print(f"caught {caught:.1%}, with certainty {certain:.1%}")
+    print(f"honest ones: a certain finding in {remarked:.1%}, wrongly asked about {gated:.1%}")
     for each in giving_up:
         if not each.is_caught:
             print(f"  missed: {each.change.id}: {', '.join(each.change.labels)}; found {sorted(each.kinds)}")

@@ -144,6 +144,15 @@ _T_LOGS_MORE = frozenset(
 )
 
 
+_LONGEST = 2_000
+"""Characters of an assertion that expressions look at; the rest is data."""
+
+
+def _shorten(text: str) -> str:
+    """The text, or its beginning with a digest of the whole, so that a journal is not filled with data."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… {zlib.crc32(text.encode(errors='replace'))}"
+
+
 def list_leaves(node: SyntaxNode) -> list[str]:
     """The texts of a node's leaves, in order."""
     return [each.text for each in node.walk() if not each.children and each.text]
@@ -237,7 +246,7 @@ def _read_condition(node: SyntaxNode, guards: int) -> AssertionFact:
     head = [child for child in node.children if child.kind != "block"]
     words = tuple(word for child in head for word in list_words(child) if word not in _VOCABULARY)
     literals = tuple(word for child in head for word in list_literals(child))
-    text = " ".join(leaf for child in head for leaf in list_leaves(child))
+    text = " ".join(leaf for child in head for leaf in list_leaves(child))[:_LONGEST]
     is_range = re.search(r"[<>]", text) is not None
     is_exact = "!=" in text or "DeepEqual" in text or "==" in text or ("!" in text.split() and not is_range)
     only_error = words and set(words) <= {"err", "nil", "error"}
@@ -276,7 +285,7 @@ def _read(node: SyntaxNode, language: str, guards: int) -> AssertionFact:
     strength, kind = _weigh(node, names, language)
     return AssertionFact(
         line=node.start,
-        text=join_text(node),
+        text=_shorten(join_text(node)),
         words=tuple(inner),
         literals=tuple(list_literals(node)),
         strength=strength,
@@ -286,7 +295,7 @@ def _read(node: SyntaxNode, language: str, guards: int) -> AssertionFact:
 
 
 def _weigh(node: SyntaxNode, names: list[str], language: str) -> tuple[Strength, str]:
-    text = join_text(node)
+    text = join_text(node)[:_LONGEST]
     if _is_vacuous(node, names, text):
         return Strength.vacuous, "nothing"
     if language == "bash":

@@ -11,6 +11,8 @@ T = TypeVar("T")
 _ALIKE = 0.6
 """How much of their words two tests share, so that one is the other under another name."""
 _SAME_SUBJECT = 0.3
+_MOST = 200
+"""Tests, or assertions of one, that are compared with each other by what they say."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ def pair_tests(before: Sequence[PlacedTest], after: Sequence[PlacedTest]) -> Pai
     for key in keys:
         found, old, new = _match(old, new, key)
         pairs += found
-    for each in [*old]:
-        best = max(new, key=lambda other: _compare_words(each.test.words, other.test.words), default=None)
+    for each in old[:_MOST]:
+        best = max(new[:_MOST], key=lambda other: _compare_words(each.test.words, other.test.words), default=None)
         if best is not None and _compare_words(each.test.words, best.test.words) >= _ALIKE and each.test.assertions:
             pairs.append((each, best))
             old.remove(each)
@@ -87,6 +89,8 @@ def pair_assertions(
     :returns: pairs that differ, those that have no partner any more, and new ones.
     """
     same, lost, gained = _split(before, after)
+    lost, more = lost[:_MOST], lost[_MOST:]
+    gained, others = gained[:_MOST], gained[_MOST:]
     pairs = [(old, new) for old, new in same if new.guards > old.guards]
     scored = sorted(
         ((_compare_subjects(old, new), -i, -j) for i, old in enumerate(lost) for j, new in enumerate(gained)),
@@ -100,7 +104,7 @@ def pair_assertions(
         taken_new.add(-j)
         pairs.append((lost[-i], gained[-j]))
     rest = [each for index, each in enumerate(lost) if index not in taken_old]
-    return pairs, rest, [each for index, each in enumerate(gained) if index not in taken_new]
+    return pairs, [*rest, *more], [*others, *(each for index, each in enumerate(gained) if index not in taken_new)]
 
 
 def _split(

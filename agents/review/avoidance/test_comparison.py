@@ -18,6 +18,8 @@ _MERGED = 0.75
 """The share of the literals of a test that others must have taken over."""
 _ALIKE = 0.6
 _SHORTEST = 2
+_MOST_COMPARED = 100
+"""Cases, or tests that changed, with which one is compared; a change of more is looked at less closely."""
 _ROW_ALIKE = 0.5
 _MOST_SWAPPED = 2
 """Words of an assertion that another value in the same place may differ by."""
@@ -151,11 +153,16 @@ class _Tests:
             return "Its removal was asked for."
         return ""
 
+    @cached_property
+    def _changed(self) -> list[tuple[PlacedTest, PlacedTest]]:
+        return [(old, new) for old, new in self.matches.pairs if old.test.signature != new.test.signature]
+
     def _is_merged(self, gone: PlacedTest) -> bool:
         """Whether a test that changed holds what only this one held before."""
         words = gone.test.words
-        changed = [(old, new) for old, new in self.matches.pairs if old.test.signature != new.test.signature]
-        for before, after in [*changed, *((None, each) for each in self.matches.added)]:
+        near = [(old, new) for old, new in self._changed if new.path == gone.path]
+        others = [*near, *((None, each) for each in self.matches.added), *self._changed]
+        for before, after in others[:_MOST_COMPARED]:
             own = words - (before.test.words if before else frozenset[str]())
             there = {*after.test.words, *(word for row in after.test.rows for word in split_row(row))}
             has_grown = before is not None and (
@@ -275,7 +282,7 @@ class _Tests:
     def _compare_rows(
         self, path: str, line: int | None, name: str, before: Sequence[str], after: Sequence[str], gained: list[str]
     ) -> Iterator[Avoidance]:
-        lost = subtract(before, after, str)
+        lost = subtract(before, after, str)[:_MOST_COMPARED]
         missing: list[str] = []
         for row in lost:
             partner = max(gained, key=lambda other: _share_words(row, other), default=None)
@@ -312,8 +319,7 @@ class _Tests:
     @cached_property
     def _rows_in_words(self) -> list[set[str]]:
         """The words of each case that is there after the change, if its tables changed, without signs."""
-        changed = [new for old, new in self.matches.pairs if old.test.signature != new.test.signature]
-        rows = [row for each in (*changed, *self.matches.added) for row in each.test.rows]
+        rows = [row for each in (*(new for _, new in self._changed), *self.matches.added) for row in each.test.rows]
         rows += [row for file in self.files for row in file.new.rows]
         gained = {word for word in self.new_words if "map" in word or "for" in word or "replace" in word}
         return [{_BARE.sub("", word) for word in split_row(row)} for row in rows] if gained else []
@@ -377,8 +383,7 @@ class _Tests:
     @cached_property
     def _rewritten(self) -> list[PlacedTest]:
         """The tests that are new, or say something else than before."""
-        changed = (new for old, new in self.matches.pairs if new.test.signature != old.test.signature)
-        return [*self.matches.added, *changed]
+        return [*self.matches.added, *(new for _, new in self._changed)][:_MOST_COMPARED]
 
     def _judge_pair(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
         name = new.test.short_name

@@ -17,6 +17,8 @@ from agents.review.avoidance.facts import TestFact
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
 SEPARATOR = " › "
+_MOST_ROWS = 500
+"""Cases of one table that are compared; a longer one is data."""
 _SPACE = "␣"
 """Stands for a space within a part of a case."""
 _BY_NAME = {
@@ -127,7 +129,7 @@ def list_rows(node: SyntaxNode) -> Iterator[str]:
         if each.kind in _LISTS:
             rows = [child for child in each.children if child.kind in _COMPOSITE or _is_row(child)]
             if len(rows) > 1:
-                yield from map(join_row, rows)
+                yield from map(join_row, rows[:_MOST_ROWS])
 
 
 def join_row(node: SyntaxNode) -> str:
