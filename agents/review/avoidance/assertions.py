@@ -102,7 +102,7 @@ _VERBS: tuple[tuple[Strength, str, re.Pattern[str]], ...] = tuple(
             "part",
             (
                 r"\w*(contains?|includes?|match(es|ing|object|regex\w*|regexp)?|regexp?|starts_?with|ends_?with|greater\w*|"
-                r"less\w*|subset|superset|above|below|least|most|any_?of|one_?of|between|in_range|partial\w*|in|notin)\w*"
+                r"less\w*|subset|superset|above|below|least|most|any_?of|one_?of|between|in_range|partial\w*)\w*|in|not_?in"
             ),
         ),
         (
@@ -380,19 +380,19 @@ def _is_vacuous(node: SyntaxNode, names: list[str], text: str) -> bool:
 
 
 def _is_broad(node: SyntaxNode) -> bool:
-    """Whether any error will do."""
+    """Whether any error will do: none is named, or only what all errors are, and no message is asked for."""
     names = [each.text for each in node.walk() if not each.children and _NAME.search(each.kind)]
-    literals = list_literals(node)
     broad = [name for name in names if _BROAD.match(name)]
-    specific = [
-        name
-        for name in names
-        if re.search(r"(Error|Exception|Warning|Fault)(::class)?$", name) and not _BROAD.match(name)
-    ]
-    specific = [name for name in specific if not re.match(r"^(assert|expect|to|must|raise|is)", name, re.IGNORECASE)]
-    if specific or literals:
-        return bool(broad) and not specific and not literals
-    return True
+    named = [name for name in names if _ERROR.search(name) and not _BROAD.match(name) and not _ASSERTS.match(name)]
+    if broad:
+        return not named and re.search(r"\bmatch\b|message", join_text(node)[:_LONGEST], re.IGNORECASE) is None
+    arguments = [child for child in node.children if "argument" in child.kind or child.kind == "token_tree"]
+    return not any(each.children and len(each.children) > _EMPTY for each in arguments)
+
+
+_ERROR = re.compile(r"(Error|Exception|Warning|Fault)(::class)?$")
+_ASSERTS = re.compile(r"^(assert|expect|to|must|raise|is)", re.IGNORECASE)
+_EMPTY = 2  # the brackets
 
 
 def _is_truth_only(node: SyntaxNode, name: str) -> bool:

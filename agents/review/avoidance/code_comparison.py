@@ -24,6 +24,7 @@ def compare_code(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
         *change.find_removed(),
         *change.find_removed_options(),
         *change.find_removed_checks(),
+        *change.find_removed_cases(),
         *change.find_swallowed(),
         *change.find_answers(),
         *change.find_stubs(),
@@ -171,6 +172,27 @@ class _Code:
                     excuse=self._excuse(old.name, _last(old.name)),
                 )
 
+    def find_removed_cases(self) -> Iterator[Avoidance]:
+        """Values that a function told apart before, and does not know any more."""
+        known = {case for each in self.after for case in each.cases}
+        for file in self.program:
+            after = {each.name: each for each in file.new.functions}
+            for old in file.old.functions:
+                new = after.get(old.name)
+                gone = [case for case in old.cases if case not in known] if new is not None and new.cases else []
+                if new is not None and gone and not set(gone) & new.words:
+                    shown = ", ".join(f"`{case}`" for case in gone[:3])
+                    yield Avoidance(
+                        kind=AvoidanceKind.feature_removed,
+                        path=file.path,
+                        line=new.line,
+                        what=f"`{old.name}` does not know {shown} any more.",
+                        confidence=0.65,
+                        count=len(gone),
+                        name=f"{old.name}: {gone[0]}",
+                        excuse=self._excuse(*(case.strip("\"'") for case in gone)),
+                    )
+
     def find_swallowed(self) -> Iterator[Avoidance]:
         """Errors that are newly dropped."""
         before = [place.text for file in self.files for each in file.old.functions for place in each.swallows]
@@ -205,6 +227,7 @@ class _Code:
                     literals = {literal.strip("\"'`") for literal in place.text.split()}
                     is_tested = bool(literals & self.test_literals)
                     sure = 0.9 if is_tested and mine is not None else 0.65 if mine is not None or is_tested else 0.45
+                    sure = min(sure, 0.6) if place.what.startswith("a list") else sure
                     if sure < 0.5:
                         continue
                     known = "which a test uses" if is_tested else "for one input"

@@ -69,6 +69,7 @@ class FunctionFact(_Fact):
     :param raises: the texts of the errors that it raises or returns.
     :param stub: how its body leaves the work out; empty if it does the work.
     :param swallows: the texts of its handlers that drop an error.
+    :param cases: literals that it tells apart.
     :param specials: literals of inputs for which it has an answer of its own.
     """
 
@@ -82,6 +83,7 @@ class FunctionFact(_Fact):
     stub: str = ""
     swallows: tuple["PlaceFact", ...] = ()
     specials: tuple["PlaceFact", ...] = ()
+    cases: tuple[str, ...] = ()
     assertions: int = 0
 
 
@@ -102,6 +104,7 @@ class SourceFacts(_Fact):
 
     :param is_test: whether it holds tests.
     :param rows: cases in tables outside of its tests.
+    :param literals: of a file with tests.
     :param options: names of routes, command-line options and keys that it offers.
     :param suppressions: comments and settings that silence a tool.
     :param ignored: where a failure has no effect.
@@ -115,6 +118,7 @@ class SourceFacts(_Fact):
     is_test: bool
     tests: tuple[TestFact, ...] = ()
     rows: tuple[str, ...] = ()
+    literals: frozenset[str] = frozenset()
     functions: tuple[FunctionFact, ...] = ()
     options: tuple[PlaceFact, ...] = ()
     suppressions: tuple[PlaceFact, ...] = ()

@@ -131,6 +131,7 @@ def _read(
         stub="" if body is None or is_bodiless else _find_stub(body, language),
         swallows=tuple(_list_swallows(own, language)),
         specials=tuple(_list_specials(node, own)),
+        cases=tuple(_list_cases(own)),
         assertions=len(read_assertions(body, language)) if body is not None else 0,
     )
 
@@ -178,7 +179,9 @@ def _list_raises(own: list[SyntaxNode], language: str) -> Iterator[str]:
             is_error |= language == "bash" and names[0] in {"exit", "die", "return"} and join_text(each)[-1:] != "0"
             is_error |= language == "rust" and names[0] in {"assert", "assert_eq"}
             text = join_text(each) if is_error else ""
-        elif each.kind in _RETURNS and re.search(r"\berr\b|\bErr[A-Z]\w+", join_text(each)):
+        elif each.kind == "try_expression" or (
+            each.kind in _RETURNS and re.search(r"\berr\b|\bErr[A-Z]\w+", join_text(each))
+        ):
             text = join_text(each)
         if text:
             yield text[:200]
@@ -329,8 +332,12 @@ def _list_specials(node: SyntaxNode, own: list[SyntaxNode]) -> Iterator[PlaceFac
             continue
         text, words = join_text(condition), set(list_words(condition))
         literals = [value for value in list_literals(condition) if _is_telling(value)]
-        is_equal = re.search(r"==|\bequals\b|\bin \[|\bin \(|\bin \{|\. eql|includes|contains| = ", text)
-        if not literals or not is_equal or (parameters and not words & parameters):
+        is_equal = re.search(r"==|=~|\bequals\b|\bin \[|\bin \(|\bin \{|\. eql|includes|contains| = ", text)
+        is_list = len(literals) >= _MANY
+        if not literals or not is_equal or (parameters and not words & parameters and not is_list):
+            continue
+        if len(literals) >= _MANY and re.search(r"\bin\b|includes|contains|\bhas\b", text):
+            yield PlaceFact(line=each.start, what=f"a list of values decides: `{text[:80]}`", text=" ".join(literals))
             continue
         answer = next((found for found in each.walk() if found.kind in _RETURNS and found is not each), None)
         if answer is None or not _answers_itself(answer):
@@ -338,7 +345,35 @@ def _list_specials(node: SyntaxNode, own: list[SyntaxNode]) -> Iterator[PlaceFac
         yield PlaceFact(line=each.start, what=f"`{text[:80]}` has an answer of its own", text=" ".join(literals))
 
 
+def _list_cases(own: list[SyntaxNode]) -> Iterator[str]:
+    """The literals of the branches of a ``switch``, ``match`` or ``case``."""
+    for each in own:
+        if each.kind in _BRANCHES and each.children:
+            head = next((child for child in each.children if child.children or is_literal(child)), None)
+            yield from ([] if head is None else [head.text] if is_literal(head) else list_literals(head))
+
+
+_BRANCHES = frozenset(
+    [
+        "match_arm",
+        "switch_case",
+        "case_clause",
+        "when",
+        "expression_case",
+        "switch_section",
+        "case_statement",
+        "case_item",
+        "switch_block_statement_group",
+        "switch_rule",
+        "match_conditional_expression",
+        "switch_label",
+    ]
+)
+
+
 def _find_condition(node: SyntaxNode) -> SyntaxNode | None:
+    if node.kind.endswith("modifier"):
+        return node.children[-1]
     for child in node.children:
         if child.children and "block" not in child.kind and child.kind not in {"then", "statement_list"}:
             return child
@@ -373,4 +408,5 @@ def _answers_itself(answer: SyntaxNode) -> bool:
     return any(is_literal(each) for each in leaves) and not is_call
 
 
+_MANY = 3  # values in one condition
 _WRAPS = (["Some"], ["Ok"], ["Duration"])

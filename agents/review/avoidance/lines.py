@@ -31,7 +31,8 @@ def _join(expressions: Sequence[str]) -> re.Pattern[str]:
 _COMMENTS, _SETTINGS, _IGNORED, _DESELECTED = map(_load, ("comments", "settings", "ignored", "deselected"))
 _ENVIRONMENT, _OPTIONS, _LEFT_OUT, _FOCUSED = map(_load, ("environment", "options", "left_out", "focused"))
 _SCRIPTS, _CONFIGURATION = (_join(_TABLES["files"][name]) for name in ("scripts", "configuration"))
-_NOT_COLLECTED = [each for each in _DESELECTED if each.what == "tests are not collected"]
+_IN_TESTS = frozenset({"tests are not collected", "a module of tests may be skipped"})
+_NOT_COLLECTED = [each for each in _DESELECTED if each.what in _IN_TESTS]
 _MAKE_IGNORED = re.compile(r"^\t@?-(?=\S)")
 _COVERAGE = re.compile(
     r"(?:fail[_-]under|--cov-fail-under|branches|functions|lines|statements|minimum|min(?:imum)?_coverage|threshold|"

@@ -3,6 +3,7 @@
 import re
 
 from agents.review.avoidance import lines
+from agents.review.avoidance.assertions import list_literals
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
 from agents.review.avoidance.test_inventory import find_tests, list_rows
@@ -57,6 +58,7 @@ def _read_tree(parsed: ParsedSource, language: str, text: str, is_a_test: bool) 
         "tests": tests,
         "functions": functions,
         "rows": rows,
+        "literals": frozenset(list_literals(parsed.tree)) if tests else frozenset[str](),
         "options": lines.find_options(bare),
         "environment": lines.find_environment(bare),
         "left_out": lines.find_left_out(text) if not is_a_test else (),

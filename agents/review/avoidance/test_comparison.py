@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 from agents.review.avoidance.facts import AssertionFact, FunctionFact, Strength
 from agents.review.avoidance.pairing import PairedTests, PlacedTest, pair_assertions, pair_tests, subtract
@@ -18,6 +19,7 @@ _MERGED = 0.75
 """The share of the literals of a test that others must have taken over."""
 _ALIKE = 0.6
 _SHORTEST = 2
+_TELLING = 5  # characters of a literal, quotes included
 _MOST_COMPARED = 100
 """Cases, or tests that changed, with which one is compared; a change of more is looked at less closely."""
 _ROW_ALIKE = 0.5
@@ -135,7 +137,7 @@ class _Tests:
 
     def _excuse(self, gone: PlacedTest) -> str:
         test = gone.test
-        if (test.signature, len(test.assertions)) in self.survivors:
+        if (test.signature, len(test.assertions)) in self.survivors or self._has_twin(gone):
             return "An equal test stays."
         if not test.assertions and not test.rows and len(test.words) < 3:
             return "It checked nothing."
@@ -154,8 +156,27 @@ class _Tests:
         return ""
 
     @cached_property
+    def _row_words(self) -> dict[str, set[str]]:
+        """The words of new cases in tables outside of tests, by file."""
+        return {
+            file.path: {word for row in subtract(file.new.rows, file.old.rows, str) for word in split_row(row)}
+            for file in self.files
+        }
+
+    @cached_property
     def _changed(self) -> list[tuple[PlacedTest, PlacedTest]]:
         return [(old, new) for old, new in self.matches.pairs if old.test.signature != new.test.signature]
+
+    def _has_twin(self, gone: PlacedTest) -> bool:
+        """Whether another test of the same name in the same file asserts the same."""
+        words = {word for each in gone.test.assertions for word in each.words}
+        return any(
+            new.path == gone.path
+            and new.test.name == gone.test.name
+            and _share(frozenset(words), frozenset(word for each in new.test.assertions for word in each.words))
+            >= _ALIKE
+            for _, new in self.matches.pairs
+        )
 
     def _is_merged(self, gone: PlacedTest) -> bool:
         """Whether a test that changed holds what only this one held before."""
@@ -165,6 +186,7 @@ class _Tests:
         for before, after in others[:_MOST_COMPARED]:
             own = words - (before.test.words if before else frozenset[str]())
             there = {*after.test.words, *(word for row in after.test.rows for word in split_row(row))}
+            there |= self._row_words.get(after.path, set())
             has_grown = before is not None and (
                 len(after.test.assertions) > len(before.test.assertions) or len(after.test.rows) > len(before.test.rows)
             )
@@ -276,7 +298,7 @@ class _Tests:
         for old, new in self.matches.pairs:
             yield from self._compare_rows(new.path, new.test.line, new.test.name, old.test.rows, new.test.rows, gained)
         for file in self.files:
-            if file.is_test and not file.is_gone:
+            if (file.is_test or file.new.tests) and not file.is_gone:
                 yield from self._compare_rows(file.path, None, file.path, file.old.rows, file.new.rows, gained)
 
     def _compare_rows(
@@ -287,12 +309,12 @@ class _Tests:
         for row in lost:
             partner = max(gained, key=lambda other: _share_words(row, other), default=None)
             if partner is None or _share_words(row, partner) < _ROW_ALIKE:
-                if not self._is_taken_over(row):
+                if not self._is_taken_over(row) and not self._is_kept(path, row):
                     missing.append(row)
                 continue
             gained.remove(partner)
             if _is_value_change(row, partner):
-                values = [new for old, new in zip(split_row(row), split_row(partner), strict=True) if old != new]
+                values = [new for old, new in zip_longest(split_row(row), split_row(partner)) if new and old != new]
                 yield self._describe_change(path, line, name, row, partner, values)
         if missing:
             yield Avoidance(
@@ -308,6 +330,12 @@ class _Tests:
                 name=name,
                 excuse="Its removal was asked for." if is_removal_asked(self.asked, *split_row(missing[0])) else "",
             )
+
+    def _is_kept(self, path: str, row: str) -> bool:
+        """Whether all that a case says is still in the file, in another form."""
+        after = next((file.new.literals for file in self.files if file.path == path), frozenset[str]())
+        telling = [word for word in split_row(row) if len(word) > _TELLING]
+        return bool(telling) and all(word in after for word in telling)
 
     def _is_taken_over(self, row: str) -> bool:
         words = [word for word in split_row(row) if len(word) > 1]
@@ -332,19 +360,26 @@ class _Tests:
     def _compare_assertions(self, old: PlacedTest, new: PlacedTest) -> Iterator[Avoidance]:
         pairs, lost, gained = pair_assertions(old.test.assertions, new.test.assertions)
         for before, after in pairs:
-            found = self._judge_pair(new, before, after)
+            is_delegated = self._calls_helper(after) and not self._calls_helper(before)
+            found = None if is_delegated else self._judge_pair(new, before, after)
             if found is not None:
                 yield found
         helpers = [each for name, each in self.new_helpers.items() if name in new.test.words - old.test.words]
-        if not lost or helpers:
+        delegated = [each for each in gained if self._calls_helper(each)]
+        if not lost or helpers or len(delegated) >= len(lost):
             return
         lost = [each for each in lost if each.strength > Strength.vacuous and not self._is_checked_elsewhere(each)]
         if not lost:
             return
-        if any(each.strength is Strength.vacuous for each in gained):
+        is_guarded = bool(gained) and min(each.guards for each in gained) > max(each.guards for each in lost)
+        if is_guarded:
+            kind, what, sure = AvoidanceKind.assertion_weakened, "stands behind a condition or handler now", 0.75
+        elif any(each.strength is Strength.vacuous for each in gained):
             kind, what, sure = AvoidanceKind.assertion_weakened, "checks nothing any more", 0.9
         elif len(gained) >= len(lost) and max(each.strength for each in gained) < lost[0].strength:
             kind, what, sure = AvoidanceKind.assertion_weakened, "gave way to one that demands less", 0.8
+        elif gained and min(each.strength for each in gained) > max(each.strength for each in lost):
+            kind, what, sure = AvoidanceKind.assertion_removed, "gave way to a stricter one", 0.5
         elif len(gained) >= len(lost) or self._is_loop(lost, gained, new):
             kind, what, sure = AvoidanceKind.assertion_removed, "is replaced by another one", 0.5
         else:
@@ -361,6 +396,21 @@ class _Tests:
             excuse="Its removal was asked for."
             if is_removal_asked(self.asked, *(set(lost[0].words) & self.former_functions))
             else "",
+        )
+
+    def _calls_helper(self, assertion: AssertionFact) -> bool:
+        """Whether an assertion is a call of a function of these tests that checks something itself."""
+        called = re.match(r"(?:(?:self|this|\$ this|t) (?:\.|->) )?([A-Za-z_]\w*) [(!]", assertion.text)
+        return called is not None and called[1] in self.checking_functions
+
+    @cached_property
+    def checking_functions(self) -> frozenset[str]:
+        return frozenset(
+            each.name.rpartition(".")[2]
+            for file in self.files
+            if file.new.tests
+            for each in file.new.functions
+            if each.assertions
         )
 
     def _is_loop(self, lost: Sequence[AssertionFact], gained: Sequence[AssertionFact], new: PlacedTest) -> bool:
@@ -400,6 +450,13 @@ class _Tests:
             return self._judge_tolerance(new, before, after)
         old_values, new_values = Counter(before.literals), Counter(after.literals)
         lost, gained = old_values - new_values, new_values - old_values
+        if (
+            before.kind == after.kind == "equal"
+            and (wider := _compare_last(before.literals, after.literals)) is not None
+        ):
+            return self._weaker(new, after, f"In `{name}` the tolerance grew from {wider[0]:g} to {wider[1]:g}", 0.8)
+        if before.kind == after.kind == "equal" and _is_closer(before.literals, after.literals):
+            return None
         if before.kind == after.kind and before.strength == after.strength and lost and gained:
             return self._describe_change(new.path, after.line, new.test.name, before.text, after.text, [*gained])
         if before.kind == "raises" and after.kind == "raises" and not {*before.words} <= {*after.words}:
@@ -416,7 +473,7 @@ class _Tests:
         name = new.test.short_name
         wrapped = [each for each in _WRAPPERS.findall(after.text) if each not in _WRAPPERS.findall(before.text)]
         is_any = _IS_THERE.search(after.text) and not _IS_THERE.search(before.text)
-        if wrapped or is_any:
+        if before.strength > Strength.weak and (wrapped or is_any):
             return self._weaker(
                 new,
                 after,
@@ -424,6 +481,9 @@ class _Tests:
                 0.75,
             )
         gone, come = Counter(before.words) - Counter(after.words), Counter(after.words) - Counter(before.words)
+        if after.strength is Strength.partial and gone.total() > max(1, come.total()):
+            what = f"In `{name}` an assertion asks about less: `{before.text[:60]}` became `{after.text[:60]}`"
+            return self._weaker(new, after, what, 0.55)
         is_swap = 0 < gone.total() <= _MOST_SWAPPED and 0 < come.total() <= _MOST_SWAPPED
         is_other = not gone and not come and before.text != after.text
         if (
@@ -493,6 +553,28 @@ _WRAPPERS = re.compile(r"\b(?:bool|Boolean|len|length|typeof|type|callable|isins
 _IS_THERE = re.compile(r"!=\s*(?:nil|null)\b|is not None|!==?\s*undefined|hasattr|\bis_(?:some|ok|err)\b")
 
 
+def _compare_last(before: Sequence[str], after: Sequence[str]) -> tuple[float, float] | None:
+    """The tolerances of two assertions that differ in nothing else, if the second is wider."""
+    if len(before) != len(after) or len(before) < _VALUE_AND_TOLERANCE or [*before[:-1]] != [*after[:-1]]:
+        return None
+    old, new = _read_number(before[-1]), _read_number(after[-1])
+    return (old, new) if old is not None and new is not None and 0 < old < 1 and old < new else None
+
+
+def _is_closer(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether a value with a tolerance was written more exactly."""
+    old, new = [_read_number(each) for each in before], [_read_number(each) for each in after]
+    if len(old) != len(new) or len(old) < _VALUE_AND_TOLERANCE:
+        return False
+    first, second, wide, narrow = old[0], new[0], old[-1], new[-1]
+    if first is None or second is None or wide is None or narrow is None:
+        return False
+    return 0 < narrow <= wide < 1 and abs(first - second) <= wide
+
+
+_VALUE_AND_TOLERANCE = 2
+
+
 def _show(text: str, longest: int) -> str:
     return " ".join(split_row(text))[:longest].replace("`", "'")
 
@@ -511,7 +593,7 @@ def _share_words(one: str, other: str) -> float:
 def _is_value_change(before: str, after: str) -> bool:
     """Whether two rows begin alike and end otherwise."""
     first, second = split_row(before), split_row(after)
-    return len(first) == len(second) and first[:2] == second[:2]
+    return first != second and first[:2] == second[:2]
 
 
 def _read_number(text: str) -> float | None:

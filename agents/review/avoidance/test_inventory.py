@@ -71,6 +71,10 @@ _LISTS = frozenset(
         "collection_expression",
     ]
 )
+_MAPS = frozenset({"hash", "dictionary", "object"})
+_PAIRS = frozenset({"pair"})
+_LEAST_PAIRS = 4
+"""Pairs of a mapping that make it a table of cases."""
 _COMPOSITE = frozenset(
     [
         "tuple",
@@ -126,6 +130,10 @@ def find_tests(tree: SyntaxNode, language: str) -> tuple[TestFact, ...]:
 def list_rows(node: SyntaxNode) -> Iterator[str]:
     """The cases in the tables below a node: elements of lists that are made of several parts."""
     for each in node.walk():
+        if each.kind in _MAPS:
+            pairs = [child for child in each.children if child.kind in _PAIRS]
+            if len(pairs) >= _LEAST_PAIRS:
+                yield from map(join_row, pairs[:_MOST_ROWS])
         if each.kind in _LISTS:
             rows = [child for child in each.children if child.kind in _COMPOSITE or _is_row(child)]
             if len(rows) > 1:
@@ -301,7 +309,7 @@ def _find_mark(marks: Sequence[SyntaxNode]) -> str:
     """How a test is skipped by what is written above it."""
     for mark in marks:
         text = join_text(mark)
-        if _MARKED.search(text):
+        if "parametrize" not in text and _MARKED.search(text):
             return text
     return ""
 
