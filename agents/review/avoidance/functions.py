@@ -353,22 +353,11 @@ def _list_cases(own: list[SyntaxNode]) -> Iterator[str]:
             yield from ([] if head is None else [head.text] if is_literal(head) else list_literals(head))
 
 
-_BRANCHES = frozenset(
-    [
-        "match_arm",
-        "switch_case",
-        "case_clause",
-        "when",
-        "expression_case",
-        "switch_section",
-        "case_statement",
-        "case_item",
-        "switch_block_statement_group",
-        "switch_rule",
-        "match_conditional_expression",
-        "switch_label",
-    ]
-)
+_RETURNS_ERROR = re.compile(r"\berr\b|\bErr[A-Z]\w+")
+_BRANCHES = frozenset({"match_arm", "switch_case", "case_clause", "when", "expression_case", "case_statement"}) | {
+    *("switch_section", "case_item", "switch_block_statement_group", "switch_rule", "match_conditional_expression"),
+    "switch_label",
+}
 
 
 def _find_condition(node: SyntaxNode) -> SyntaxNode | None:

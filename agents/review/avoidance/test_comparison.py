@@ -421,19 +421,24 @@ class _Tests:
         )
 
     def _is_checked_elsewhere(self, gone: AssertionFact) -> bool:
-        """Whether another test gained this assertion, or one on the same subject and values."""
+        """Whether a test gained this assertion, or one on the same subject and values."""
         own = frozenset(gone.words)
         return any(
             each.text == gone.text or (each.strength >= gone.strength and _share(own, frozenset(each.words)) >= _ALIKE)
-            for added in self._rewritten
-            for each in added.test.assertions
+            for each in self._new_assertions
             if each.words
         )
 
     @cached_property
-    def _rewritten(self) -> list[PlacedTest]:
-        """The tests that are new, or say something else than before."""
-        return [*self.matches.added, *(new for _, new in self._changed)][:_MOST_COMPARED]
+    def _new_assertions(self) -> list[AssertionFact]:
+        """What the tests of the change assert and did not before."""
+        added = [each for test in self.matches.added for each in test.test.assertions]
+        changed = [
+            each
+            for old, new in self._changed
+            for each in subtract(new.test.assertions, old.test.assertions, lambda assertion: assertion.text)
+        ]
+        return [*added, *changed][: _MOST_COMPARED * 10]
 
     def _judge_pair(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
         name = new.test.short_name
