@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
-from agents.review.avoidance.functions import FALLBACK
+from agents.review.avoidance.functions import FALLBACK, SILENT
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from domain.review.avoidance import Avoidance, AvoidanceKind
@@ -210,7 +210,7 @@ class _Code:
                         path=file.path,
                         line=place.line,
                         what=f"In `{each.name}` {place.what}.",
-                        confidence=0.5 if place.what == FALLBACK else 0.8 if mine is not None else 0.6,
+                        confidence=0.5 if place.what in {FALLBACK, SILENT} else 0.8 if mine is not None else 0.6,
                         severity=Severity.warning,
                         name=f"{each.name}: {place.text[:60]}",
                     )

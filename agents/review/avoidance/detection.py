@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -18,7 +19,8 @@ from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, ContentKind, FileChange, FileVersions
 
 _LARGEST = 500_000  # bytes
-_SCRIPTS = (".bats",)
+_SCRIPTS = frozenset({"", ".bats"})
+"""Suffixes of files whose first line may name their language."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ def _is_read(file: FileChange) -> bool:
     paths = (file.path, file.old_path or file.path)
     is_text = file.kind is ContentKind.text
     return is_text and any(
-        find_language(path) is not None or is_script(path) or is_configuration(path) or path.endswith(_SCRIPTS)
+        find_language(path) is not None
+        or is_script(path)
+        or is_configuration(path)
+        or PurePosixPath(path).suffix in _SCRIPTS
         for path in paths
     )
 

@@ -55,7 +55,25 @@ _MOST_WORDS = 400
 
 def find_functions(tree: SyntaxNode, language: str) -> tuple[FunctionFact, ...]:
     """The functions and classes of a file, in order."""
-    return tuple(_walk(tree, language, "", is_public=True))
+    return (*_walk(tree, language, "", is_public=True), _read_rest(tree, language))
+
+
+TOP = "the top of the file"
+"""Stands for the name of what is in no function."""
+
+
+def _read_rest(tree: SyntaxNode, language: str) -> FunctionFact:
+    own = [*_walk_own(tree)]
+    return FunctionFact(
+        name=TOP,
+        line=1,
+        is_public=False,
+        words=frozenset(word for each in own if not each.children for word in list_words(each)[:1]),
+        raises=tuple(_list_raises(own, language)),
+        swallows=tuple(_list_swallows(own, language)),
+        specials=tuple(_list_specials(tree, own)) if language == "bash" else (),
+        cases=tuple(_list_cases(own)) if language == "bash" else (),
+    )
 
 
 def _walk(node: SyntaxNode, language: str, prefix: str, *, is_public: bool) -> Iterator[FunctionFact]:
@@ -266,6 +284,14 @@ def _find_in_python(node: SyntaxNode) -> str:
     return "the error is suppressed" if is_suppressed else ""
 
 
+def _find_in_shell(node: SyntaxNode) -> str:
+    if node.kind != "redirected_statement":
+        return ""
+    is_silent = re.search(r"2 > /dev/null|> /dev/null 2 >& 1|& > /dev/null", join_text(node)[-60:]) is not None
+    return SILENT if is_silent else ""
+
+
+SILENT = "what it says of errors is thrown away"
 _RUST_DROPS = re.compile(r"Err \( _\w* \) => (\{ \}|\( \)|Ok|Default|None|String|Vec|false|true|0)")
 _RUST_METHODS = {
     "unwrap_or_default": "a failure becomes a default value",
@@ -280,6 +306,7 @@ _OWN_WAYS: Mapping[str, Callable[[SyntaxNode], str]] = {
     "tsx": _find_in_script,
     "php": _find_in_php,
     "python": _find_in_python,
+    "bash": _find_in_shell,
 }
 """How a language drops errors beside handlers."""
 
@@ -339,7 +366,7 @@ def _list_specials(node: SyntaxNode, own: list[SyntaxNode]) -> Iterator[PlaceFac
         if len(literals) >= _MANY and re.search(r"\bin\b|includes|contains|\bhas\b", text):
             yield PlaceFact(line=each.start, what=f"a list of values decides: `{text[:80]}`", text=" ".join(literals))
             continue
-        answer = next((found for found in each.walk() if found.kind in _RETURNS and found is not each), None)
+        answer = next((found for found in each.walk() if _is_answer(found) and found is not each), None)
         if answer is None or not _answers_itself(answer):
             continue
         yield PlaceFact(line=each.start, what=f"`{text[:80]}` has an answer of its own", text=" ".join(literals))
@@ -390,10 +417,15 @@ def _is_telling(literal: str) -> bool:
     }
 
 
+def _is_answer(node: SyntaxNode) -> bool:
+    return node.kind in _RETURNS or (node.kind == "command" and find_callee(node)[:1] in (["echo"], ["printf"]))
+
+
 def _answers_itself(answer: SyntaxNode) -> bool:
     """Whether a return returns literals, and calls nothing."""
     leaves = [each for each in answer.walk() if not each.children and each.text.strip()]
     is_call = any(each.kind in CALLS and find_callee(each)[-1:] not in _WRAPS for each in answer.walk())
+    is_call = is_call and answer.kind != "command"
     return any(is_literal(each) for each in leaves) and not is_call
 
 

@@ -58,9 +58,12 @@ def find_suppressions(path: str, text: str) -> tuple[PlaceFact, ...]:
     return tuple(_find(text, patterns))
 
 
-def find_ignored(path: str, text: str) -> tuple[PlaceFact, ...]:
-    """Where a failure has no effect."""
-    if not is_script(path) and not is_configuration(path):
+def find_ignored(path: str, text: str, *, is_shell: bool = False) -> tuple[PlaceFact, ...]:
+    """Where a failure has no effect.
+
+    :param is_shell: whether it is a script of a shell, whatever its name.
+    """
+    if not is_shell and not is_script(path) and not is_configuration(path):
         return ()
     found = [each for each in _find(text, _IGNORED) if not _is_cleanup(each.text)]
     if PurePosixPath(path).name.lower() in {"makefile", "gnumakefile"} or path.endswith(".mk"):

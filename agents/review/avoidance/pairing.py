@@ -131,6 +131,8 @@ def _compare_subjects(old: AssertionFact, new: AssertionFact) -> float:
     subject = (first - Counter(old.literals)) & (second - Counter(new.literals))
     whole = (first - Counter(old.literals)).total()
     by_subject = subject.total() / whole if whole else 0.0
+    if old.kind == new.kind and not first - Counter(old.literals) and not second - Counter(new.literals):
+        shared = max(shared, _SAME_SUBJECT)  # both are about literals only, as in a shell
     same_kind = 0.0 if old.kind != new.kind else 0.3 if old.kind == "raises" else 0.1
     return max(shared, by_subject * 0.9) + same_kind - abs(old.line - new.line) * 0.0001
 

@@ -20,17 +20,18 @@ _TEST_NAME = re.compile(
     r"\.bats$|(^|/)[\w.]*[.a-z]Tests?/|(?<=[a-z0-9])(Tests?|Spec|TestCase|IT)\.(cs|java|kt|php|scala|swift)$|(^|/)(e2e|cypress|fixtures|testdata|__snapshots__|__mocks__)/"
 )
 """Names of tests beside those that :func:`domain.paths.is_test` knows."""
+_SHEBANG = re.compile(r"#!\S*(?:/env (?:-S )?|/)((?:ba|da|k|z)?sh|python[\d.]*|bats)\b")
 _SCRIPT = frozenset({"javascript", "typescript", "tsx"})
 
 
 def read_facts(path: str, text: str) -> SourceFacts:
     """What one version of a file holds. Of a file that cannot be parsed, only what its lines tell."""
-    language = find_language(path) or ("bash" if path.endswith(".bats") else None)
+    language = find_language(path) or _find_by_content(path, text)
     is_a_test = is_test(path) or _TEST_NAME.search(path) is not None
     told = SourceFacts(
         is_test=is_a_test,
         suppressions=lines.find_suppressions(path, text),
-        ignored=lines.find_ignored(path, text),
+        ignored=lines.find_ignored(path, text, is_shell=language == "bash"),
         deselected=lines.find_deselected(path, text),
         focused=lines.find_focused(text) if is_a_test else (),
         thresholds=lines.find_thresholds(path, text),
@@ -41,6 +42,14 @@ def read_facts(path: str, text: str) -> SourceFacts:
     if parsed is None:
         return told
     return told.model_copy(update=_read_tree(parsed, language, text, is_a_test))
+
+
+def _find_by_content(path: str, text: str) -> str | None:
+    """The language of a file whose name does not tell it: bats, or a script by its first line."""
+    if path.endswith(".bats"):
+        return "bash"
+    first = _SHEBANG.match(text)
+    return None if first is None else "python" if first[1].startswith("python") else "bash"
 
 
 def _read_tree(parsed: ParsedSource, language: str, text: str, is_a_test: bool) -> dict[str, object]:
