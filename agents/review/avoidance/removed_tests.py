@@ -1,0 +1,198 @@
+"""Finds tests that a change takes away, or calls so that no runner finds them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from agents.review.avoidance.facts import FunctionFact
+from agents.review.avoidance.pairing import PlacedTest
+from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from agents.review.avoidance.test_change import (
+    ALIKE,
+    MOST_COMPARED,
+    TAKEN_OVER,
+    TestChange,
+    share,
+)
+from agents.review.avoidance.test_inventory import split_row
+from domain.paths import holds_tests
+from domain.review.avoidance import Avoidance, AvoidanceKind
+from domain.review.findings import Severity
+
+_SHORTEST = 2
+
+
+@dataclass(frozen=True)
+class RemovedTests:
+    """Which tests are gone, and why some may be."""
+
+    change: TestChange
+
+    @cached_property
+    def survivors(self) -> frozenset[tuple[int, int]]:
+        return frozenset((new.test.signature, len(new.test.assertions)) for _, new in self.change.matches.pairs)
+
+    def find_removed(self) -> Iterator[Avoidance]:
+        uncollected = {id(each) for each, _, _ in self._strays}
+        for file in self.change.files:
+            mine = [
+                each for each in self.change.matches.removed if each.path == file.path and id(each) not in uncollected
+            ]
+            if file.is_gone and len(mine) > 1:
+                excuses = [self._excuse(each) for each in mine]
+                left = [each for each, excuse in zip(mine, excuses, strict=True) if not excuse]
+                names = ", ".join(f"`{each.test.short_name}`" for each in (left or mine)[:3])
+                yield Avoidance(
+                    kind=AvoidanceKind.test_removed,
+                    path=file.path,
+                    what=f"The file is deleted with {len(left or mine)} tests in it: {names}.",
+                    confidence=0.9,
+                    severity=Severity.warning,
+                    count=len(left or mine),
+                    name=file.path,
+                    excuse="" if left else excuses[0],
+                )
+                continue
+            for each in mine:
+                yield Avoidance(
+                    kind=AvoidanceKind.test_removed,
+                    path=file.path,
+                    line=self._find_line(file, each),
+                    what=f"The test `{each.test.short_name}` is gone.",
+                    confidence=0.9,
+                    severity=Severity.warning,
+                    name=each.test.name,
+                    excuse=self._excuse(each),
+                )
+
+    def _find_line(self, file: ChangedFacts, gone: PlacedTest) -> int | None:
+        """The test that follows now where this one was."""
+        if file.is_gone:
+            return None
+        after = [
+            old.test.line
+            for old, new in self.change.matches.pairs
+            if new.path == file.path and old.test.line > gone.test.line
+        ]
+        following = min(after, default=None)
+        place = next(
+            (
+                new.test.line
+                for old, new in self.change.matches.pairs
+                if old.test.line == following and new.path == file.path
+            ),
+            None,
+        )
+        return place or next((new.test.line for _, new in self.change.matches.pairs if new.path == file.path), None)
+
+    def _excuse(self, gone: PlacedTest) -> str:
+        test = gone.test
+        if (test.signature, len(test.assertions)) in self.survivors or self._has_twin(gone):
+            return "An equal test stays."
+        if not test.assertions and not test.rows and len(test.words) < 3:
+            return "It checked nothing."
+        told = {word for each in test.assertions for word in each.literals} or {
+            word for each in test.assertions for word in each.words
+        }
+        told |= {word for row in test.rows for word in split_row(row) if len(word) > _SHORTEST}
+        telling = {word for word in told if len(word.strip("\"'`")) > 0}
+        taken = [word for word in telling if self.change.new_words[word] > 0 or self._is_in_text(word)]
+        if telling and len(taken) / len(telling) >= TAKEN_OVER and self._shares_names(test.words):
+            return "Other tests check the same now."
+        if self._is_merged(gone):
+            return "Another test checks the same now."
+        if is_removal_asked(self.change.asked, test.short_name, *(test.words & self.change.former_functions)):
+            return "Its removal was asked for."
+        return ""
+
+    def _has_twin(self, gone: PlacedTest) -> bool:
+        """Whether another test of the same name in the same file asserts the same."""
+        words = {word for each in gone.test.assertions for word in each.words}
+        return any(
+            new.path == gone.path
+            and new.test.name == gone.test.name
+            and share(frozenset(words), frozenset(word for each in new.test.assertions for word in each.words)) >= ALIKE
+            for _, new in self.change.matches.pairs
+        )
+
+    def _is_merged(self, gone: PlacedTest) -> bool:
+        """Whether a test that changed holds what only this one held before."""
+        words = gone.test.words
+        near = [(old, new) for old, new in self.change.differences if new.path == gone.path]
+        others = [*near, *((None, each) for each in self.change.matches.added), *self.change.differences]
+        for before, after in others[:MOST_COMPARED]:
+            own = words - (before.test.words if before else frozenset[str]())
+            there = {*after.test.words, *(word for row in after.test.rows for word in split_row(row))}
+            there |= self.change.row_words.get(after.path, set())
+            has_grown = before is not None and (
+                len(after.test.assertions) > len(before.test.assertions) or len(after.test.rows) > len(before.test.rows)
+            )
+            if own and len(own & there) / len(own) >= TAKEN_OVER and len(words & there) / len(words) >= TAKEN_OVER:
+                return True
+            if not own and words and has_grown:
+                return True
+        return False
+
+    def _is_in_text(self, word: str) -> bool:
+        bare = word.strip("\"'`")
+        return len(bare) > 2 and any(bare in gained for gained in self.change.new_words)
+
+    def _shares_names(self, words: frozenset[str]) -> bool:
+        names = {word for word in words if re.match(r"^[A-Za-z_]\w{2,}$", word)}
+        return not names or any(self.change.new_words[name] > 0 for name in names) or self._is_in_rows(names)
+
+    def _is_in_rows(self, names: set[str]) -> bool:
+        return any(names & new.test.words and new.test.rows != old.test.rows for old, new in self.change.matches.pairs)
+
+    @cached_property
+    def _strays(self) -> list[tuple[PlacedTest, ChangedFacts, FunctionFact]]:
+        found: list[tuple[PlacedTest, ChangedFacts, FunctionFact]] = []
+        called = frozenset[str]().union(
+            *(new.test.words for _, new in self.change.matches.pairs),
+            *(e.test.words for e in self.change.matches.added),
+        )
+        for each in self.change.matches.removed:
+            for file in self.change.files:
+                if file.path != each.path:
+                    continue
+                known = {function.name for function in file.old.functions}
+                twin = next(
+                    (
+                        function
+                        for function in file.new.functions
+                        if function.name not in known
+                        and function.name.rpartition(".")[2] not in called
+                        and share(function.words, each.test.words) >= ALIKE
+                        and function.assertions
+                    ),
+                    None,
+                )
+                if twin is not None:
+                    found.append((each, file, twin))
+        return found
+
+    def find_uncollected(self) -> Iterator[Avoidance]:
+        for file in self.change.files:
+            was_found = file.old.is_test and holds_tests(file.before_path or file.path)
+            if not file.is_gone and file.old.tests and was_found and not holds_tests(file.path):
+                yield Avoidance(
+                    kind=AvoidanceKind.test_deselected,
+                    path=file.path,
+                    what=f"`{file.before_path}` lies here now, under a name that no runner looks for.",
+                    confidence=0.9,
+                    count=len(file.old.tests),
+                    name=file.path,
+                )
+        for each, file, twin in self._strays:
+            name = each.test.short_name
+            what = f"The test `{name}` is called `{twin.name.rpartition('.')[2]}` now, so no runner finds it."
+            yield Avoidance(
+                kind=AvoidanceKind.test_deselected,
+                path=file.path,
+                line=twin.line,
+                what=what,
+                confidence=0.9,
+                severity=Severity.warning,
+                name=each.test.name,
+            )

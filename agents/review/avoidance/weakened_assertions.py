@@ -1,0 +1,242 @@
+"""Finds assertions that are gone from a test, or demand less than before."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agents.review.avoidance.facts import AssertionFact, Strength
+from agents.review.avoidance.pairing import PlacedTest, pair_assertions
+from agents.review.avoidance.pairs import is_removal_asked
+from agents.review.avoidance.test_change import (
+    ALIKE,
+    TAKEN_OVER,
+    TestChange,
+    describe_expectation,
+    share,
+)
+from domain.review.avoidance import Avoidance, AvoidanceKind
+from domain.review.findings import Severity
+
+_MOST_SWAPPED = 2
+"""Words of an assertion that another value in the same place may differ by."""
+_WRAPPERS = re.compile(r"\b(?:bool|Boolean|len|length|typeof|type|callable|isinstance|instanceof|any)\b|!!")
+_IS_THERE = re.compile(r"!=\s*(?:nil|null)\b|is not None|!==?\s*undefined|hasattr|\bis_(?:some|ok|err)\b")
+_VALUE_AND_TOLERANCE = 2
+
+
+@dataclass(frozen=True)
+class WeakenedAssertions:
+    """What the tests that stay demand no longer."""
+
+    change: TestChange
+
+    def find_weakened(self) -> Iterator[Avoidance]:
+        for old, new in self.change.matches.pairs:
+            if old.test.signature != new.test.signature or old.test.assertions != new.test.assertions:
+                yield from self._compare_assertions(old, new)
+
+    def _compare_assertions(self, old: PlacedTest, new: PlacedTest) -> Iterator[Avoidance]:
+        pairs, lost, gained = pair_assertions(old.test.assertions, new.test.assertions)
+        for before, after in pairs:
+            is_delegated = self._calls_helper(after) and not self._calls_helper(before)
+            found = None if is_delegated else self._judge_pair(new, before, after)
+            if found is not None:
+                yield found
+        helpers = [each for name, each in self.change.new_helpers.items() if name in new.test.words - old.test.words]
+        delegated = [each for each in gained if self._calls_helper(each)]
+        if not lost or helpers or len(delegated) >= len(lost):
+            return
+        lost = [each for each in lost if each.strength > Strength.vacuous and not self._is_checked_elsewhere(each)]
+        if not lost:
+            return
+        is_guarded = bool(gained) and min(each.guards for each in gained) > max(each.guards for each in lost)
+        if is_guarded:
+            kind, what, sure = AvoidanceKind.assertion_weakened, "stands behind a condition or handler now", 0.75
+        elif any(each.strength is Strength.vacuous for each in gained):
+            kind, what, sure = AvoidanceKind.assertion_weakened, "checks nothing any more", 0.9
+        elif len(gained) >= len(lost) and max(each.strength for each in gained) < lost[0].strength:
+            kind, what, sure = AvoidanceKind.assertion_weakened, "gave way to one that demands less", 0.8
+        elif gained and min(each.strength for each in gained) > max(each.strength for each in lost):
+            kind, what, sure = AvoidanceKind.assertion_removed, "gave way to a stricter one", 0.5
+        elif len(gained) >= len(lost) or self._is_loop(lost, gained, new):
+            kind, what, sure = AvoidanceKind.assertion_removed, "is replaced by another one", 0.5
+        else:
+            kind, what, sure = AvoidanceKind.assertion_removed, "is gone", 0.85
+        yield Avoidance(
+            kind=kind,
+            path=new.path,
+            line=new.test.line,
+            what=f"In `{new.test.short_name}` an assertion {what}: `{lost[0].text[:80]}`.",
+            confidence=sure,
+            severity=Severity.warning,
+            count=max(1, len(lost) - len(gained)),
+            name=new.test.name,
+            excuse="Its removal was asked for."
+            if is_removal_asked(self.change.asked, *(set(lost[0].words) & self.change.former_functions))
+            else "",
+        )
+
+    def _calls_helper(self, assertion: AssertionFact) -> bool:
+        """Whether an assertion is a call of a function of these tests that checks something itself."""
+        called = re.match(r"(?:(?:self|this|\$ this|t) (?:\.|->) )?([A-Za-z_]\w*) [(!]", assertion.text)
+        return called is not None and called[1] in self.change.assertion_helpers
+
+    def _is_loop(self, lost: Sequence[AssertionFact], gained: Sequence[AssertionFact], new: PlacedTest) -> bool:
+        """Whether an assertion in a loop over new values stands for those that are gone."""
+        names = {word for each in lost for word in each.words} - {word for each in lost for word in each.literals}
+        return bool(new.test.rows or new.test.words) and any(
+            names and len(names & {*each.words}) / len(names) >= TAKEN_OVER for each in gained
+        )
+
+    def _is_checked_elsewhere(self, gone: AssertionFact) -> bool:
+        """Whether a test gained this assertion, or one on the same subject and values."""
+        own = frozenset(gone.words)
+        return any(
+            each.text == gone.text or (each.strength >= gone.strength and share(own, frozenset(each.words)) >= ALIKE)
+            for each in self.change.new_assertions
+            if each.words
+        )
+
+    def _judge_pair(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
+        name = new.test.short_name
+        if after.guards > before.guards and after.strength <= before.strength:
+            return self._weaker(new, after, f"In `{name}` an assertion stands behind a condition or handler now", 0.8)
+        if after.strength < before.strength:
+            return self._weaker(
+                new,
+                after,
+                f"In `{name}` an assertion demands less: `{before.text[:60]}` became `{after.text[:60]}`",
+                0.85,
+            )
+        if before.kind == "near" and after.kind == "near":
+            return self._judge_tolerance(new, before, after)
+        old_values, new_values = Counter(before.literals), Counter(after.literals)
+        lost, gained = old_values - new_values, new_values - old_values
+        if (
+            before.kind == after.kind == "equal"
+            and (wider := _compare_last(before.literals, after.literals)) is not None
+        ):
+            return self._weaker(new, after, f"In `{name}` the tolerance grew from {wider[0]:g} to {wider[1]:g}", 0.8)
+        if before.kind == after.kind == "equal" and _is_closer(before.literals, after.literals):
+            return None
+        if before.kind == after.kind and before.strength == after.strength and lost and gained:
+            return describe_expectation(
+                self.change, new.path, after.line, new.test.name, before.text, after.text, [*gained]
+            )
+        if before.kind == "raises" and after.kind == "raises" and not {*before.words} <= {*after.words}:
+            return describe_expectation(
+                self.change, new.path, after.line, new.test.name, before.text, after.text, [*after.words]
+            )
+        if lost and not gained and len(after.words) < len(before.words) and before.kind == after.kind == "raises":
+            return self._weaker(new, after, f"In `{name}` any message of the error will do", 0.7)
+        flipped = before.text != after.text and _strip_negation(before.text) == _strip_negation(after.text)
+        if flipped or (before.kind == "equal" == after.kind and _only_truth_differs(before.text, after.text)):
+            return describe_expectation(self.change, new.path, after.line, new.test.name, before.text, after.text, [])
+        return self._judge_words(new, before, after)
+
+    def _judge_words(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
+        """Of two assertions as strong as each other: whether one asks about less, or for something else."""
+        name = new.test.short_name
+        wrapped = [each for each in _WRAPPERS.findall(after.text) if each not in _WRAPPERS.findall(before.text)]
+        is_any = _IS_THERE.search(after.text) and not _IS_THERE.search(before.text)
+        if before.strength > Strength.weak and (wrapped or is_any):
+            return self._weaker(
+                new,
+                after,
+                f"In `{name}` an assertion asks about less: `{before.text[:60]}` became `{after.text[:60]}`",
+                0.75,
+            )
+        gone, come = Counter(before.words) - Counter(after.words), Counter(after.words) - Counter(before.words)
+        if after.strength is Strength.partial and gone.total() > max(1, come.total()):
+            what = f"In `{name}` an assertion asks about less: `{before.text[:60]}` became `{after.text[:60]}`"
+            return self._weaker(new, after, what, 0.55)
+        is_swap = 0 < gone.total() <= _MOST_SWAPPED and 0 < come.total() <= _MOST_SWAPPED
+        is_other = not gone and not come and before.text != after.text
+        if (
+            (is_swap or is_other)
+            and before.kind == after.kind == "equal"
+            and not self._are_renamed(new.path, gone, come)
+        ):
+            found = describe_expectation(
+                self.change, new.path, after.line, new.test.name, before.text, after.text, [*come]
+            )
+            return found.model_copy(update={"confidence": 0.5})
+        return None
+
+    def _are_renamed(self, path: str, gone: Counter[str], come: Counter[str]) -> bool:
+        """Whether a name changed everywhere, so that the assertion is the same in new words."""
+        there = {
+            word for file in self.change.files if file.path == path for test in file.new.tests for word in test.words
+        }
+        known = {
+            word for file in self.change.files if file.path == path for test in file.old.tests for word in test.words
+        }
+        return bool(gone or come) and (not ({*gone} & there) or not ({*come} & known))
+
+    def _judge_tolerance(self, new: PlacedTest, before: AssertionFact, after: AssertionFact) -> Avoidance | None:
+        old = [value for each in before.literals if (value := _read_number(each)) is not None]
+        now = [value for each in after.literals if (value := _read_number(each)) is not None]
+        if not old or not now or old[-1] == now[-1]:
+            if len(now) > len(old) and before.words != after.words:
+                return self._weaker(new, after, f"In `{new.test.short_name}` an assertion has a tolerance now", 0.6)
+            return None
+        counts_digits = (
+            re.search(r"places|decimal|CloseTo|AlmostEqual|precision|digits", after.text) and "delta" not in after.text
+        )
+        is_wider = now[-1] < old[-1] if counts_digits and float(now[-1]).is_integer() else now[-1] > old[-1]
+        if is_wider:
+            return self._weaker(
+                new,
+                after,
+                f"In `{new.test.short_name}` the tolerance grew: `{before.text[:60]}` became `{after.text[:60]}`",
+                0.85,
+            )
+        return None
+
+    def _weaker(self, new: PlacedTest, after: AssertionFact, what: str, confidence: float) -> Avoidance:
+        return Avoidance(
+            kind=AvoidanceKind.assertion_weakened,
+            path=new.path,
+            line=after.line,
+            what=f"{what}.",
+            confidence=confidence,
+            severity=Severity.warning,
+            name=new.test.name,
+        )
+
+
+def _compare_last(before: Sequence[str], after: Sequence[str]) -> tuple[float, float] | None:
+    """The tolerances of two assertions that differ in nothing else, if the second is wider."""
+    if len(before) != len(after) or len(before) < _VALUE_AND_TOLERANCE or [*before[:-1]] != [*after[:-1]]:
+        return None
+    old, new = _read_number(before[-1]), _read_number(after[-1])
+    return (old, new) if old is not None and new is not None and 0 < old < 1 and old < new else None
+
+
+def _is_closer(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether a value with a tolerance was written more exactly."""
+    old, new = [_read_number(each) for each in before], [_read_number(each) for each in after]
+    if len(old) != len(new) or len(old) < _VALUE_AND_TOLERANCE:
+        return False
+    first, second, wide, narrow = old[0], new[0], old[-1], new[-1]
+    if first is None or second is None or wide is None or narrow is None:
+        return False
+    return 0 < narrow <= wide < 1 and abs(first - second) <= wide
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        return float(text.strip("\"'").rstrip("fFdDmMlL"))
+    except ValueError:
+        return None
+
+
+def _strip_negation(text: str) -> str:
+    return re.sub(r"\bnot\b|\. not\b|! |Not|False|True|\bfalse\b|\btrue\b|_not_|refute|!", "", text).replace("  ", " ")
+
+
+def _only_truth_differs(before: str, after: str) -> bool:
+    return before != after and re.sub(r"\b(true|false|True|False)\b", "", before) == re.sub(
+        r"\b(true|false|True|False)\b", "", after
+    )
