@@ -1,5 +1,6 @@
 """Compares both versions of a change and names each place where it gives up in disguise (pure)."""
 
+import re
 from collections.abc import Sequence
 
 from agents.review.avoidance import code_comparison, line_comparison, test_comparison
@@ -21,6 +22,19 @@ def find_avoidance(files: Sequence[ChangedFacts], asked: str = "") -> tuple[Avoi
         *code_comparison.compare_code(files, asked),
         *line_comparison.compare_lines(files),
     ]
-    unique = {(each.kind, each.path, each.line, each.name): each for each in reversed(found)}
+    tidy = [each.model_copy(update={"what": _CODE.sub(_tidy, each.what)}) for each in found]
+    unique = {(each.kind, each.path, each.line, each.name): each for each in reversed(tidy)}
     ordered = sorted(unique.values(), key=lambda each: (bool(each.excuse), -each.confidence, each.path, each.line or 0))
     return tuple(ordered[:MOST])
+
+
+_CODE = re.compile(r"`[^`]*`")
+_KEYWORDS = frozenset({"in", "return", "assert", "and", "or", "not", "if", "is", "while", "for", "await", "yield"})
+_OPENING = re.compile(r"(\w+|[)\]\"'!]) ([(\[])")
+_INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\],;.])|(?<=[\w)\]\"']\.) | (?=\.[A-Za-z_])")
+
+
+def _tidy(code: re.Match[str]) -> str:
+    """Code as people write it: its parts were joined by spaces."""
+    text = _OPENING.sub(lambda found: found[0] if found[1] in _KEYWORDS else f"{found[1]}{found[2]}", code[0])
+    return _INSIDE.sub("", _INSIDE.sub("", text))

@@ -83,8 +83,6 @@ _COMPOSITE = frozenset(
         "object",
         "array",
         "literal_value",
-        "literal_element",
-        "keyed_element",
         "hash",
         "array_creation_expression",
         "array_element_initializer",
