@@ -25,6 +25,7 @@ Constraint = Literal[
     "path_rules",
     "contract_lock",
     "limits",
+    "avoidance",  # it hides a failure instead of mending it
 ]
 
 

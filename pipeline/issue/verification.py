@@ -15,6 +15,7 @@ from pipeline.issue.pull_request_state import PullRequestStateLoader
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.testing import HeadTester
 from pipeline.run_context import RunContext
+from pipeline.verdicts.request import load_request
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Verification:
         """Test the head once; False while the repository's own workflows run."""
         attempt = len(built.fixes) + 1
         configuration, baseline = self.planned.configuration, self.planned.baseline
-        asked = self.planned.input.task.request
+        asked = await load_request(self.context.database, self.context.run)
         tester = HeadTester(
             self.context, configuration, built.head, "by the run", attempt, baseline=baseline, asked=asked
         )

@@ -44,6 +44,21 @@ async def test_what_may_not_be_taken_is_told_and_corrected(story_with_model: Sto
     assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
 
 
+async def test_what_hides_a_failure_is_told_and_taken_back(story_with_model: Story, model: ScriptedModel) -> None:
+    """It empties the tests that stand in its way; it is told which are missed, and brings them back."""
+    emptied = "def test_nothing():\n    pass\n"
+    model.when(TASK, says(files={**DISCOUNT, "tests/test_cart.py": emptied}, report=REPORT))
+    model.when(TOLD, says(files=DISCOUNT, report=REPORT))
+    asked = await run_issue(story_with_model, model)
+    told = next(call.content for call in model.calls if TOLD in call.content)
+    assert "The test `test_total` is gone." in told
+    assert "It is fine if another test checks the same" in told
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+    pull = get_pull_request(asked)
+    assert "def test_discount" in (asked.repository.git.read(pull.head_sha, "tests/test_cart.py") or b"").decode()
+
+
 async def test_what_is_never_allowed_is_never_taken(story_with_model: Story, model: ScriptedModel) -> None:
     model.when(TASK, says(files={**DISCOUNT, ".github/workflows/ci.yml": "on: push\n"}))
     asked = await run_issue(story_with_model, model)

@@ -16,11 +16,21 @@ from agents.review.avoidance.reading import read_facts
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import find_language
 from domain.review.avoidance import Avoidance
-from domain.review.changes import Change, ContentKind, FileChange, FileVersions
+from domain.review.changes import Change, ContentKind, FileVersions
 
 _LARGEST = 500_000  # bytes
 _SCRIPTS = frozenset({"", ".bats"})
 """Suffixes of files whose first line may name their language."""
+
+
+@dataclass(frozen=True)
+class VersionPair:
+    """Both versions of a changed file; None where it does not exist."""
+
+    path: str
+    old_path: str
+    base: bytes | None
+    head: bytes | None
 
 
 @dataclass(frozen=True)
@@ -44,11 +54,19 @@ async def detect(
     :param versions: path at head → both versions of the changed files.
     :param asked: what people asked for; never the words of the change itself.
     """
-    files = [file for file in change.files if _is_read(file) and file.path in versions]
-    answers, problem = await run_each(
-        files, lambda file: _build_request(file, versions[file.path]), lambda file: file.path, "avoidance", shift
-    )
-    read = [_parse(file, answer) for file, answer in answers]
+    pairs = [
+        VersionPair(file.path, file.old_path or file.path, there.base, there.head)
+        for file in change.files
+        if file.kind is ContentKind.text and (there := versions.get(file.path)) is not None
+    ]
+    return await detect_in_pairs(pairs, shift, asked)
+
+
+async def detect_in_pairs(pairs: Sequence[VersionPair], shift: WorkerBudget, asked: str = "") -> Detection:
+    """The same of files whose versions are at hand."""
+    files = [pair for pair in pairs if _is_read(pair)]
+    answers, problem = await run_each(files, _build_request, lambda pair: pair.path, "avoidance", shift)
+    read = [_parse(pair, answer) for pair, answer in answers]
     found = await asyncio.to_thread(find_avoidance, read, asked)
     return Detection(found, len(files), problem)
 
@@ -63,24 +81,22 @@ def read_versions(request: Any) -> JsonValue:
     return cast(JsonValue, facts)
 
 
-def _is_read(file: FileChange) -> bool:
-    paths = (file.path, file.old_path or file.path)
-    is_text = file.kind is ContentKind.text
-    return is_text and any(
+def _is_read(pair: VersionPair) -> bool:
+    return any(
         find_language(path) is not None
         or is_script(path)
         or is_configuration(path)
         or PurePosixPath(path).suffix in _SCRIPTS
-        for path in paths
+        for path in (pair.path, pair.old_path)
     )
 
 
-def _build_request(file: FileChange, versions: FileVersions) -> dict[str, JsonValue]:
+def _build_request(pair: VersionPair) -> dict[str, JsonValue]:
     return {
-        "base_path": file.old_path or file.path,
-        "head_path": file.path,
-        "base": _decode(versions.base),
-        "head": _decode(versions.head),
+        "base_path": pair.old_path,
+        "head_path": pair.path,
+        "base": _decode(pair.base),
+        "head": _decode(pair.head),
     }
 
 
@@ -88,9 +104,9 @@ def _decode(content: bytes | None) -> str | None:
     return None if content is None or len(content) > _LARGEST else content.decode(errors="replace")
 
 
-def _parse(file: FileChange, answer: JsonValue) -> ChangedFacts:
+def _parse(pair: VersionPair, answer: JsonValue) -> ChangedFacts:
     facts = cast(dict[str, Any], answer)
     sides: Sequence[SourceFacts | None] = [
         SourceFacts.model_validate(facts[side]) if side in facts else None for side in ("base", "head")
     ]
-    return ChangedFacts(file.path, *sides, before_path=file.old_path or "")
+    return ChangedFacts(pair.path, *sides, before_path=pair.old_path if pair.old_path != pair.path else "")

@@ -219,7 +219,7 @@ def _find_stub(body: SyntaxNode, language: str) -> str:
     text = " ".join(join_text(each) for each in statements)
     if len(statements) > 2 or len(text) > 200:
         return ""
-    if _STUB.search(text) and any(each.kind not in _IFS for each in statements):
+    if _STUB.search(text) and not any(each.kind in _IFS for each in statements):
         return text[:80]
     if language == "python" and re.fullmatch(r"(pass|\. \. \.|\.\.\.)", text):
         return text

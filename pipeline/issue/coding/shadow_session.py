@@ -12,6 +12,7 @@ from domain.config.configuration import Configuration
 from domain.review.findings import Severity
 from domain.runs.patches import Violation, select_blocking, select_reported
 from domain.runs.work_checkpoint import CheckpointCause
+from pipeline.issue.avoidance import find_avoidance_violations
 from pipeline.issue.coding.agent_process import AgentProcess
 from pipeline.issue.coding.shadow_setup import describe_end, set_up_shadow
 from pipeline.issue.coding.shadow_work import ShadowWork
@@ -134,6 +135,8 @@ class ShadowSession:
             return self._fail(describe_end("The agent", ended.status, printed))
         found = await work.read()
         wrong = await work.judge(found)
+        if not select_blocking(wrong):
+            wrong = (*wrong, *await find_avoidance_violations(self._context, found.change))
         if not select_blocking(wrong):
             worked = external.read_report(await self._process.read_report(), found.change)
             return ExternalWork(key=self._told.key, change=found.change, worked=worked)
