@@ -52,10 +52,13 @@ def _approve_command(gate: Gate) -> str:
 
 
 def ask_for_words(gate: Gate) -> str:
-    """For an approval without words where the same attempt would only fail again."""
+    """For an approval without words where the same attempt would only fail again, or so much is to go."""
+    why, words = "without a word of yours the same attempt would fail again", "what to do"
+    if gate.name == "destructive":
+        why, words = "so much is to go that an approval needs your reason", "why"
     return (
-        f"{_gate_label(gate)} was not decided: without a word of yours the same attempt would fail again. Write "
-        f"`/forge approve {gate.name} with: what to do`, or `/forge reject {gate.name} reason`."
+        f"{_gate_label(gate)} was not decided: {why}. Write `/forge approve {gate.name} with: {words}`, or "
+        f"`/forge reject {gate.name} reason`."
     )
 
 

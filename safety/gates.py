@@ -11,7 +11,7 @@ from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateSta
 from domain.globs import matches
 from domain.memories.memory_file import PATH
 from domain.money import NO_EXTENSION, BudgetExtension
-from domain.review.avoidance import ASSERTIONS, CERTAIN, INSTEAD, MANY_ASSERTIONS, TITLES, AvoidanceKind
+from domain.review.avoidance import ASSERTIONS, CERTAIN, INSTEAD, MANY_ASSERTIONS, TITLES, AvoidanceKind, is_whole_file
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, Review, RiskLevel
 from domain.runs.run import Phase
@@ -331,10 +331,16 @@ def _request_destructive(review: Review, configuration: Configuration) -> list[G
     ]
     subject = _digest_findings([each for each, _ in found])
     prompt = "This change takes away what others may rely on. Approve only if that is intended and justified."
-    return [build_request("destructive", Phase.review, subject, prompt, reasons, configuration)]
+    request = build_request("destructive", Phase.review, subject, prompt, reasons, configuration)
+    if len(found) < _CRITICAL and not any(is_whole_file(each) for each, _ in found):
+        return [request]
+    options = tuple(each for each in request.options if each.command != f"/forge approve {request.name}")
+    return [request.model_copy(update={"needs_words": True, "options": options})]
 
 
 _SHOWN = 10
+_CRITICAL = 5
+"""So many findings at once, or a whole file of tests, are approved with a reason only (docs/contract.md, gates)."""
 
 
 def list_destructive(findings: Sequence[Finding], configuration: Configuration) -> list[tuple[Finding, AvoidanceKind]]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.review.findings import Severity
+from domain.review.findings import RawFinding, Severity
 
 CERTAIN = 0.7
 """The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
@@ -137,6 +137,15 @@ INSTEAD: dict[AvoidanceKind, str] = {
     AvoidanceKind.feature_removed: "deprecate it first, or put it behind a flag",
 }
 """What could be done instead, by kind; for the gate ``destructive``."""
+
+
+WHOLE_FILE = "The file is deleted with "
+"""What a finding about all tests of a file begins with."""
+
+
+def is_whole_file(finding: RawFinding) -> bool:
+    """Whether a finding is about a whole file of tests."""
+    return finding.rule == AvoidanceKind.test_removed.rule and finding.message.startswith(WHOLE_FILE)
 
 
 def list_certain(found: Sequence[Avoidance]) -> list[Avoidance]:

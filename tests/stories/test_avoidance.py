@@ -23,7 +23,9 @@ def backend() -> str:
     return "sqlite"
 
 
-async def _propose(story: Story, changed: Mapping[str, str], settings: str = "") -> tuple[PullRequest, User, User]:
+async def _propose(
+    story: Story, changed: Mapping[str, str | None], settings: str = ""
+) -> tuple[PullRequest, User, User]:
     """A pull request of alice; carol maintains."""
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({**FILES, **configured})
@@ -63,6 +65,23 @@ async def test_a_maintainer_decides_about_what_is_taken_away(
     story.pass_over(pull)
 
 
+async def test_a_whole_file_of_tests_goes_with_a_reason_only(story: Story) -> None:
+    """A bare approval decides nothing, and there is no button for it."""
+    pull, _, carol = await _propose(story, {"tests/test_shop.py": None})
+    [question] = story.questions(pull)
+    assert "The file is deleted with 2 tests in it" in question.body
+    assert "| `/forge approve destructive` |" not in question.body
+    await carol.comment(pull, "/forge approve destructive")
+    await story.settle()
+    [answer] = story.answers(pull)
+    assert "so much is to go that an approval needs your reason" in answer.body
+    assert _get_conclusion(story, pull) == "action_required"
+    await carol.comment(pull, "/forge approve destructive with: the shop is closed")
+    await story.settle()
+    assert _get_conclusion(story, pull) == "success"
+    story.pass_over(pull)
+
+
 async def test_who_rejects_it_ends_it(story: Story) -> None:
     pull, _, carol = await _propose(story, GONE)
     await carol.comment(pull, "/forge reject destructive mend the code instead")
@@ -96,8 +115,8 @@ async def test_a_repository_says_what_asks(story: Story, reaction: str) -> None:
 
 
 async def test_tests_that_only_move_ask_nobody(story: Story) -> None:
-    moved = {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST}
-    pull, _, _ = await _propose(story, moved)  # type: ignore[arg-type]
+    moved: dict[str, str | None] = {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST}
+    pull, _, _ = await _propose(story, moved)
     assert story.gates(pull) == []
     assert _get_conclusion(story, pull) == "success"
     story.pass_over(pull)

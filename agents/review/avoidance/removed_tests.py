@@ -17,7 +17,7 @@ from agents.review.avoidance.test_change import (
 )
 from agents.review.avoidance.test_inventory import split_row
 from domain.paths import holds_tests
-from domain.review.avoidance import Avoidance, AvoidanceKind
+from domain.review.avoidance import WHOLE_FILE, Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
 _SHORTEST = 2
@@ -46,7 +46,7 @@ class RemovedTests:
                 yield Avoidance(
                     kind=AvoidanceKind.test_removed,
                     path=file.path,
-                    what=f"The file is deleted with {len(left or mine)} tests in it: {names}.",
+                    what=f"{WHOLE_FILE}{len(left or mine)} tests in it: {names}.",
                     confidence=0.9,
                     severity=Severity.warning,
                     count=len(left or mine),
