@@ -15,6 +15,8 @@ _ABSTRACT = ("Base", "Abstract", "Interface", "Protocol", "ABC", "Mixin")
 _NOTHING_DONE = frozenset({"pass", "...", ". . .", "nothing"})
 """Bodies that are right in what others override or may leave out."""
 _ALIKE = 0.7
+_MOST = 300
+"""New functions with which one that is gone is compared."""
 
 
 def compare_code(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
@@ -107,7 +109,7 @@ class _Code:
         return not mine
 
     def _is_renamed(self, gone: FunctionFact) -> bool:
-        for each in self.new_functions:
+        for each in self.new_functions[:_MOST]:
             if each.is_class == gone.is_class and (
                 (gone.body and each.body == gone.body) or _share(each.words, gone.words) >= _ALIKE
             ):
