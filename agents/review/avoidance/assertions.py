@@ -155,7 +155,13 @@ def _shorten(text: str) -> str:
 
 def list_leaves(node: SyntaxNode) -> list[str]:
     """The texts of a node's leaves, in order."""
-    return [each.text for each in node.walk() if not each.children and each.text]
+    return [_normalize(each.text) for each in node.walk() if not each.children and each.text]
+
+
+def _normalize(text: str) -> str:
+    """A literal in double quotes, whichever it has, as formatters change them."""
+    is_quoted = len(text) > 1 and text[0] in "'`" and text[-1] == text[0] and '"' not in text
+    return f'"{text[1:-1]}"' if is_quoted else text
 
 
 def join_text(node: SyntaxNode) -> str:
@@ -171,7 +177,7 @@ def make_signature(*nodes: SyntaxNode) -> int:
 def list_words(node: SyntaxNode) -> list[str]:
     """The names and literals in a node."""
     return [
-        each.text
+        _normalize(each.text)
         for each in node.walk()
         if not each.children and each.text and (_NAME.search(each.kind) or LITERAL.search(each.kind))
     ]
@@ -179,7 +185,7 @@ def list_words(node: SyntaxNode) -> list[str]:
 
 def list_literals(node: SyntaxNode) -> list[str]:
     """The literals in a node."""
-    return [each.text for each in node.walk() if not each.children and each.text and is_literal(each)]
+    return [_normalize(each.text) for each in node.walk() if not each.children and each.text and is_literal(each)]
 
 
 def is_literal(node: SyntaxNode) -> bool:

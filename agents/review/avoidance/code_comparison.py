@@ -1,5 +1,6 @@
 """Compares the program of a change: what it does not offer, check or report any more, and answers made for tests."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,7 +81,7 @@ class _Code:
                 if self._is_renamed(each):
                     continue
                 noun = "class" if each.is_class else "function"
-                is_own_business = _last(each.name) in self.former_uses
+                is_own_business = _last(each.name) in self.former_uses or _is_supplied(each)
                 yield Avoidance(
                     kind=AvoidanceKind.feature_removed,
                     path=file.path,
@@ -135,11 +136,15 @@ class _Code:
                         kind=AvoidanceKind.feature_removed,
                         path=file.path,
                         what=f"{each.what[:1].upper()}{each.what[1:]} is gone.",
-                        confidence=0.75,
+                        confidence=0.5 if each.what.startswith("an export") or self._is_written(each.text) else 0.75,
                         severity=Severity.warning,
                         name=each.text,
                         excuse=self._excuse(each.text),
                     )
+
+    def _is_written(self, name: str) -> bool:
+        """Whether the program still holds this literal, in another form than a line of its own."""
+        return any(name in literal for file in self.program for literal in file.new.literals)
 
     def find_removed_checks(self) -> Iterator[Avoidance]:
         """Functions that raise fewer errors than before."""
@@ -289,6 +294,16 @@ def _describe(
         severity=severity,
         name=place.text[:80],
     )
+
+
+def _is_supplied(gone: FunctionFact) -> bool:
+    """Whether a language may bring it by itself now: a constructor, an accessor, what operators call."""
+    owner, _, name = gone.name.rpartition(".")
+    is_constructor = name in {"constructor", "__construct", "initialize", "new"} or name == owner.rpartition(".")[2]
+    return bool(owner) and (is_constructor or _SUPPLIED.match(name) is not None)
+
+
+_SUPPLIED = re.compile(r"__\w+__$|(get|set|is|has)[A-Z_]|(eq|fmt|clone|default|hash|equals|hashCode|toString|Equals)$")
 
 
 def _last(name: str) -> str:

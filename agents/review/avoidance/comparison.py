@@ -1,14 +1,15 @@
 """Compares both versions of a change and names each place where it gives up in disguise (pure)."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from agents.review.avoidance import code_comparison, line_comparison, test_comparison
 from agents.review.avoidance.pairs import ChangedFacts
-from domain.review.avoidance import Avoidance
+from domain.review.avoidance import Avoidance, AvoidanceKind
 
-MOST = 100
-"""Of one change; more would tell a reader nothing new."""
+MOST = 20
+"""Of one kind in a change; more would tell a reader nothing new, and must not hide the others."""
 
 
 def find_avoidance(files: Sequence[ChangedFacts], asked: str = "") -> tuple[Avoidance, ...]:
@@ -25,7 +26,13 @@ def find_avoidance(files: Sequence[ChangedFacts], asked: str = "") -> tuple[Avoi
     tidy = [each.model_copy(update={"what": _CODE.sub(_tidy, each.what)}) for each in found]
     unique = {(each.kind, each.path, each.line, each.name): each for each in reversed(tidy)}
     ordered = sorted(unique.values(), key=lambda each: (bool(each.excuse), -each.confidence, each.path, each.line or 0))
-    return tuple(ordered[:MOST])
+    seen = Counter[AvoidanceKind]()
+    kept: list[Avoidance] = []
+    for each in ordered:
+        seen[each.kind] += 1
+        if seen[each.kind] <= MOST:
+            kept.append(each)
+    return tuple(kept)
 
 
 _CODE = re.compile(r"`[^`]*`")

@@ -13,12 +13,14 @@ from agents.review.avoidance.facts import SourceFacts
 from agents.review.avoidance.lines import is_configuration, is_script
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
+from agents.review.checks.paths import is_machine_made
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import find_language
 from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, ContentKind, FileVersions
 
 _LARGEST = 500_000  # bytes
+_TOO_LONG = 10_000  # characters of a line, which no grammar is asked about
 _SCRIPTS = frozenset({"", ".bats"})
 """Suffixes of files whose first line may name their language."""
 
@@ -68,6 +70,10 @@ async def detect_in_pairs(pairs: Sequence[VersionPair], shift: WorkerBudget, ask
     answers, problem = await run_each(files, _build_request, lambda pair: pair.path, "avoidance", shift)
     read = [_parse(pair, answer) for pair, answer in answers]
     found = await asyncio.to_thread(find_avoidance, read, asked)
+    unread = [each.path for each in read if each.is_unread]
+    if unread:
+        lacking = f"These tests are too large, or have too long lines, to be compared: {', '.join(unread[:3])}."
+        problem = f"{problem} {lacking}" if problem else lacking
     return Detection(found, len(files), problem)
 
 
@@ -82,7 +88,7 @@ def read_versions(request: Any) -> JsonValue:
 
 
 def _is_read(pair: VersionPair) -> bool:
-    return any(
+    return not is_machine_made(pair.path) and any(
         find_language(path) is not None
         or is_script(path)
         or is_configuration(path)
@@ -101,7 +107,10 @@ def _build_request(pair: VersionPair) -> dict[str, JsonValue]:
 
 
 def _decode(content: bytes | None) -> str | None:
-    return None if content is None or len(content) > _LARGEST else content.decode(errors="replace")
+    """The text; of a file that is too large one line that nobody can read, so that it does not seem to be gone."""
+    if content is None:
+        return None
+    return content.decode(errors="replace") if len(content) <= _LARGEST else " " * _TOO_LONG
 
 
 def _parse(pair: VersionPair, answer: JsonValue) -> ChangedFacts:

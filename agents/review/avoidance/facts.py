@@ -103,6 +103,7 @@ class SourceFacts(_Fact):
     """What one version of a file holds.
 
     :param is_test: whether it holds tests.
+    :param is_read: whether its syntax was read; it may be too large, or written by a machine.
     :param rows: cases in tables outside of its tests.
     :param literals: of a file with tests.
     :param options: names of routes, command-line options and keys that it offers.
@@ -116,6 +117,7 @@ class SourceFacts(_Fact):
     """
 
     is_test: bool
+    is_read: bool = True
     tests: tuple[TestFact, ...] = ()
     rows: tuple[str, ...] = ()
     literals: frozenset[str] = frozenset()

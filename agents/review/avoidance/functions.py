@@ -118,9 +118,9 @@ def _is_public(node: SyntaxNode, name: str, parent: SyntaxNode, language: str) -
         case "go":
             return name.rpartition(".")[2][:1].isupper()
         case "rust":
-            return "pub" in head.split() or parent.kind == "declaration_list"
+            return "pub" in head.replace("(", " ").split()
         case "java" | "csharp":
-            return "private" not in head.split()
+            return "public" in head.split() or "protected" in head.split() or parent.kind == "interface_body"
         case "php":
             return "private" not in head.split() and "protected" not in head.split()
         case "python" | "bash":
@@ -150,7 +150,7 @@ def _read(
         swallows=tuple(_list_swallows(own, language)),
         specials=tuple(_list_specials(node, own)),
         cases=tuple(_list_cases(own)),
-        assertions=len(read_assertions(body, language)) if body is not None else 0,
+        assertions=0 if body is None else sum(each.strength > 0 for each in read_assertions(body, language)),
     )
 
 

@@ -77,9 +77,11 @@ def find_ignored(path: str, text: str, *, is_shell: bool = False) -> tuple[Place
 
 def _is_cleanup(text: str) -> bool:
     """Whether only the tidying up may fail, which decides about nothing."""
-    return (
-        re.match(r"^(\w+:\s*)?(rm|kill|pkill|umount|docker (rm|stop|kill)|rmdir|unlink|wait|trap)\b", text) is not None
-    )
+    head = text.partition("||")[0]
+    return re.search(r"[;&|]", head) is None and _TIDIES_UP.match(head) is not None
+
+
+_TIDIES_UP = re.compile(r"(-\s+)?(\w+:\s*)?(rm|kill|pkill|umount|docker (rm|stop|kill)|rmdir|unlink|wait|trap)\b")
 
 
 def find_deselected(path: str, text: str) -> tuple[PlaceFact, ...]:

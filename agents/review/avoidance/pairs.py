@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from agents.review.avoidance.facts import SourceFacts
 
 NOTHING = SourceFacts(is_test=False)
+_NO_SYNTAX = {"tests": (), "rows": (), "functions": (), "options": (), "environment": (), "left_out": ()}
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _REMOVE = re.compile(
-    r"\b(remove|removing|removal|drop|dropping|delete|deleting|retire|discontinue|get rid of|take out|withdraw|"
-    r"eliminate|deprecate)\b",
-    re.IGNORECASE,
+    r"\b([Rr]emove|[Rr]emoval of|[Dd]rop|[Dd]elete|[Rr]etire|[Dd]iscontinue|[Gg]et rid of|[Tt]ake out|[Ww]ithdraw|"
+    r"[Ee]liminate|[Dd]eprecate)\b"
 )
+_KEEP = re.compile(r"\b(not|never|nor|keep|stays?|still)\b|n't\b", re.IGNORECASE)
 _IS_REMOVED = re.compile(
     r"\b((be|is|are|was|were|been) (removed|dropped|deleted|retired|discontinued|obsolete|deprecated|unused)|"
     r"(can|should|must|may|shall|to) go\b|not needed|no longer (needed|used|supported|wanted)|nobody uses|goes away)",
@@ -65,11 +66,22 @@ class ChangedFacts:
 
     @property
     def old(self) -> SourceFacts:
-        return self.before or NOTHING
+        return self._select(self.before)
 
     @property
     def new(self) -> SourceFacts:
-        return self.after or NOTHING
+        return self._select(self.after)
+
+    def _select(self, side: SourceFacts | None) -> SourceFacts:
+        """A side; only what its lines tell if the syntax of the other could not be read."""
+        is_comparable = all(each.is_read for each in (self.before, self.after) if each is not None)
+        return NOTHING if side is None else side if is_comparable else side.model_copy(update=_NO_SYNTAX)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether tests, or what should hold some, could not be compared."""
+        sides = [each for each in (self.before, self.after) if each is not None]
+        return any(each.is_test for each in sides) and not all(each.is_read for each in sides)
 
     @property
     def is_test(self) -> bool:
@@ -85,7 +97,7 @@ def is_removal_asked(asked: str, *names: str) -> bool:
     return any(
         _is_named(name, sentence.partition(begin[0])[2] if (begin := _REMOVE.search(sentence)) else sentence)
         for sentence in _SENTENCE.split(asked)
-        if _REMOVE.search(sentence) or _IS_REMOVED.search(sentence)
+        if (_REMOVE.search(sentence) and not _KEEP.search(sentence)) or _IS_REMOVED.search(sentence)
         for name in names
         if name
     )

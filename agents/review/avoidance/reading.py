@@ -28,11 +28,12 @@ def read_facts(path: str, text: str) -> SourceFacts:
     """What one version of a file holds. Of a file that cannot be parsed, only what its lines tell."""
     language = find_language(path) or _find_by_content(path, text)
     is_a_test = is_test(path) or _TEST_NAME.search(path) is not None
+    is_no_program = language is None or language in DATA or language == "bash" or lines.is_script(path)
     told = SourceFacts(
         is_test=is_a_test,
         suppressions=lines.find_suppressions(path, text),
         ignored=lines.find_ignored(path, text, is_shell=language == "bash"),
-        deselected=lines.find_deselected(path, text),
+        deselected=lines.find_deselected(path, text) if is_a_test or is_no_program else (),
         focused=lines.find_focused(text) if is_a_test else (),
         thresholds=lines.find_thresholds(path, text),
     )
@@ -40,7 +41,7 @@ def read_facts(path: str, text: str) -> SourceFacts:
         return told
     parsed = parse(_rewrite_bats(text) if language == "bash" else text, language)
     if parsed is None:
-        return told
+        return told.model_copy(update={"is_read": False})
     return told.model_copy(update=_read_tree(parsed, language, text, is_a_test))
 
 
@@ -67,7 +68,7 @@ def _read_tree(parsed: ParsedSource, language: str, text: str, is_a_test: bool) 
         "tests": tests,
         "functions": functions,
         "rows": rows,
-        "literals": frozenset(list_literals(parsed.tree)) if tests else frozenset[str](),
+        "literals": frozenset(list_literals(parsed.tree)),
         "options": lines.find_options(bare),
         "environment": lines.find_environment(bare),
         "left_out": lines.find_left_out(text) if not is_a_test else (),

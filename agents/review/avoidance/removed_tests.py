@@ -21,6 +21,7 @@ from domain.review.avoidance import WHOLE_FILE, Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
 _SHORTEST = 2
+_IS_NAME = re.compile(r"[A-Za-z_]\w*$")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,9 @@ class RemovedTests:
         others = [*near, *((None, each) for each in self.change.matches.added), *self.change.differences]
         for before, after in others[:MOST_COMPARED]:
             own = words - (before.test.words if before else frozenset[str]())
-            there = {*after.test.words, *(word for row in after.test.rows for word in split_row(row))}
+            there = {word for word in after.test.words if _IS_NAME.match(word)}  # literals count where they are checked
+            there |= {word for assertion in after.test.assertions for word in assertion.words}
+            there |= {word for row in after.test.rows for word in split_row(row)}
             there |= self.change.row_words.get(after.path, set())
             has_grown = before is not None and (
                 len(after.test.assertions) > len(before.test.assertions) or len(after.test.rows) > len(before.test.rows)

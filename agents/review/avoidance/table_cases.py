@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import zip_longest
 
 from agents.review.avoidance.pairing import subtract
@@ -48,7 +48,7 @@ class TableCases:
         lost = subtract(before, after, str)[:MOST_COMPARED]
         missing: list[str] = []
         for row in lost:
-            partner = max(gained, key=lambda other: _share_words(row, other), default=None)
+            partner = max(gained[:MOST_COMPARED], key=lambda other: _share_words(row, other), default=None)
             if partner is None or _share_words(row, partner) < _ROW_ALIKE:
                 if not self._is_taken_over(row) and not self._is_kept(path, row):
                     missing.append(row)
@@ -100,8 +100,13 @@ class TableCases:
         return [{_BARE.sub("", word) for word in split_row(row)} for row in rows] if gained else []
 
 
+@lru_cache(maxsize=4_096)
+def _count_words(row: str) -> Counter[str]:
+    return Counter(split_row(row))
+
+
 def _share_words(one: str, other: str) -> float:
-    first, second = Counter(split_row(one)), Counter(split_row(other))
+    first, second = _count_words(one), _count_words(other)
     union = (first | second).total()
     return (first & second).total() / union if union else 0.0
 

@@ -47,10 +47,11 @@ class TestChange:
         """The names and literals that the tests of the change did not hold before."""
         gained = Counter[str]()
         for each in self.matches.added:
-            gained.update(each.test.words)
+            gained.update(word for assertion in each.test.assertions for word in assertion.words)
             gained.update(word for row in each.test.rows for word in split_row(row))
         for old, new in self.matches.pairs:
-            gained.update(new.test.words - old.test.words)
+            before = {word for assertion in old.test.assertions for word in assertion.words}
+            gained.update({word for assertion in new.test.assertions for word in assertion.words} - before)
             gained.update(word for row in subtract(new.test.rows, old.test.rows, str) for word in split_row(row))
         for file in self.files:
             gained.update(word for row in subtract(file.new.rows, file.old.rows, str) for word in split_row(row))

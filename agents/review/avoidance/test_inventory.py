@@ -19,7 +19,7 @@ from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 SEPARATOR = " › "
 _MOST_ROWS = 500
 """Cases of one table that are compared; a longer one is data."""
-_SPACE = "␣"
+_SPACE = "\ue000"
 """Stands for a space within a part of a case."""
 _BY_NAME = {
     "python": re.compile(r"^test"),
@@ -45,7 +45,8 @@ _MARKED = re.compile(
     r"@ (En|Dis)abled(If|On)\w*|\bSkip =|\b(Explicit|Ignore)\b|\bignore\b|\bskip :|@ pytest \. skip"
 )
 _CONDITION = re.compile(
-    r"skipif|skip_?If|skipUnless|platform|os \. name|win32|GOOS|runtime|EnabledOn|DisabledOn|EnabledIf|DisabledIf|"
+    r"skipif|skip_?If|environ|[Gg]etenv|process \. env|skipUnless|platform|os \. name|win32|GOOS|runtime|"
+    r"EnabledOn|DisabledOn|EnabledIf|DisabledIf|"
     r"RUBY_PLATFORM|RUBY_ENGINE|RUBY_VERSION|PHP_OS|PHP_VERSION|version_info|importorskip|find_spec|which|"
     r"testing \. Short|extension_loaded|function_exists|cfg|target_os|OSTYPE|uname|command -v|IsOSPlatform|condition",
 )
@@ -306,9 +307,9 @@ def _find_title(node: SyntaxNode) -> str:
 def _find_mark(marks: Sequence[SyntaxNode]) -> str:
     """How a test is skipped by what is written above it."""
     for mark in marks:
-        text = join_text(mark)
-        if "parametrize" not in text and _MARKED.search(text):
-            return text
+        bare = " ".join(leaf for leaf in list_leaves(mark) if leaf[:1] not in "\"'")
+        if "parametrize" not in bare and _MARKED.search(bare):
+            return join_text(mark)
     return ""
 
 

@@ -15,7 +15,7 @@ from agents.review.avoidance.test_change import (
     describe_expectation,
     share,
 )
-from domain.review.avoidance import Avoidance, AvoidanceKind
+from domain.review.avoidance import CERTAIN, MANY_ASSERTIONS, Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
 _MOST_SWAPPED = 2
@@ -59,10 +59,29 @@ class WeakenedAssertions:
             kind, what, sure = AvoidanceKind.assertion_weakened, "gave way to one that demands less", 0.8
         elif gained and min(each.strength for each in gained) > max(each.strength for each in lost):
             kind, what, sure = AvoidanceKind.assertion_removed, "gave way to a stricter one", 0.5
-        elif len(gained) >= len(lost) or self._is_loop(lost, gained, new):
+        elif len(gained) >= len(lost) or self._is_covered(lost, gained, pairs, old, new):
             kind, what, sure = AvoidanceKind.assertion_removed, "is replaced by another one", 0.5
         else:
             kind, what, sure = AvoidanceKind.assertion_removed, "is gone", 0.85
+        if not any(each.strength for each in new.test.assertions):
+            yield Avoidance(
+                kind=AvoidanceKind.test_removed,
+                path=new.path,
+                line=new.test.line,
+                what=f"The test `{new.test.short_name}` checks nothing any more.",
+                confidence=0.85,
+                name=new.test.name,
+            )
+        more = lost[1 : len(lost) - len(gained)] if sure >= CERTAIN else []
+        for each in more[:MANY_ASSERTIONS]:
+            yield Avoidance(
+                kind=kind,
+                path=new.path,
+                line=new.test.line,
+                what=f"In `{new.test.short_name}` one of {len(lost)} assertions {what}: `{each.text[:80]}`.",
+                confidence=sure,
+                name=f"{new.test.name}: {each.text[:60]}",
+            )
         yield Avoidance(
             kind=kind,
             path=new.path,
@@ -82,11 +101,21 @@ class WeakenedAssertions:
         called = re.match(r"(?:(?:self|this|\$ this|t) (?:\.|->) )?([A-Za-z_]\w*) [(!]", assertion.text)
         return called is not None and called[1] in self.change.assertion_helpers
 
-    def _is_loop(self, lost: Sequence[AssertionFact], gained: Sequence[AssertionFact], new: PlacedTest) -> bool:
-        """Whether an assertion in a loop over new values stands for those that are gone."""
+    def _is_covered(
+        self,
+        lost: Sequence[AssertionFact],
+        gained: Sequence[AssertionFact],
+        pairs: Sequence[tuple[AssertionFact, AssertionFact]],
+        old: PlacedTest,
+        new: PlacedTest,
+    ) -> bool:
+        """Whether an assertion that is stricter, or in a loop over new values, stands for those that are gone."""
         names = {word for each in lost for word in each.words} - {word for each in lost for word in each.literals}
-        return bool(new.test.rows or new.test.words) and any(
-            names and len(names & {*each.words}) / len(names) >= TAKEN_OVER for each in gained
+        has_values = len(new.test.rows) > len(old.test.rows) or len(new.test.words - old.test.words) > 1
+        stricter = [after for before, after in pairs if after.strength > before.strength]
+        rewritten = [after for before, after in pairs if after.text != before.text] if has_values else []
+        return any(
+            names and len(names & {*each.words}) / len(names) >= TAKEN_OVER for each in (*gained, *stricter, *rewritten)
         )
 
     def _is_checked_elsewhere(self, gone: AssertionFact) -> bool:

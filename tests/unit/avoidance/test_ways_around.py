@@ -1,0 +1,126 @@
+"""What a change could do to go unseen, and what formatters do that must not be seen."""
+
+import pytest
+
+from agents.review.avoidance.comparison import MOST, find_avoidance
+from agents.review.avoidance.facts import SourceFacts
+from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from agents.review.avoidance.reading import read_facts
+from domain.review.avoidance import Avoidance, AvoidanceKind, list_certain
+
+PATH = "tests/test_shop.py"
+TEST = """\
+from shop import total
+
+
+def test_total():
+    assert total([1, 2]) == 3
+    assert total([4, 8]) == 12
+    assert total([]) == 0
+
+
+def test_neg():
+    assert total([-1]) == "negative"
+"""
+
+
+def compare(before: str, after: str, path: str = PATH, asked: str = "") -> list[Avoidance]:
+    """What is certain in a change of one file."""
+    return list_certain(find_avoidance([ChangedFacts(path, _read(path, before), _read(path, after))], asked))
+
+
+def _read(path: str, text: str) -> SourceFacts:
+    return read_facts(path, text)
+
+
+def list_kinds(found: list[Avoidance]) -> set[AvoidanceKind]:
+    return {each.kind for each in found}
+
+
+def test_a_test_that_checks_nothing_any_more_is_as_good_as_gone() -> None:
+    emptied = TEST.replace('    assert total([-1]) == "negative"\n', "    total([-1])\n")
+    assert AvoidanceKind.test_removed in list_kinds(compare(TEST, emptied))
+
+
+def test_each_assertion_of_one_test_counts() -> None:
+    less = TEST.replace("    assert total([1, 2]) == 3\n    assert total([4, 8]) == 12\n", "")
+    before = TEST.replace("    assert total([]) == 0\n", "    assert total([]) == 0\n    assert total([7]) == 7\n")
+    found = [each for each in compare(before, less) if each.kind is AvoidanceKind.assertion_removed]
+    assert len(found) == 3
+
+
+def test_a_mark_of_the_whole_module_is_seen() -> None:
+    marked = "import pytest\n\npytestmark = pytest.mark.skip(reason='x')\n" + TEST
+    assert list_kinds(compare(TEST, marked)) == {AvoidanceKind.test_deselected}
+
+
+def test_a_helper_that_checks_nothing_excuses_nothing() -> None:
+    helped = TEST.replace('    assert total([-1]) == "negative"\n', "    ok(total([-1]))\n")
+    assert compare(TEST, helped + "\n\ndef ok(x):\n    assert True\n")
+
+
+def test_values_in_dead_code_take_nothing_over() -> None:
+    kept = TEST.partition("\n\n\ndef test_neg")[0] + '\n    note = (total, "negative", -1, 1)\n'
+    assert AvoidanceKind.test_removed in list_kinds(compare(TEST, kept))
+
+
+def test_many_findings_of_one_kind_hide_no_other() -> None:
+    names = [f"a_{number}" for number in range(5 * MOST)]
+    work = "".join(f"def {name}(x):\n    return x + 1\n\n\n" for name in names)
+    stubs = "".join(f"def {name}(x):\n    raise NotImplementedError\n\n\n" for name in names)
+    files = [ChangedFacts("a.py", read_facts("a.py", work), read_facts("a.py", stubs))]
+    files.append(ChangedFacts(PATH, read_facts(PATH, TEST), None))
+    assert AvoidanceKind.test_removed in {each.kind for each in find_avoidance(files)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_asked"),
+    [
+        ("Please remove `test_neg`, it is wrong.", True),
+        ("`test_neg` can go.", True),
+        ("Please do not delete test_neg, it must stay.", False),
+        ("DROP TABLE fails in test_neg.", False),
+        ("Removing an item with a neg amount crashes.", False),
+        ("Totals are wrong. Remove the note. See test_neg.", False),
+    ],
+)
+def test_only_who_asks_for_a_removal_asks_for_it(asked: str, is_asked: bool) -> None:
+    assert is_removal_asked(asked, "test_neg") is is_asked
+
+
+def test_other_quotes_are_no_other_tests() -> None:
+    script = "it('adds', () => {\n  expect(total('a')).toBe('b');\n});\n"
+    assert compare(script, script.replace("'", '"'), "test/shop.test.js") == []
+    assert compare(TEST, TEST.replace('"', "'")) == []
+
+
+def test_a_line_that_nobody_can_read_hides_and_removes_nothing() -> None:
+    """The file counts as one that could not be compared."""
+    long = TEST + f"\n\nBLOB = '{'a' * 3000}'\n"
+    assert compare(TEST, long) == []
+    assert ChangedFacts(PATH, read_facts(PATH, TEST), read_facts(PATH, long)).is_unread
+
+
+def test_a_failure_behind_what_tidies_up_is_seen() -> None:
+    path = ".github/workflows/ci.yml"
+    assert list_kinds(compare("- run: pytest\n", "- run: rm -f x; pytest || true\n", path)) == {
+        AvoidanceKind.failure_ignored
+    }
+    assert compare("- run: pytest\n", "- run: pytest\n- run: rm -r x || true\n", path) == []
+
+
+def test_what_linters_leave_out_are_no_tests() -> None:
+    assert compare("[tool.ruff]\n", '[tool.ruff]\nexclude = ["migrations"]\n', "pyproject.toml") == []
+
+
+def test_large_tables_are_compared() -> None:
+    """Each of 2,000 cases is another one; it once took longer than anyone waits."""
+
+    def table(by: int) -> str:
+        rows = "".join(f"    ({number}, {number + by}),\n" for number in range(100))
+        marks = f"@pytest.mark.parametrize('a,b', [\n{rows}])\n"
+        return "import pytest\n\n\n" + "".join(
+            f"{marks}def test_{name}(a, b):\n    assert f{name}(a) == b\n\n\n" for name in range(20)
+        )
+
+    assert find_avoidance([ChangedFacts(PATH, read_facts(PATH, table(0)), read_facts(PATH, table(1)))])
