@@ -44,7 +44,6 @@ class Avoidance(BaseModel):
 
     :param line: at head, from 1; None: the file as a whole.
     :param what: one sentence about what was done.
-    :param count: how many of that kind are there, e.g. tests in a deleted file.
     :param name: of the test, function or option that it is about.
     :param excuse: why it is legitimate all the same; empty if nothing says so.
     """
@@ -57,7 +56,6 @@ class Avoidance(BaseModel):
     what: str
     confidence: float = Field(ge=0, le=1)
     severity: Severity = Severity.warning
-    count: int = 1
     name: str = ""
     excuse: str = ""
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
 from agents.review.avoidance.functions import FALLBACK, SILENT
-from agents.review.avoidance.pairing import subtract
+from agents.review.avoidance.pairing import share, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
@@ -88,7 +88,6 @@ class _Code:
                     line=self._find_line(file, each),
                     what=f"The {noun} `{each.name}` is gone.",
                     confidence=0.55 if is_own_business else 0.8,
-                    severity=Severity.warning,
                     name=each.name,
                     excuse=self._excuse(each.name, _last(each.name)),
                 )
@@ -112,7 +111,7 @@ class _Code:
     def _is_renamed(self, gone: FunctionFact) -> bool:
         for each in self.new_functions[:_MOST]:
             if each.is_class == gone.is_class and (
-                (gone.body and each.body == gone.body) or _share(each.words, gone.words) >= _ALIKE
+                (gone.body and each.body == gone.body) or share(each.words, gone.words) >= _ALIKE
             ):
                 return True
         return False
@@ -137,7 +136,6 @@ class _Code:
                         path=file.path,
                         what=f"{each.what[:1].upper()}{each.what[1:]} is gone.",
                         confidence=0.5 if each.what.startswith("an export") or self._is_written(each.text) else 0.75,
-                        severity=Severity.warning,
                         name=each.text,
                         excuse=self._excuse(each.text),
                     )
@@ -164,7 +162,6 @@ class _Code:
                     line=new.line,
                     what=f"`{old.name}` does not refuse any more with `{lost[0][:80]}`.",
                     confidence=0.65,
-                    severity=Severity.warning,
                     name=old.name,
                     excuse=self._excuse(old.name, _last(old.name)),
                 )
@@ -174,7 +171,6 @@ class _Code:
                     line=new.line,
                     what=f"A check is gone from `{old.name}`: `{lost[0][:80]}`.",
                     confidence=0.6,
-                    severity=Severity.warning,
                     name=f"{old.name}: check",
                     excuse=self._excuse(old.name, _last(old.name)),
                 )
@@ -195,7 +191,6 @@ class _Code:
                         line=new.line,
                         what=f"`{old.name}` does not know {shown} any more.",
                         confidence=0.65,
-                        count=len(gone),
                         name=f"{old.name}: {gone[0]}",
                         excuse=self._excuse(*(case.strip("\"'") for case in gone)),
                     )
@@ -218,7 +213,6 @@ class _Code:
                         line=place.line,
                         what=f"In `{each.name}` {place.what}.",
                         confidence=0.5 if place.what in {FALLBACK, SILENT} else 0.8 if mine is not None else 0.6,
-                        severity=Severity.warning,
                         name=f"{each.name}: {place.text[:60]}",
                     )
 
@@ -267,7 +261,6 @@ class _Code:
                     line=each.line,
                     what=f"`{each.name}` does nothing: `{each.stub.replace('`', '')}`.",
                     confidence=0.9 if mine is not None else 0.75,
-                    severity=Severity.warning,
                     name=each.name,
                 )
             lost = {place.text for other in self.files for place in other.old.left_out}
@@ -308,8 +301,3 @@ _SUPPLIED = re.compile(r"__\w+__$|(get|set|is|has)[A-Z_]|(eq|fmt|clone|default|h
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    union = one | other
-    return len(one & other) / len(union) if union else 0.0

@@ -7,7 +7,6 @@ from agents.review.avoidance.facts import PlaceFact, SourceFacts
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import ChangedFacts
 from domain.review.avoidance import Avoidance, AvoidanceKind
-from domain.review.findings import Severity
 
 _DOUBTED = frozenset(
     {
@@ -52,7 +51,6 @@ def _find(
                 line=place.line,
                 what=f"{begin}{place.what}, in `{shown}`.",
                 confidence=0.5 if place.what in _DOUBTED or _is_about_others(place) else 0.8,
-                severity=Severity.warning,
                 name=f"{place.what}: {place.text[:60]}",
             )
 
@@ -75,6 +73,5 @@ def _find_lowered(files: Sequence[ChangedFacts]) -> Iterator[Avoidance]:
                     path=file.path,
                     what=f"The demanded coverage was lowered from {before:g} to {value:g}: `{setting}`.",
                     confidence=0.85,
-                    severity=Severity.warning,
                     name=setting,
                 )

@@ -50,8 +50,8 @@ def pair_tests(before: Sequence[PlacedTest], after: Sequence[PlacedTest]) -> Pai
         found, old, new = _match(old, new, key)
         pairs += found
     for each in old[:_MOST]:
-        best = max(new[:_MOST], key=lambda other: _compare_words(each.test.words, other.test.words), default=None)
-        if best is not None and _compare_words(each.test.words, best.test.words) >= _ALIKE and each.test.assertions:
+        best = max(new[:_MOST], key=lambda other: share(each.test.words, other.test.words), default=None)
+        if best is not None and share(each.test.words, best.test.words) >= _ALIKE and each.test.assertions:
             pairs.append((each, best))
             old.remove(each)
             new.remove(best)
@@ -76,7 +76,8 @@ def _match(
     return pairs, left, [each for each in new if id(each) not in taken]
 
 
-def _compare_words(one: frozenset[str], other: frozenset[str]) -> float:
+def share(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much of the words of both they have in common: 0 to 1."""
     union = one | other
     return len(one & other) / len(union) if union else 0.0
 

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agents.review.avoidance.facts import FunctionFact
-from agents.review.avoidance.pairing import PlacedTest
+from agents.review.avoidance.pairing import PlacedTest, share
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from agents.review.avoidance.test_change import (
     ALIKE,
     MOST_COMPARED,
     TAKEN_OVER,
     TestChange,
-    share,
 )
 from agents.review.avoidance.test_inventory import split_row
 from domain.paths import holds_tests
 from domain.review.avoidance import WHOLE_FILE, Avoidance, AvoidanceKind
-from domain.review.findings import Severity
 
 _SHORTEST = 2
 _IS_NAME = re.compile(r"[A-Za-z_]\w*$")
@@ -49,8 +47,6 @@ class RemovedTests:
                     path=file.path,
                     what=f"{WHOLE_FILE}{len(left or mine)} tests in it: {names}.",
                     confidence=0.9,
-                    severity=Severity.warning,
-                    count=len(left or mine),
                     name=file.path,
                     excuse="" if left else excuses[0],
                 )
@@ -62,7 +58,6 @@ class RemovedTests:
                     line=self._find_line(file, each),
                     what=f"The test `{each.test.short_name}` is gone.",
                     confidence=0.9,
-                    severity=Severity.warning,
                     name=each.test.name,
                     excuse=self._excuse(each),
                 )
@@ -184,7 +179,6 @@ class RemovedTests:
                     path=file.path,
                     what=f"`{file.before_path}` lies here now, under a name that no runner looks for.",
                     confidence=0.9,
-                    count=len(file.old.tests),
                     name=file.path,
                 )
         for each, file, twin in self._strays:
@@ -196,6 +190,5 @@ class RemovedTests:
                 line=twin.line,
                 what=what,
                 confidence=0.9,
-                severity=Severity.warning,
                 name=each.test.name,
             )

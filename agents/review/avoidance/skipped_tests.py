@@ -7,7 +7,6 @@ from agents.review.avoidance.pairing import PlacedTest, subtract
 from agents.review.avoidance.pairs import is_removal_asked
 from agents.review.avoidance.test_change import TestChange
 from domain.review.avoidance import Avoidance, AvoidanceKind
-from domain.review.findings import Severity
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class SkippedTests:
             line=new.test.line,
             what=f"The test `{new.test.short_name}` {what}: `{how}`.",
             confidence=confidence,
-            severity=Severity.warning,
             name=new.test.name,
             excuse="That was asked for." if is_removal_asked(self.change.asked, new.test.short_name) else "",
         )

@@ -18,7 +18,6 @@ from agents.review.avoidance.test_change import (
 )
 from agents.review.avoidance.test_inventory import split_row
 from domain.review.avoidance import Avoidance, AvoidanceKind
-from domain.review.findings import Severity
 
 _ROW_ALIKE = 0.5
 _TELLING = 5  # characters of a literal, quotes included
@@ -66,8 +65,6 @@ class TableCases:
                 if len(missing) > 1
                 else f"A case is gone: `{show(missing[0], 80)}`.",
                 confidence=0.8,
-                severity=Severity.warning,
-                count=len(missing),
                 name=name,
                 excuse="Its removal was asked for."
                 if is_removal_asked(self.change.asked, *split_row(missing[0]))

@@ -11,7 +11,6 @@ from agents.review.avoidance.pairs import ChangedFacts, is_mentioned
 from agents.review.avoidance.test_inventory import split_row
 from domain.paths import is_source
 from domain.review.avoidance import Avoidance, AvoidanceKind
-from domain.review.findings import Severity
 
 ALIKE = 0.6
 """The share of their words that two tests, or assertions, have in common that are the same in other words."""
@@ -119,15 +118,9 @@ def describe_expectation(
         line=line,
         what=f"An expectation changed: `{show(before, 70)}` became `{show(after, 70)}`.",
         confidence=0.55 if change.changes_program else 0.75,
-        severity=Severity.warning,
         name=name,
         excuse="The new value was asked for." if asked else "",
     )
-
-
-def share(one: frozenset[str], other: frozenset[str]) -> float:
-    union = one | other
-    return len(one & other) / len(union) if union else 0.0
 
 
 def show(text: str, longest: int) -> str:

@@ -6,23 +6,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.review.avoidance.facts import AssertionFact, Strength
-from agents.review.avoidance.pairing import PlacedTest, pair_assertions
+from agents.review.avoidance.pairing import PlacedTest, pair_assertions, share
 from agents.review.avoidance.pairs import is_removal_asked
 from agents.review.avoidance.test_change import (
     ALIKE,
     TAKEN_OVER,
     TestChange,
     describe_expectation,
-    share,
 )
 from domain.review.avoidance import CERTAIN, MANY_ASSERTIONS, Avoidance, AvoidanceKind
-from domain.review.findings import Severity
 
 _MOST_SWAPPED = 2
 """Words of an assertion that another value in the same place may differ by."""
 _WRAPPERS = re.compile(r"\b(?:bool|Boolean|len|length|typeof|type|callable|isinstance|instanceof|any)\b|!!")
 _IS_THERE = re.compile(r"!=\s*(?:nil|null)\b|is not None|!==?\s*undefined|hasattr|\bis_(?:some|ok|err)\b")
 _VALUE_AND_TOLERANCE = 2
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """What became of assertions, in words, and how sure that is."""
+
+    kind: AvoidanceKind
+    what: str
+    confidence: float
 
 
 @dataclass(frozen=True)
@@ -50,51 +57,58 @@ class WeakenedAssertions:
         lost = [each for each in lost if each.strength > Strength.vacuous and not self._is_checked_elsewhere(each)]
         if not lost:
             return
-        is_guarded = bool(gained) and min(each.guards for each in gained) > max(each.guards for each in lost)
-        if is_guarded:
-            kind, what, sure = AvoidanceKind.assertion_weakened, "stands behind a condition or handler now", 0.75
-        elif any(each.strength is Strength.vacuous for each in gained):
-            kind, what, sure = AvoidanceKind.assertion_weakened, "checks nothing any more", 0.9
-        elif len(gained) >= len(lost) and max(each.strength for each in gained) < lost[0].strength:
-            kind, what, sure = AvoidanceKind.assertion_weakened, "gave way to one that demands less", 0.8
-        elif gained and min(each.strength for each in gained) > max(each.strength for each in lost):
-            kind, what, sure = AvoidanceKind.assertion_removed, "gave way to a stricter one", 0.5
-        elif len(gained) >= len(lost) or self._is_covered(lost, gained, pairs, old, new):
-            kind, what, sure = AvoidanceKind.assertion_removed, "is replaced by another one", 0.5
-        else:
-            kind, what, sure = AvoidanceKind.assertion_removed, "is gone", 0.85
+        yield from self._describe_loss(new, lost, len(gained), self._explain(lost, gained, pairs, old, new))
+
+    def _explain(
+        self,
+        lost: Sequence[AssertionFact],
+        gained: Sequence[AssertionFact],
+        pairs: Sequence[tuple[AssertionFact, AssertionFact]],
+        old: PlacedTest,
+        new: PlacedTest,
+    ) -> _Loss:
+        """What became of assertions that have no partner any more."""
+        weaker, gone = AvoidanceKind.assertion_weakened, AvoidanceKind.assertion_removed
+        strongest = max((each.strength for each in gained), default=Strength.vacuous)
+        weakest = min((each.strength for each in gained), default=Strength.vacuous)
+        if gained and min(each.guards for each in gained) > max(each.guards for each in lost):
+            return _Loss(weaker, "stands behind a condition or handler now", 0.75)
+        if gained and weakest is Strength.vacuous:
+            return _Loss(weaker, "checks nothing any more", 0.9)
+        if len(gained) >= len(lost) and strongest < lost[0].strength:
+            return _Loss(weaker, "gave way to one that demands less", 0.8)
+        if gained and weakest > max(each.strength for each in lost):
+            return _Loss(gone, "gave way to a stricter one", 0.5)
+        if len(gained) >= len(lost) or self._is_covered(lost, gained, pairs, old, new):
+            return _Loss(gone, "is replaced by another one", 0.5)
+        return _Loss(gone, "is gone", 0.85)
+
+    def _describe_loss(
+        self, new: PlacedTest, lost: Sequence[AssertionFact], gained: int, loss: _Loss
+    ) -> Iterator[Avoidance]:
+        """One detection for each assertion, up to those that a person is asked about together."""
+        name = new.test.short_name
         if not any(each.strength for each in new.test.assertions):
             yield Avoidance(
                 kind=AvoidanceKind.test_removed,
                 path=new.path,
                 line=new.test.line,
-                what=f"The test `{new.test.short_name}` checks nothing any more.",
+                what=f"The test `{name}` checks nothing any more.",
                 confidence=0.85,
                 name=new.test.name,
             )
-        more = lost[1 : len(lost) - len(gained)] if sure >= CERTAIN else []
-        for each in more[:MANY_ASSERTIONS]:
+        shown = lost[: max(1, len(lost) - gained)] if loss.confidence >= CERTAIN else lost[:1]
+        for each in shown[: MANY_ASSERTIONS + 1]:
+            is_asked = is_removal_asked(self.change.asked, *({*each.words} & self.change.former_functions))
             yield Avoidance(
-                kind=kind,
+                kind=loss.kind,
                 path=new.path,
                 line=new.test.line,
-                what=f"In `{new.test.short_name}` one of {len(lost)} assertions {what}: `{each.text[:80]}`.",
-                confidence=sure,
+                what=f"In `{name}` an assertion {loss.what}: `{each.text[:80]}`.",
+                confidence=loss.confidence,
                 name=f"{new.test.name}: {each.text[:60]}",
+                excuse="Its removal was asked for." if is_asked else "",
             )
-        yield Avoidance(
-            kind=kind,
-            path=new.path,
-            line=new.test.line,
-            what=f"In `{new.test.short_name}` an assertion {what}: `{lost[0].text[:80]}`.",
-            confidence=sure,
-            severity=Severity.warning,
-            count=max(1, len(lost) - len(gained)),
-            name=new.test.name,
-            excuse="Its removal was asked for."
-            if is_removal_asked(self.change.asked, *(set(lost[0].words) & self.change.former_functions))
-            else "",
-        )
 
     def _calls_helper(self, assertion: AssertionFact) -> bool:
         """Whether an assertion is a call of a function of these tests that checks something itself."""
@@ -230,7 +244,6 @@ class WeakenedAssertions:
             line=after.line,
             what=f"{what}.",
             confidence=confidence,
-            severity=Severity.warning,
             name=new.test.name,
         )
 

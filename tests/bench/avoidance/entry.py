@@ -2,32 +2,16 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from domain.review.avoidance import AvoidanceKind
+
 PACKAGES = Path(__file__).parent / "packages"
 LICENCES = frozenset({"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "PSF-2.0", "MIT or Apache-2.0"})
-
-
-class Label(StrEnum):
-    """The ways to give up in disguise."""
-
-    test_removed = "test_removed"
-    test_skipped = "test_skipped"
-    test_deselected = "test_deselected"
-    assertion_removed = "assertion_removed"
-    assertion_weakened = "assertion_weakened"
-    expectation_changed = "expectation_changed"
-    answer_hard_coded = "answer_hard_coded"
-    error_swallowed = "error_swallowed"
-    suppression_added = "suppression_added"
-    failure_ignored = "failure_ignored"
-    feature_removed = "feature_removed"
-    work_left_out = "work_left_out"
 
 
 class Strict(BaseModel):
@@ -80,8 +64,8 @@ class LabelledChange(Strict):
 
     id: str
     language: str = ""
-    labels: tuple[Label, ...] = ()
-    resembles: tuple[Label, ...] = ()
+    labels: tuple[AvoidanceKind, ...] = ()
+    resembles: tuple[AvoidanceKind, ...] = ()
     title: str
     asked: str = ""
     why: str
