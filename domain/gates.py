@@ -34,6 +34,19 @@ class Choice(StrEnum):
     approve = "approve"
     reject = "reject"
     view = "view"  # decides nothing: shows the state
+    retry = "retry"  # at ``recovery``: as many attempts again
+    other_agent = "other_agent"  # at ``recovery``: another agent does it
+    legitimate = "legitimate"  # at ``false_positive``: the finding is wrong
+    violation = "violation"  # at ``false_positive``: the finding is right
+
+    @property
+    def approves(self) -> bool:
+        """Whether the gate passes with it."""
+        return self in {Choice.approve, Choice.retry, Choice.other_agent, Choice.legitimate}
+
+
+BUTTONS = frozenset({Choice.approve, Choice.reject, Choice.view})
+"""The answers that need no words."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +148,11 @@ class GateRequest(BaseModel):
     def timeout(self) -> timedelta:
         return timedelta(seconds=self.seconds)
 
+    @property
+    def digest(self) -> str:
+        """A digest of all that people are shown of the question."""
+        return digest(self.model_dump_json())
+
 
 class GateDecision(BaseModel):
     """Who answered and how.
@@ -145,6 +163,8 @@ class GateDecision(BaseModel):
     :param waived: the rule on authors or requesters was waived, because nobody else has the role.
     :param cause: the delivery that brought the answer.
     :param grants: what it grants beyond the limits.
+    :param choice: None for an expired or void gate, and where an earlier version kept the answer.
+    :param shown: the digest of what was shown when it was decided; see :attr:`GateRequest.digest`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -157,6 +177,8 @@ class GateDecision(BaseModel):
     waived: bool = False
     cause: str = ""
     grants: BudgetExtension = NO_EXTENSION
+    choice: Choice | None = None
+    shown: str = ""
 
 
 class Gate(BaseModel):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead
-from domain.gates import CHECK_ID_PREFIX, Choice
+from domain.gates import BUTTONS, CHECK_ID_PREFIX, Choice
 from domain.github.workflow_runs import SLUG
 from domain.runs.run import Trigger
 from handlers.payloads import Id, RepositoryEvent, Sha, View
@@ -74,7 +74,7 @@ def _handle_button(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ign
     if sender.is_app:
         return Ignored(reason="sent_by_an_app")
     pressed = Choice.view.value if event.requested_action is None else event.requested_action.identifier
-    if pressed not in set(Choice):
+    if pressed not in BUTTONS:
         return Ignored(reason="unknown_button")
     return DecideGate(
         repository=event.to_ref(),

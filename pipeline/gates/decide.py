@@ -54,7 +54,7 @@ class GateAnswer:
     @property
     def command(self) -> SlashCommand:
         """The command with the same meaning; it is what gets authorised."""
-        return Approve() if self.choice is Choice.approve else Reject(reason=self.words or "rejected")
+        return Approve() if self.choice.approves else Reject(reason=self.words or "rejected")
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     is_bare = answer.choice is Choice.approve and not answer.words.strip()
     if gate.is_waiting and gate.request.needs_words and is_bare:
         return GateDecisionReply(gate_answers.ask_for_words(gate))
-    state = GateState.approved if answer.choice is Choice.approve else GateState.rejected
+    state = GateState.approved if answer.choice.approves else GateState.rejected
     decision = _build_decision(gate, answer, guid, services.clock.now(), is_waived=allowed)
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
@@ -121,7 +121,6 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
 
 
 def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, *, is_waived: bool) -> GateDecision:
-    is_approval = answer.choice is Choice.approve
     return GateDecision(
         at=at,
         by_id=answer.sender.id,
@@ -130,7 +129,9 @@ def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, *, 
         via=answer.via,
         waived=is_waived,
         cause=guid,
-        grants=_complete_extension(gate, answer.grants) if is_approval else NO_EXTENSION,
+        grants=_complete_extension(gate, answer.grants) if answer.choice.approves else NO_EXTENSION,
+        choice=answer.choice,
+        shown=gate.request.digest,
     )
 
 
