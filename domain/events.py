@@ -53,6 +53,9 @@ class EventType(StrEnum):
     ladder_stopped = "ladder.stopped"  # a person stopped it
     feedback_dismissed = "feedback.dismissed"
     feedback_undismissed = "feedback.undismissed"
+    feedback_judged = "feedback.judged"  # a finding of giving up: right, a false alarm, or to be looked at
+    feedback_whitelisted = "feedback.whitelisted"  # such findings may pass for a time
+    feedback_whitelist_ended = "feedback.whitelist_ended"
     feedback_replied = "feedback.replied"  # to a finding, in a person's own words
     feedback_taken_up = "feedback.taken_up"  # a commented finding is gone, and nobody dismissed it
     feedback_gap = "feedback.gap"  # a reviewer's comment on a line without a finding of Forge

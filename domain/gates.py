@@ -79,7 +79,7 @@ STANDARD_GATES: Mapping[str, StandardGate] = {
         "maintain", timedelta(hours=1), not_requester=True, escalates_to="deployment lead"
     ),
     "recovery": StandardGate("write", _DAY),
-    "false_positive": StandardGate("write", _DAY),
+    "false_positive": StandardGate("write", _DAY, not_author=True),
     "destructive": StandardGate("maintain", _DAY, not_author=True),
 }
 """docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``."""
@@ -88,7 +88,6 @@ _NOT_YET = "this version of Forge does not ask it"
 NOT_ASKED: Mapping[str, str] = {
     "production_deploy": "there is no deployment phase yet",
     "recovery": _NOT_YET,
-    "false_positive": _NOT_YET,
 }
 """Standard gates that this version does not ask, and why."""
 
@@ -122,6 +121,7 @@ class GateRequest(BaseModel):
     :param proposed_head: the head of the run's pull request, which shows the check; empty: none yet.
     :param needs_words: whether an approval has to say what to do.
     :param task: the key of the stopped agent's task; empty if the whole phase was stopped, or nothing.
+    :param findings: the fingerprints of the findings it is about, if it is about findings.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -143,6 +143,7 @@ class GateRequest(BaseModel):
     task: str = ""
     shows: str = ""
     needs_words: bool = False
+    findings: tuple[str, ...] = ()
 
     @property
     def timeout(self) -> timedelta:

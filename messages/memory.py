@@ -242,7 +242,8 @@ def answer_why(evidence: Evidence) -> str:
 
 
 _EXEMPT = (
-    "Forge raises it in any case: it never suppresses credentials, critical findings and security findings that block."
+    "Forge raises it in any case: by what people dismissed of its like it never suppresses credentials, critical "
+    "findings, security findings that block, and findings of giving up, whose detectors have records of their own."
 )
 _OFF = "Forge learns nothing here (`memory.enabled`), so only its own dismissal would mute it."
 

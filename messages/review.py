@@ -289,7 +289,10 @@ def _reader(review: Review) -> str:
 def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:
     if not review.findings:
         return ""
-    rows = [_row(finding, finding.id in inline) for finding in review.findings[:SHOWN_IN_SUMMARY]]
+    rows = [
+        _row(finding, finding.id in inline, _find_note(finding, review))
+        for finding in review.findings[:SHOWN_IN_SUMMARY]
+    ]
     left = len(review.findings) - len(rows)
     tail = [f"\n{_count(left, 'more finding')} in the details below."] if left > 0 else []
     if posted_before:
@@ -318,15 +321,32 @@ def _list_dismissed(review: Review) -> str:
     dismissed = (*review.dismissed, *review.in_history_dismissed)
     if not dismissed:
         return ""
-    rows = [f"- {inline_path(f.where)} {escape(f.message, 160)} ({link_rule(f)}, {f.id})" for f in dismissed[:20]]
+    rows = [
+        f"- {inline_path(f.where)} {escape(f.message, 160)} ({link_rule(f)}, {f.id}){_explain_pass(f, review)}"
+        for f in dismissed[:20]
+    ]
     left = len(dismissed) - len(rows)
     intro = "People dismissed these, so they do not count. Undo with `/forge undismiss F-ID`."
     return "\n".join(["### Dismissed", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
-def _row(finding: Finding, inline: bool) -> str:
+def _explain_pass(finding: Finding, review: Review) -> str:
+    """By which whitelist it passes, if that is why."""
+    listed = review.judged.whitelisted.get(finding.fingerprint)
+    return f": {escape(listed, 300)}" if listed else ""
+
+
+def _find_note(finding: Finding, review: Review) -> str:
+    """What people said about a finding."""
+    judged, mark = review.judged, finding.fingerprint
+    return judged.confirmed.get(mark) or judged.disputed.get(mark) or judged.lapsed.get(mark) or ""
+
+
+def _row(finding: Finding, inline: bool, note: str = "") -> str:
+    """:param note: plain text."""
     where = inline_path(finding.where) + (" 💬" if inline else "")
-    what = f"{escape(finding.message, 160)} <sub>{finding.id}</sub>"
+    said = f"<br>{escape(note, 200)}" if note else ""
+    what = f"{escape(finding.message, 160)} <sub>{finding.id}</sub>{said}"
     return f"| {ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {link_rule(finding)} |"
 
 

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from domain.config.avoidance import AvoidanceReaction
 from domain.config.conditions.evaluation import Condition, Value, parse
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
 from domain.config.values import parse_duration
-from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, Option, digest
+from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
 from domain.globs import matches
 from domain.memories.memory_file import PATH
-from domain.money import NO_EXTENSION, BudgetExtension
-from domain.review.avoidance import ASSERTIONS, CERTAIN, INSTEAD, MANY_ASSERTIONS, TITLES, AvoidanceKind, is_whole_file
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, Review, RiskLevel
 from domain.runs.run import Phase
 from domain.verdicts import Reason
-from safety.review_decision import CONCLUSIONS, decide
+from safety.avoidance_gates import request_destructive, request_false_positive
+from safety.gate_requests import build_request, default_options
+from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
 
 STEERS_GIT = (".gitmodules", "**/.gitattributes")
 """Files that control what git fetches and what a review sees; agents never change them."""
@@ -37,13 +36,13 @@ ALWAYS_PROTECTED = (
 )
 """Files that control permissions, execution and Forge itself; every change asks ``protected_paths``."""
 
-OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {*("security_findings", "human_review", "protected_paths", "destructive")}
+OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {
+    *("security_findings", "human_review", "protected_paths", "destructive", "false_positive")
+}
 """The gates that a finished review neither asks nor resolves."""
 
 UNASKED = "gate.unasked"
 """The reason of a verdict that a dismissal changed while gates were still to be asked."""
-
-_STRICTER = ("write", "maintain", "admin")
 
 
 def list_requests(
@@ -56,20 +55,20 @@ def list_requests(
     """Lists the gates that a review has to ask before it ends, the most severe first.
 
     Findings that the author has to fix anyway ask nobody: the push would void the answer. A critical
-    security finding asks at once.
+    security finding asks at once, and so does a finding of giving up that is disputed.
 
     :param review: with dismissals, without answers.
     :param paths: every changed path, also unread ones.
     :param context: the values for conditions of the repository's own gates.
     :param gates: the gates asked before.
     """
-    asked = _request_security(review, configuration)
+    asked = [*_request_security(review, configuration), *request_false_positive(review, configuration)]
     if apply_answers(review, gates).decision is Decision.request_changes:
         return asked
     return [
         *asked,
         *_request_human(review, configuration, gates),
-        *_request_destructive(review, configuration),
+        *request_destructive(review, configuration),
         *_request_protected(review, paths, configuration),
         *list_custom(Phase.review, configuration, context),
     ]
@@ -88,7 +87,8 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
         accepted = {finding.fingerprint for finding in critical}
         reasons.append(_explain_approval(gate))
     findings = [finding for finding in review.findings if finding.fingerprint not in accepted]
-    verdict = decide(findings, review.risk, review.layers, review.not_looked_at, review.in_history, review.unread)
+    counting = raise_confirmed(findings, review.judged)
+    verdict = decide(counting, review.risk, review.layers, review.not_looked_at, review.in_history, review.unread)
     decision = verdict.decision
     base = _summarise_rest(review) if accepted and decision is Decision.approve else verdict.reasons
     gate = approved.get(("human_review", _digest_codes(verdict.reasons)))
@@ -214,59 +214,6 @@ def _build_custom(name: str, gate: GateSettings, phase: Phase, reason: Reason, a
     )
 
 
-def build_request(
-    name: str,
-    phase: Phase,
-    subject: str,
-    prompt: str,
-    reasons: Sequence[Reason],
-    configuration: Configuration,
-    *,
-    role: str | None = None,
-    options: Sequence[Option] = (),
-    grants: BudgetExtension = NO_EXTENSION,
-    shows: str = "",
-) -> GateRequest:
-    """Builds the request of a built-in gate, as the repository configured it.
-
-    :param role: a higher role than usual.
-    :param options: the possible answers; approve and reject with their usual meaning by default.
-    :param shows: see :class:`GateRequest`.
-    """
-    standard, configured = STANDARD_GATES[name], configuration.gates.get(name, GateSettings())
-    timeout = standard.timeout if configured.timeout is None else parse_duration(configured.timeout)
-    return GateRequest(
-        name=name,
-        phase=phase,
-        subject=subject,
-        prompt=prompt,
-        reasons=tuple(reasons),
-        role=strictest_role(standard.role, role, configured.role),
-        not_author=standard.not_author,
-        not_requester=standard.not_requester,
-        seconds=timeout.total_seconds(),
-        options=tuple(options) or default_options(name),
-        escalate=configured.escalate,
-        grants=grants,
-        shows=shows,
-    )
-
-
-def default_options(name: str, rejected: str = "the run ends, and the check fails") -> tuple[Option, ...]:
-    """The answers to every gate.
-
-    :param rejected: what a rejection does.
-    """
-    return (
-        Option(command=f"/forge approve {name}", effect="the run continues"),
-        Option(
-            command=f"/forge approve {name} with: conditions", effect="the run continues and keeps to the conditions"
-        ),
-        Option(command=f"/forge reject {name} reason", effect=rejected),
-        Option(command=f"/forge delegate {name} @account", effect="asks someone else with permission to decide"),
-    )
-
-
 def _request_security(review: Review, configuration: Configuration) -> list[GateRequest]:
     critical = _list_critical(review)
     if not critical:
@@ -310,60 +257,6 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
     return [build_request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
 
 
-def _request_destructive(review: Review, configuration: Configuration) -> list[GateRequest]:
-    """Ask before a change takes away what others rely on: tests, what they demand, or features."""
-    found = list_destructive(review.findings, configuration)
-    if not found:
-        return []
-    kinds = dict.fromkeys(kind for _, kind in found)
-    reasons = [
-        Reason(
-            code=kind.rule,
-            text=f"{_count_destroyed(of_kind)} {TITLES[kind]}; instead: {INSTEAD.get(kind, 'mend the cause')}",
-            value=len(of_kind),
-            children=tuple(
-                Reason(code=each.rule, text=f"{each.id} in {each.where}: {each.message.partition('. ')[0]}")
-                for each in of_kind[:_SHOWN]
-            ),
-        )
-        for kind in kinds
-        if (of_kind := [each for each, other in found if other is kind])
-    ]
-    subject = _digest_findings([each for each, _ in found])
-    prompt = "This change takes away what others may rely on. Approve only if that is intended and justified."
-    request = build_request("destructive", Phase.review, subject, prompt, reasons, configuration)
-    if len(found) < _CRITICAL and not any(is_whole_file(each) for each, _ in found):
-        return [request]
-    options = tuple(each for each in request.options if each.command != f"/forge approve {request.name}")
-    return [request.model_copy(update={"needs_words": True, "options": options})]
-
-
-_SHOWN = 10
-_CRITICAL = 5
-"""So many findings at once, or a whole file of tests, are approved with a reason only (docs/contract.md, gates)."""
-
-
-def list_destructive(findings: Sequence[Finding], configuration: Configuration) -> list[tuple[Finding, AvoidanceKind]]:
-    """The findings that ``destructive`` asks about, with their kinds: certain ones of the kinds that are to ask.
-
-    A few assertions may go or become weaker (docs/contract.md, gates).
-    """
-    by_rule = {kind.rule: kind for kind in AvoidanceKind}
-    certain = [
-        (each, kind)
-        for each in findings
-        if (kind := by_rule.get(each.rule)) is not None
-        and each.confidence >= CERTAIN
-        and configuration.avoidance.of(kind) is AvoidanceReaction.gate
-    ]
-    assertions = [each for each, kind in certain if kind in ASSERTIONS]
-    return [(each, kind) for each, kind in certain if kind not in ASSERTIONS or len(assertions) > MANY_ASSERTIONS]
-
-
-def _count_destroyed(found: Sequence[Finding]) -> str:
-    return f"{len(found)} {'finding' if len(found) == 1 else 'findings'}:"
-
-
 def _list_critical(review: Review) -> list[Finding]:
     return [finding for finding in review.findings if needs_security_gate(finding)]
 
@@ -401,8 +294,3 @@ def _explain_stop(gate: Gate) -> Reason:
             return Reason(
                 code="gate.waiting", text=f"{gate.name} is waiting for a person with the role {gate.request.role}"
             )
-
-
-def strictest_role(*roles: str | None) -> str:
-    """The highest of these roles."""
-    return max((role for role in roles if role is not None), key=_STRICTER.index)

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, RawFinding, Severity
-from domain.review.review import NOTHING_UNREAD, Conclusion, Decision, IfUnread, LayerReport, Risk, RiskLevel, Unread
+from domain.review.review import (
+    NOTHING_UNREAD,
+    Conclusion,
+    Decision,
+    IfUnread,
+    JudgedFindings,
+    LayerReport,
+    Risk,
+    RiskLevel,
+    Unread,
+)
 from domain.verdicts import Reason
 
 CONCLUSIONS = {
@@ -54,6 +64,16 @@ def decide(
     if nobody and unread.then is IfUnread.neutral:
         return ReviewDecision(Decision.unread, nobody)
     return ReviewDecision(Decision.approve, (_calm(findings, risk), *nobody))
+
+
+def raise_confirmed(findings: Sequence[Finding], judged: JudgedFindings) -> Sequence[Finding]:
+    """The findings as they count: one that a person confirmed blocks."""
+    return [
+        each.model_copy(update={"severity": Severity.error})
+        if each.fingerprint in judged.confirmed and each.severity.rank < Severity.error.rank
+        else each
+        for each in findings
+    ]
 
 
 def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from domain.review.findings import Finding
-from domain.review.review import Review
-from safety.review_decision import CONCLUSIONS, decide
+from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
+from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
 from safety.risk import reassess
 from safety.suppression import NO_HISTORY, DismissalHistory, find_suppression, find_unseconded
 
@@ -22,29 +22,39 @@ def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
     return review.model_copy(update={"in_history": tuple(deleted.values()), "in_history_dismissed": ()})
 
 
-def with_dismissals(review: Review, dismissed: Collection[str], past: DismissalHistory = NO_HISTORY) -> Review:
-    """Applies dismissals to a review and decides it again.
+def with_dismissals(
+    review: Review,
+    dismissed: Collection[str],
+    past: DismissalHistory = NO_HISTORY,
+    judged: JudgedFindings = NOTHING_JUDGED,
+) -> Review:
+    """Applies dismissals and judgements to a review and decides it again.
 
     :param dismissed: fingerprints that people dismissed in this repository.
     :param past: dismissals of the same rules and places.
+    :param judged: what people said about findings of giving up.
     """
-    judged = [
+    dismissed = {*dismissed, *judged.whitelisted}
+    weighed = [
         (finding, find_suppression(finding, past))
         for finding in review.all_findings
         if finding.fingerprint not in dismissed
     ]
-    findings = tuple(finding for finding, held_back in judged if held_back is None)
+    findings = tuple(finding for finding, held_back in weighed if held_back is None)
     alone = [find_unseconded(finding, past) for finding in findings]
     risk = reassess(review.risk, findings)
     history = (*review.in_history, *review.in_history_dismissed)
     in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
-    verdict = decide(findings, risk, review.layers, review.not_looked_at, in_history, review.unread)
+    verdict = decide(
+        raise_confirmed(findings, judged), risk, review.layers, review.not_looked_at, in_history, review.unread
+    )
     return review.model_copy(
         update={
             "findings": findings,
             "dismissed": tuple(finding for finding in review.all_findings if finding.fingerprint in dismissed),
-            "held": tuple(held_back for _, held_back in judged if held_back is not None),
+            "held": tuple(held_back for _, held_back in weighed if held_back is not None),
             "unseconded": tuple(each for each in alone if each is not None),
+            "judged": judged,
             "in_history": in_history,
             "in_history_dismissed": tuple(finding for finding in history if finding.fingerprint in dismissed),
             "risk": risk,

@@ -79,8 +79,11 @@ def find_unseconded(finding: Finding, history: DismissalHistory) -> UnsecondedFi
 def may_be_suppressed(finding: Finding) -> bool:
     """Whether dismissals of similar findings count: never for credentials, critical and blocking security findings.
 
-    Those include all findings of the gate ``security_findings``.
+    Those include all findings of the gate ``security_findings``. Those of giving up have a record of their own, by
+    which people are asked before one is silent (:class:`domain.review.avoidance.DetectorRecord`).
     """
+    if finding.category is Category.avoidance:
+        return False
     is_security = finding.category is Category.security or finding.layer is Layer.security
     blocks = finding.severity.rank >= Severity.error.rank
     return not (finding.is_credential or finding.severity is Severity.critical or (is_security and blocks))

@@ -10,6 +10,8 @@ from domain.review.findings import RawFinding, Severity
 
 CERTAIN = 0.7
 """The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
+HARDLY_BELIEVED = 0.35
+"""Below this, people are not even asked any more about what a detector finds that was often wrong here."""
 MANY_ASSERTIONS = 2
 """So many assertions may be removed or weakened before a person is asked."""
 MEMORY_DAYS = 90
@@ -66,15 +68,18 @@ class DetectorRecord:
 
     :param found: how many findings it made.
     :param dismissed: how many of them people dismissed.
+    :param confirmed: how many of them people said to be right; each makes up for a false alarm.
     """
 
     found: int
     dismissed: int
+    confirmed: int = 0
 
     @property
     def reliability(self) -> float:
         """How far it is to be believed here: 1 without a false alarm. It begins as if it had been right four times."""
-        return (self.found - self.dismissed + _BEGINS_WITH) / (self.found + _BEGINS_WITH)
+        known = self.found + _BEGINS_WITH
+        return (known - max(0, self.dismissed - self.confirmed)) / known
 
 
 _BEGINS_WITH = 4
@@ -135,6 +140,17 @@ INSTEAD: dict[AvoidanceKind, str] = {
     AvoidanceKind.feature_removed: "deprecate it first, or put it behind a flag",
 }
 """What could be done instead, by kind; for the gate ``destructive``."""
+
+
+_VERSIONS: Mapping[AvoidanceKind, int] = dict.fromkeys(AvoidanceKind, 1)
+
+
+def find_version(rule: str) -> int:
+    """The version of the detector behind a rule; it rises when what the detector finds changes.
+
+    Whitelists of another version do not hold, and examples are tried again. 0: there is no such detector.
+    """
+    return next((version for kind, version in _VERSIONS.items() if kind.rule == rule), 0)
 
 
 WHOLE_FILE = "The file is deleted with "

@@ -73,7 +73,8 @@ class RawFinding(BaseModel):
     """A tool's report about one version of one file, without an identity yet.
 
     ``line`` and ``end_line`` are 1-based; None means the file as a whole. ``mark`` only goes into the trail,
-    to tell findings apart whose messages must be equal.
+    to tell findings apart whose messages must be equal. ``is_doubted`` says that its detector was often wrong in this
+    repository, so that people are asked whether it is right.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -89,6 +90,7 @@ class RawFinding(BaseModel):
     fix: Fix | None = None
     layer: Layer
     help_url: str | None = None
+    is_doubted: bool = False
     mark: str = Field(default="", exclude=True, repr=False)
 
     @property

@@ -116,6 +116,26 @@ class Conclusion(StrEnum):
     cancelled = "cancelled"
 
 
+class JudgedFindings(BaseModel):
+    """What people said about findings of giving up, by fingerprint.
+
+    :param confirmed: who said that it is right; then it blocks.
+    :param disputed: who said that it is wrong or to be looked at, and in which words; others are asked.
+    :param whitelisted: by which whitelist it passes.
+    :param lapsed: which whitelist it would have passed by, and why it does not any more.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    confirmed: dict[str, str] = {}
+    disputed: dict[str, str] = {}
+    whitelisted: dict[str, str] = {}
+    lapsed: dict[str, str] = {}
+
+
+NOTHING_JUDGED = JudgedFindings()
+
+
 class Review(BaseModel):
     """The result of a review, for the summary, the checks and the audit."""
 
@@ -130,6 +150,7 @@ class Review(BaseModel):
     dismissed: tuple[Finding, ...] = ()  # found again, but dismissed
     held: tuple[SuppressedFinding, ...] = ()  # not dismissed, but suppressed because similar ones were
     unseconded: tuple[UnsecondedFinding, ...] = ()  # raised although one person dismissed similar ones
+    judged: JudgedFindings = NOTHING_JUDGED
     in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer has
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked
     layers: tuple[LayerReport, ...]

@@ -26,8 +26,6 @@ class PlainCommand(_SlashCommand):
         Verb.help,
         Verb.status,
         Verb.cost,
-        Verb.history,
-        Verb.diff,
         Verb.test,
         Verb.plan,
         Verb.retry,
@@ -85,6 +83,14 @@ class AboutGate(_SlashCommand):
 
     verb: Literal[Verb.view, Verb.suggest]
     gate: str | None = None
+
+
+class LookBack(_SlashCommand):
+    """What Forge changed, or its runs; of a finding or the findings of a gate: their places, or their past."""
+
+    verb: Literal[Verb.diff, Verb.history]
+    finding: str | None = Field(default=None, exclude_if=lambda finding: finding is None)
+    gate: str | None = Field(default=None, exclude_if=lambda gate: gate is None)
 
 
 class Approve(_SlashCommand):
@@ -159,6 +165,7 @@ SlashCommand = Annotated[
     | Judge
     | Whitelist
     | AboutGate
+    | LookBack
     | Approve
     | Reject
     | Delegate

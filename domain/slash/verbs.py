@@ -119,6 +119,7 @@ FINDING = rf"(?P<finding>[Ff]-[A-Za-z2-7]{{6}}){_END}"
 # What resembles a name and is none is not read as the beginning of a reason.
 OPTIONAL_FINDING = rf"(?:(?P<finding>F-[A-Z2-7]{{6}}){_END})?(?!F-[^a-z \t]*{_END})"
 _JUDGED = rf"{OPTIONAL_FINDING}(?P<justification>.+)?"
+_LOOKED_AT = rf"(?:{FINDING}|{_GATE})"
 
 _READ, _TRIAGE, _ADMIN = RequiredRole("read"), RequiredRole("triage"), RequiredRole("admin")
 _RUNS_CODE = RequiredRole("triage", on_fork="write")
@@ -138,12 +139,20 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.cost: VerbRow("cost", "what was spent here, and what is left", _READ, effects=_READS),
     Verb.view: VerbRow("view [GATE]", "the last verdict with its reasons and open findings", _READ, _GATE, _READS),
     Verb.history: VerbRow(
-        "history",
-        "every run here and how it ended, and what the newest one tried, turn by turn",
+        "history [F-ID or GATE]",
+        "every run here and how it ended, and what the newest one tried, turn by turn; of findings of giving up: what "
+        "their detector found here before, and what became of it",
         _READ,
-        effects=_READS,
+        _LOOKED_AT,
+        _READS,
     ),
-    Verb.diff: VerbRow("diff", "what Forge changed here: its commits and their diff", _READ, effects=_READS),
+    Verb.diff: VerbRow(
+        "diff [F-ID or GATE]",
+        "what Forge changed here: its commits and their diff; of findings: their files before and after",
+        _READ,
+        _LOOKED_AT,
+        _READS,
+    ),
     Verb.level: VerbRow(
         "level [N]", "the automation level, from 0 to 4", RequiredRole("read", to_set="admin"), "(?P<level>[0-4])?"
     ),
@@ -190,27 +199,36 @@ VERBS: Mapping[Verb, VerbRow] = {
         rf"{_GATE}@(?P<account>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})",
         _ANSWERS,
     ),
-    Verb.suggest: VerbRow("suggest [GATE]", "ask for alternatives", _AT_GATE, _GATE, works=False),
+    Verb.suggest: VerbRow("suggest [GATE]", "what could be done instead", _READ, _GATE, _READS),
     Verb.legitimate: VerbRow(
-        "legitimate [F-ID] [justification]", "false positive: the change was right", arguments=_JUDGED, works=False
+        "legitimate [F-ID] justification",
+        "a finding of giving up is wrong; with the role write, but not of the author, it counts no more, else others "
+        "are asked",
+        _READ,
+        _JUDGED,
+        _JUDGES,
     ),
     Verb.violation: VerbRow(
-        "violation [F-ID] [justification]",
-        "no false positive: the finding was right",
-        arguments=_JUDGED,
-        works=False,
+        "violation [F-ID] justification",
+        "a finding of giving up is right: it blocks until it is mended",
+        _TEACHES,
+        _JUDGED,
+        _JUDGES,
     ),
     Verb.needs_review: VerbRow(
-        "needs-review [F-ID] [justification]",
-        "somebody else should judge the finding",
-        arguments=_JUDGED,
-        works=False,
+        "needs-review [F-ID] [question]",
+        "ask the author about a finding of giving up, and others to judge it",
+        _TEACHES,
+        _JUDGED,
+        _JUDGES,
     ),
     Verb.whitelist: VerbRow(
         "whitelist F-ID file or repository justification",
-        "never raise it again in this file or repository",
-        arguments=r"{finding}(?P<scope>file|repository)[ \t]+(?P<justification>.+)",
-        works=False,
+        "a finding of giving up is wrong, and such findings pass in this file, or with the role maintain everywhere "
+        "here, for 90 days",
+        _TEACHES,
+        r"{finding}(?P<scope>file|repository)[ \t]+(?P<justification>.+)",
+        _JUDGES,
     ),
     Verb.accept: VerbRow("accept", "at a guard or budget: end with what there is so far", effects=_ANSWERS),
     Verb.abort: VerbRow("abort", "end the run and clean up"),

@@ -6,12 +6,13 @@ from datetime import datetime
 from sqlalchemy import func, select
 
 from domain.review.avoidance import RULE, DetectorRecord
+from domain.review.judgements import JudgementKind
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow
 
 
 async def load_records(database: Database, repository_id: int, since: datetime) -> Mapping[str, DetectorRecord]:
-    """Rule → what it found since a moment, and how much of that people dismissed."""
+    """Rule → what it found since a moment, and how much of that people dismissed or confirmed."""
     rule = FindingRow.content["rule"].as_string()
     found = (
         select(rule.label("rule"), func.count().label("number"))
@@ -28,9 +29,22 @@ async def load_records(database: Database, repository_id: int, since: datetime) 
         )
         .group_by(DismissalRow.rule)
     )
+    confirmed = (
+        select(JudgementRow.rule, func.count(JudgementRow.fingerprint.distinct()).label("number"))
+        .where(
+            JudgementRow.repository_id == repository_id,
+            JudgementRow.created_at >= since,
+            JudgementRow.undone_at.is_(None),
+            JudgementRow.judgement == JudgementKind.violation.value,
+        )
+        .group_by(JudgementRow.rule)
+    )
     async with database.transaction() as session:
         wrong = {each.rule: each.number for each in await session.execute(dismissed)}
+        right = {each.rule: each.number for each in await session.execute(confirmed)}
         return {
-            each.rule: DetectorRecord(each.number, min(each.number, wrong.get(each.rule, 0)))
+            each.rule: DetectorRecord(
+                each.number, min(each.number, wrong.get(each.rule, 0)), min(each.number, right.get(each.rule, 0))
+            )
             for each in await session.execute(found)
         }

@@ -101,6 +101,23 @@ async def find_by_name(database: Database, repository_id: int, number: int, name
         return None if row is None else Finding.model_validate(row.content)
 
 
+async def load_by_fingerprint(
+    database: Database, repository_id: int, number: int, fingerprints: Collection[str]
+) -> Sequence[Finding]:
+    """These findings of a pull request, the gravest first."""
+    query = _select_in(repository_id, number).where(FindingRow.fingerprint.in_(set(fingerprints)))
+    async with database.transaction() as session:
+        found = [Finding.model_validate(row.content) for row in await session.scalars(query)]
+    return sorted(found, key=lambda each: each.sort_key)
+
+
+async def find_raised_at(database: Database, repository_id: int, number: int, name: str) -> datetime | None:
+    """When a finding was first raised in a pull request."""
+    query = _select_in(repository_id, number).with_only_columns(FindingRow.created_at)
+    async with database.transaction() as session:
+        return await session.scalar(query.where(FindingRow.name == name))
+
+
 async def list_names(database: Database, repository_id: int, number: int) -> Sequence[str]:
     """The ids of the findings of a pull request."""
     async with database.transaction() as session:

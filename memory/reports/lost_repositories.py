@@ -9,7 +9,7 @@ from memory.db.batches import delete_in_batches
 from memory.db.engine import Database
 from memory.db.tables.automation import LadderRow, MissedBugRow
 from memory.db.tables.deliveries import CommandCountRow, PushRow
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import DismissalRow, FalseAlarmRow, FindingRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.money import AnswerRow, CircuitRow
@@ -34,6 +34,9 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (GateRow, GateRow.id),
     (FindingRow, FindingRow.id),
     (DismissalRow, DismissalRow.id),
+    (JudgementRow, JudgementRow.id),
+    (WhitelistRow, WhitelistRow.id),
+    (FalseAlarmRow, FalseAlarmRow.id),
     (MemoryRow, MemoryRow.id),
     (MissedBugRow, MissedBugRow.id),
     (LadderRow, LadderRow.repository_id),

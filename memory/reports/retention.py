@@ -22,6 +22,7 @@ from domain.runs.run import RunState
 from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
 from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
+from memory.db.tables.findings import FalseAlarmRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
@@ -42,7 +43,11 @@ PURGE_RETENTION = timedelta(days=60)
 DISPUTE_RETENTION = timedelta(days=365)
 """How long decisions on false positives and on destructive changes are kept at least."""
 
+RECOVERY_RETENTION = timedelta(days=90)
+"""How long decisions on the recovery of an agent are kept at least."""
+
 _DISPUTES = ("false_positive", "destructive")
+_RECOVERY = "recovery"
 _ANSWERED = (GateState.approved.value, GateState.rejected.value)
 _IS_APPROVAL = OutboxRow.step.startswith(APPROVAL, autoescape=True)
 """GitHub counts an approval for everything that is pushed after it, until Forge withdraws it."""
@@ -95,7 +100,7 @@ async def remove(database: Database, days: Mapping[int, int], now: datetime) -> 
         for table, key, rows in _select_old(group, now):
             removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
         removed["gates emptied"] += await _empty_gates(database, group, now)
-    for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now)):
+    for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now), *_select_old_judgements(now)):
         removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
     return {name: count for name, count in removed.items() if count}
 
@@ -185,10 +190,15 @@ def _is_counted() -> ColumnElement[bool]:
 
 def _is_old_gate(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:
     until = now - timedelta(days=group.days)
-    disputed = min(until, now - DISPUTE_RETENTION)
+    disputed, recovered = min(until, now - DISPUTE_RETENTION), min(until, now - RECOVERY_RETENTION)
+    kept_longer = (*_DISPUTES, _RECOVERY)
     return (
         GateRow.id < lowest_id_at(until),
-        or_(GateRow.decided_at < disputed, and_(GateRow.decided_at < until, GateRow.name.not_in(_DISPUTES))),
+        or_(
+            GateRow.decided_at < disputed,
+            and_(GateRow.decided_at < recovered, GateRow.name == _RECOVERY),
+            and_(GateRow.decided_at < until, GateRow.name.not_in(kept_longer)),
+        ),
         _is_over(GateRow.run_id),  # a resumed run reads the answers again
         group.matches(GateRow.repository_id),
     )
@@ -237,6 +247,16 @@ def _select_old_budgets(now: datetime) -> Sequence[_OldRows]:
         rows = select(BudgetRow.scope).where(BudgetRow.scope.startswith(prefix), run_id < until, _is_over(run_id))
         found.append((BudgetRow, BudgetRow.scope, rows))
     return found
+
+
+def _select_old_judgements(now: datetime) -> Sequence[_OldRows]:
+    """What people said about findings, and the code of false alarms; a whitelist, so long after it ended."""
+    until = now - DISPUTE_RETENTION
+    return [
+        (JudgementRow, JudgementRow.id, select(JudgementRow.id).where(JudgementRow.created_at < until)),
+        (WhitelistRow, WhitelistRow.id, select(WhitelistRow.id).where(WhitelistRow.until < until)),
+        (FalseAlarmRow, FalseAlarmRow.id, select(FalseAlarmRow.id).where(FalseAlarmRow.created_at < until)),
+    ]
 
 
 def _is_over(column: Any) -> ColumnElement[bool]:

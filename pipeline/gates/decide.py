@@ -27,7 +27,7 @@ from safety.authorization import (
     authorise,
     is_waived,
 )
-from safety.gates import strictest_role
+from safety.gate_requests import strictest_role
 
 
 @dataclass(frozen=True)

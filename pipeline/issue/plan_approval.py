@@ -11,7 +11,7 @@ from pipeline.issue.protected_paths import GrantedPaths, ask_for_paths
 from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
 from pipeline.run_context import RunContext
 from pipeline.runs.phases import leave_phase
-from safety.gates import build_request, default_options
+from safety.gate_requests import build_request, default_options
 from safety.plan_risk import needs_approval
 
 _NAME = "architecture_approval"

@@ -16,7 +16,7 @@ from pipeline.model_calls.guards import CallGuards
 from pipeline.run_context import RunContext
 from safety import breakers
 from safety.budgets import limits_of
-from safety.gates import build_request
+from safety.gate_requests import build_request
 
 _MAX_OUTPUT = 200  # characters of the last output that people see
 

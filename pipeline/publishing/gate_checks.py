@@ -149,10 +149,12 @@ def _build_check(gate: Gate, text: CheckText) -> CheckRun:
 
 
 def _list_buttons(gate: Gate) -> tuple[Button, ...]:
-    """A button says nothing, so there is none to approve what needs words."""
+    """A button says nothing, so there is none to approve what needs words, nor to judge a finding."""
     if not gate.is_waiting:
         return ()
-    return tuple(each for each in GATE_BUTTONS if each.identifier != Choice.approve or not gate.request.needs_words)
+    missing = {Choice.approve} if gate.request.needs_words else set[Choice]()
+    missing |= {Choice.reject} if gate.name == "false_positive" else set()
+    return tuple(each for each in GATE_BUTTONS if each.identifier not in missing)
 
 
 def _render(services: Services, gate: Gate, spent: int) -> str:

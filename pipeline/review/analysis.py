@@ -15,7 +15,7 @@ from pipeline.config import memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.publishing import run_check
-from pipeline.review.avoidance import build_avoidance_check
+from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
 from pipeline.runs.lifecycle import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_configuration
 from pipeline.verdicts.suppression import apply_dismissals
@@ -50,6 +50,8 @@ class ReviewAnalysis:
         owned = await is_own_pull_request(services, run, settings.pull_request)
         mirror = await fetch_mirror(services, run)
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        if settings.pull_request.base_ref == settings.pull_request.default_branch:
+            await end_orphaned_whitelists(services, run, mirror)
         checked = await reviewer.check(
             reviewer.apply_path_filters(change, configuration),
             mirror,
@@ -96,7 +98,7 @@ async def build_review(services: Services, run: Run, checked: CheckedChange, mod
     """Build the review from all layers, without dismissed findings, and keep it as the phase's checkpoint."""
     earlier = await findings.load_credentials(services.database, run.repository.id, run.number)
     review = with_history(reviewer.build_review(checked, model), (*checked.in_passing, *earlier))
-    remaining = await apply_dismissals(services, run.repository, review)
+    remaining = await apply_dismissals(services, run, review)
     began, now = await runs.get_started_at(services.database, run.id), services.clock.now()
     timed = remaining.model_copy(update={"seconds": 0.0 if began is None else (now - began).total_seconds()})
     return await checkpoints.save_review(services.database, run, timed, now)

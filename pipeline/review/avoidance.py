@@ -1,14 +1,16 @@
-"""Says how a pull request is looked at for giving up: what was asked for, and what was a false alarm here."""
+"""Says how a pull request is looked at for giving up: what was asked for, what was a false alarm, what may pass."""
 
 from datetime import timedelta
 
 from agents.review.checks.avoidance import AvoidanceCheck
 from domain.config.configuration import Configuration
 from domain.review.avoidance import MEMORY_DAYS
+from domain.review.judgements import Lapse
 from domain.runs.run import Run
-from memory.findings import detectors
+from memory.findings import detectors, whitelists
 from pipeline.context import Services
 from pipeline.verdicts.request import load_request_of_pull_request
+from workspace.mirror import Mirror
 
 
 async def build_avoidance_check(
@@ -23,3 +25,15 @@ async def build_avoidance_check(
     request = await load_request_of_pull_request(database, repository, run.number) if owned else ""
     records = await detectors.load_records(database, repository, since)
     return AvoidanceCheck(configuration.avoidance, request, owned, records)
+
+
+async def end_orphaned_whitelists(services: Services, run: Run, mirror: Mirror) -> None:
+    """End the whitelists of files that the base of a pull request into the default branch does not have any more."""
+    database, now = services.database, services.clock.now()
+    held = await whitelists.list_of_files(database, run.repository.id, now)
+    if not held:
+        return
+    there = await mirror.read(run.base_sha, sorted({each.path for each in held}))
+    gone = [each.id for each in held if each.path not in there]
+    if gone:
+        await whitelists.end(database, run.repository, gone, Lapse.file, now)

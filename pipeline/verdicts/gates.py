@@ -44,7 +44,7 @@ class ReviewGates:
         May be repeated.
         """
         # Once more: people may have dismissed findings since the review was built.
-        review = await apply_dismissals(self._services, self._run.repository, review, self._configuration)
+        review = await apply_dismissals(self._services, self._run, review, self._configuration)
         known = await gates.list_for_run(self._services.database, self._run.id)
         wanted = await self._list_wanted(review, known)
         live = [await open_gate(self._services, self._run, request) for request in wanted]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.config.configuration import Configuration, MemorySettings
 from domain.review.findings import Finding, Layer
 from domain.review.review import Review
-from domain.runs.run import RepositoryRef
+from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database
 from memory.findings import dismissals, findings
 from memory.learned import memories
@@ -13,6 +13,7 @@ from memory.runs import runs
 from messages.memory import MOST_NAMED, Evidence
 from pipeline.config import loading
 from pipeline.context import Services
+from pipeline.verdicts.judged import load_judged
 from safety.review_update import with_dismissals
 from safety.suppression import (
     FEWEST,
@@ -27,17 +28,19 @@ from safety.suppression import (
 
 
 async def apply_dismissals(
-    services: Services, repository: RepositoryRef, review: Review, configured: Configuration | None = None
+    services: Services, run: Run, review: Review, configured: Configuration | None = None
 ) -> Review:
-    """The review without the findings that people dismissed in this repository until now.
+    """The review without the findings that people dismissed in this repository until now, and with what they said.
 
     :param configured: the repository's configuration; loaded where it matters and is not given.
     """
+    repository = run.repository
     dismissed = await dismissals.find_by_fingerprint(services.database, repository, review.fingerprints)
     history = await load_dismissal_history(services.database, repository, review.all_findings)
     if history.dismissed and not await is_learning_enabled(services, repository, configured):
         history = NO_HISTORY
-    return with_dismissals(review, dismissed, history)
+    judged = await load_judged(services.database, run, review, services.clock.now())
+    return with_dismissals(review, dismissed, history, judged)
 
 
 async def load_dismissal_history(

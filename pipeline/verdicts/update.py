@@ -55,7 +55,7 @@ async def update_verdict(
 async def _apply_judgements(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:
     """The review with the dismissals and answers of now."""
     asked = await gates.list_for_run(services.database, run.id)
-    review = await apply_dismissals(services, run.repository, review, settings.configuration)
+    review = await apply_dismissals(services, run, review, settings.configuration)
     asking = ReviewGates(services, run, settings.configuration, settings.pull_request)
     return mark_open(apply_answers(review, asked), await asking.list_unanswered(review, asked))
 

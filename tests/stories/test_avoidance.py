@@ -123,7 +123,7 @@ async def test_tests_that_only_move_ask_nobody(story: Story) -> None:
 
 
 async def test_a_detector_that_is_wrong_here_is_believed_no_more(story: Story) -> None:
-    """Twice in a row its finding is dismissed; the third one bothers nobody."""
+    """Twice in a row its finding is dismissed; of the third one Forge only asks whether it is right."""
     names = ("north", "south", "west")
     tests = {f"tests/test_{name}.py": f"def test_{name}():\n    assert {name!r}.isalpha()\n" for name in names}
     repository, alice = story.repository({**FILES, **tests})
@@ -140,4 +140,4 @@ async def test_a_detector_that_is_wrong_here_is_believed_no_more(story: Story) -
             await carol.comment(pull, f"/forge dismiss {finding} another suite has it")
         await story.settle()
         story.pass_over(pull)
-    assert asked == [["destructive"], ["destructive"], []]
+    assert asked == [["destructive"], ["destructive"], ["false_positive"]]

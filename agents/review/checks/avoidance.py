@@ -11,7 +11,7 @@ from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.avoidance import AvoidanceReaction, AvoidanceSettings
 from domain.errors import ToolError
-from domain.review.avoidance import CERTAIN, LEGITIMATE, Avoidance, DetectorRecord, apply_records
+from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, LEGITIMATE, Avoidance, DetectorRecord, apply_records
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from safety.containment import CodeOrigin
@@ -56,29 +56,41 @@ async def check(
     except ToolError as error:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=str(error)), time.monotonic() - started)
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
-    found = build_findings(apply_records(wanted, how.records), owned=how.owned)
+    found = build_findings(wanted, how.records, owned=how.owned)
     report = ToolReport(tuple(found), files=done.files, problem=done.problem)
     return ToolExecution(TOOL, Layer.static, report, time.monotonic() - started)
 
 
-def build_findings(found: Sequence[Avoidance], *, owned: bool = False) -> list[RawFinding]:
+def build_findings(
+    found: Sequence[Avoidance], records: Mapping[str, DetectorRecord], *, owned: bool = False
+) -> list[RawFinding]:
     """Those without an excuse as findings. Doubtful ones are for agents only: people would be told too much.
 
+    Where only the record of its detector makes one doubtful, people are asked whether it is right, until the detector
+    is hardly believed at all.
+
+    :param records: how each detector did in this repository, by its rule.
     :param owned: Forge proposed the change; then those that are certain block.
     """
+    believed = zip(found, apply_records(found, records), strict=True)
     return [
-        RawFinding(
-            rule=each.kind.rule,
-            category=Category.avoidance,
-            severity=Severity.error if owned and each.confidence >= CERTAIN else each.severity,
-            confidence=each.confidence,
-            path=each.path,
-            line=each.line,
-            end_line=each.line,
-            message=f"{each.what} {LEGITIMATE[each.kind]}",
-            layer=Layer.static,
-            mark=each.name,
-        )
-        for each in found
-        if not each.excuse and (owned or each.confidence >= CERTAIN)
+        _build_finding(each, now.confidence, owned=owned)
+        for each, now in believed
+        if not each.excuse and (owned or (each.confidence >= CERTAIN and now.confidence >= HARDLY_BELIEVED))
     ]
+
+
+def _build_finding(found: Avoidance, confidence: float, *, owned: bool) -> RawFinding:
+    return RawFinding(
+        rule=found.kind.rule,
+        category=Category.avoidance,
+        severity=Severity.error if owned and confidence >= CERTAIN else found.severity,
+        confidence=confidence,
+        path=found.path,
+        line=found.line,
+        end_line=found.line,
+        message=f"{found.what} {LEGITIMATE[found.kind]}",
+        layer=Layer.static,
+        mark=found.name,
+        is_doubted=not owned and confidence < CERTAIN,
+    )

@@ -1,9 +1,9 @@
-"""The tables of findings and dismissals."""
+"""The tables of findings, dismissals, judgements and whitelists."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, Index, LargeBinary, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memory.db.engine import TableRow
@@ -53,3 +53,79 @@ class DismissalRow(TableRow):
     memory_id: Mapped[str]  # empty if nothing was learned
     created_at: Mapped[datetime]
     undone_at: Mapped[datetime | None]
+
+
+class JudgementRow(TableRow):
+    """What a person said about a finding of giving up in disguise; see :mod:`domain.review.judgements`."""
+
+    __tablename__ = "judgements"
+    __table_args__ = (
+        UniqueConstraint("cause", "fingerprint", name="one_judgement_per_command"),
+        Index("judgements_by_fingerprint", "repository_id", "fingerprint"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    name: Mapped[str]
+    fingerprint: Mapped[str]
+    rule: Mapped[str]
+    path: Mapped[str]
+    judgement: Mapped[str]
+    words: Mapped[str] = mapped_column(Text)
+    by_id: Mapped[int]
+    by_login: Mapped[str]
+    by_role: Mapped[str]
+    head_sha: Mapped[str]
+    shown: Mapped[str]
+    cause: Mapped[str]
+    asked_at: Mapped[datetime]
+    created_at: Mapped[datetime]
+    undone_at: Mapped[datetime | None]
+
+
+class WhitelistRow(TableRow):
+    """What may pass for a time in a repository, or in one file of it."""
+
+    __tablename__ = "whitelists"
+    __table_args__ = (
+        UniqueConstraint("cause", name="one_whitelist_per_command"),
+        Index("whitelists_of_repository", "repository_id", "rule"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    name: Mapped[str]
+    fingerprint: Mapped[str]
+    rule: Mapped[str]
+    path: Mapped[str]  # empty: the whole repository
+    version: Mapped[int]
+    words: Mapped[str] = mapped_column(Text)
+    by_id: Mapped[int]
+    by_login: Mapped[str]
+    cause: Mapped[str]
+    created_at: Mapped[datetime]
+    until: Mapped[datetime]
+    ended: Mapped[str | None]
+    ended_at: Mapped[datetime | None]
+
+
+class FalseAlarmRow(TableRow):
+    """The two versions of a file in which a detector was wrong; what it finds in them is tried again."""
+
+    __tablename__ = "false_alarms"
+    __table_args__ = (UniqueConstraint("repository_id", "number", "fingerprint", name="one_false_alarm_per_finding"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    fingerprint: Mapped[str]
+    rule: Mapped[str]
+    path: Mapped[str]
+    old_path: Mapped[str]
+    before: Mapped[bytes | None] = mapped_column(LargeBinary)
+    after: Mapped[bytes | None] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime]
+    tried: Mapped[int]  # the version of the detector that was tried last
+    is_found: Mapped[bool]  # whether that one was still wrong

@@ -1,4 +1,4 @@
-"""Executes ``diff``: shows the commits that Forge itself pushed to a pull request.
+"""Executes ``diff`` about no finding: shows the commits that Forge itself pushed to a pull request.
 
 A commit counts as Forge's if Forge recorded its push; that it bears Forge's name proves nothing.
 """
@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import Run
-from domain.slash.commands import PlainCommand
+from domain.slash.commands import LookBack
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import changes as texts
@@ -23,7 +23,7 @@ _MOST_LISTED = 500  # newest commits of the pull request that are looked at
 _MOST_RUNS = 50
 
 
-async def show_changes(context: CommandContext, asked: PlainCommand) -> str:
+async def show_changes(context: CommandContext, asked: LookBack) -> str:
     """``/forge diff``"""
     return await context.journal.step(asked.verb, _render_changes, context)
 

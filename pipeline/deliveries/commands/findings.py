@@ -5,9 +5,9 @@ from difflib import get_close_matches
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import Phase
-from domain.slash.commands import AboutFinding, Approve, Dismiss
+from domain.slash.commands import AboutFinding, Approve, Dismiss, Judge, LookBack, Whitelist
 from domain.slash.verbs import Verb
-from memory.findings import dismissals, findings
+from memory.findings import dismissals, findings, judgements, whitelists
 from memory.runs import checkpoints
 from messages import commands as texts
 from messages import memory as memory_texts
@@ -18,7 +18,8 @@ from pipeline.verdicts import threads, update
 from pipeline.verdicts.dismissal import dismiss as dismiss_findings
 from pipeline.verdicts.suppression import is_learning_enabled, load_dismissal_history, load_evidence
 from safety.authorization import GateRule, authorise
-from safety.gates import build_request, needs_security_gate
+from safety.gate_requests import build_request
+from safety.gates import needs_security_gate
 from safety.suppression import list_to_release
 
 
@@ -73,6 +74,10 @@ async def _undismiss(context: CommandContext, finding: Finding) -> str:
     """Take a dismissal back; of a finding that resembles dismissed ones, the dismissals of those."""
     where, now = (context.repository, context.number), context.services.clock.now()
     is_undone = await dismissals.undo(context.database, *where, finding, context.sender, now)
+    is_undone |= await judgements.undo(
+        context.database, context.repository.id, context.number, finding.fingerprint, now
+    )
+    await whitelists.undo(context.database, *where, finding.fingerprint, now)
     history = None if is_undone else await load_dismissal_history(context.database, context.repository, [finding])
     similar = () if history is None else list_to_release(finding, history)
     if similar:
@@ -118,7 +123,9 @@ async def find_meant(context: CommandContext, name: str | None) -> Remark:
     return carried.get(context.comment.comment.thread or 0, ())
 
 
-async def answer_no_finding(context: CommandContext, asked: Dismiss | AboutFinding) -> str:
+async def answer_no_finding(
+    context: CommandContext, asked: Dismiss | AboutFinding | Judge | Whitelist | LookBack
+) -> str:
     if asked.finding is None:
         return texts.which_finding(asked.verb)
     names = await findings.list_names(context.database, context.repository.id, context.number)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, model_validator
 
 from domain.gates import BUDGET_GATES, Choice, Gate
 from domain.money import BudgetExtension, to_micro
-from domain.slash.commands import Approve, Continue, Delegate, PlainCommand, Reject, SlashCommand
+from domain.slash.commands import Approve, Continue, Delegate, Judge, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
 from memory.budgets import grants
 from memory.runs import runs
@@ -15,6 +15,7 @@ from messages import commands as texts
 from messages import gate_answers
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.judgements import judge_in_step
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateAnswer, GateDecisionReply, decide_gate, delegate_gate, find_gate
 from safety.authorization import authorise
@@ -74,11 +75,17 @@ async def _decide(context: CommandContext, name: str | None, answer: GateAnswer)
     gate = await _find_own_decision(context, name) or await find_gate(
         context.services, context.repository, context.number, name
     )
-    return (
-        GateDecisionReply(gate)
-        if isinstance(gate, str)
-        else await decide_gate(context.services, context.guid, gate, answer)
-    )
+    if isinstance(gate, str):
+        return GateDecisionReply(gate)
+    if gate.name == "false_positive":
+        return GateDecisionReply(await judge_in_step(context, _read_judgement(answer)))
+    return await decide_gate(context.services, context.guid, gate, answer)
+
+
+def _read_judgement(answer: GateAnswer) -> Judge:
+    """What an approval or a rejection means where findings are judged."""
+    verb = Verb.legitimate if answer.choice is Choice.approve else Verb.violation
+    return Judge(verb=verb, justification=answer.words or None)
 
 
 async def _find_own_decision(context: CommandContext, name: str | None) -> Gate | None:

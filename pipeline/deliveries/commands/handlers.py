@@ -4,7 +4,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from domain.slash.verbs import Verb
-from pipeline.deliveries.commands import answers, automation, changes, findings, memories, pause, rollback, runs, show
+from pipeline.deliveries.commands import (
+    answers,
+    automation,
+    findings,
+    judgements,
+    memories,
+    pause,
+    places,
+    rollback,
+    runs,
+    show,
+)
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply, answer_gate
 
@@ -16,8 +27,13 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.status: show.show_status,
     Verb.cost: show.show_cost,
     Verb.view: show.show_gate,
-    Verb.history: show.show_history,
-    Verb.diff: changes.show_changes,
+    Verb.history: places.show_history,
+    Verb.diff: places.show_diff,
+    Verb.suggest: places.suggest,
+    Verb.legitimate: judgements.judge,
+    Verb.violation: judgements.judge,
+    Verb.needs_review: judgements.judge,
+    Verb.whitelist: judgements.whitelist,
     Verb.level: automation.answer_level,
     Verb.missed: automation.report_miss,
     Verb.why: findings.answer_about_finding,

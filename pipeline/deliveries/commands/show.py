@@ -1,10 +1,10 @@
-"""Executes the commands that only show something: ``help``, ``status``, ``cost``, ``history`` and ``view``."""
+"""Executes the commands that only show something: ``help``, ``status``, ``cost``, ``view``, and ``history`` of runs."""
 
 from collections.abc import Sequence
 
 from domain.money import LimitUse
 from domain.runs.run import Run
-from domain.slash.commands import AboutGate, PlainCommand
+from domain.slash.commands import AboutGate, LookBack, PlainCommand
 from memory.budgets import model_answers
 from memory.findings import dismissals
 from memory.repositories import permits
@@ -37,8 +37,8 @@ async def show_cost(context: CommandContext, asked: PlainCommand) -> str:
     return await context.journal.step(asked.verb, _render_cost, context)
 
 
-async def show_history(context: CommandContext, asked: PlainCommand) -> str:
-    """``/forge history``"""
+async def show_past_runs(context: CommandContext, asked: LookBack) -> str:
+    """``/forge history`` about no finding"""
     return await context.journal.step(asked.verb, _render_history, context)
 
 

@@ -19,13 +19,15 @@ def test_what_a_gate_decides_goes_to_the_gate() -> None:
 
 
 def test_what_is_executed_twice_only_reads() -> None:
-    assert _list_verbs(Effect.reads_only) == {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history, Verb.diff}
+    reads = {Verb.help, Verb.status, Verb.cost, Verb.view, Verb.history, Verb.diff, Verb.suggest}
+    assert _list_verbs(Effect.reads_only) == reads
     assert all(VERBS[verb].effects == {Effect.reads_only} for verb in _list_verbs(Effect.reads_only))
 
 
 def test_what_judges_has_no_effect_of_its_own_where_it_is_refused() -> None:
     """A refused judgement must not evaluate the automation level; an answer at a gate always does."""
-    assert _list_verbs(Effect.judges_findings) == {Verb.dismiss, Verb.undismiss, Verb.forget}
+    judging = {Verb.legitimate, Verb.violation, Verb.needs_review, Verb.whitelist}
+    assert _list_verbs(Effect.judges_findings) == {Verb.dismiss, Verb.undismiss, Verb.forget, *judging}
     assert not _list_verbs(Effect.judges_findings) & _list_verbs(Effect.counts_for_level)
     assert _list_verbs(Effect.counts_for_level) == {Verb.approve, Verb.reject, Verb.missed}
 

@@ -1,0 +1,100 @@
+"""Executes ``diff``, ``history`` and ``suggest`` about findings, or about those of a gate; else about Forge's work."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from domain.gates import Gate
+from domain.review.avoidance import MEMORY_DAYS, RULE, DetectorRecord
+from domain.review.findings import Finding
+from domain.slash.commands import AboutGate, LookBack
+from memory.findings import detectors, findings, judgements, whitelists
+from messages import judgements as texts
+from messages.judgements import DetectorHistory
+from pipeline.checkout import fetch_commits
+from pipeline.deliveries.commands.changes import show_changes
+from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
+from pipeline.deliveries.commands.show import show_past_runs
+from pipeline.gates.decide import find_gate
+
+_MOST = 5  # findings of which the history is shown
+_MOST_SAID = 20
+
+
+async def show_diff(context: CommandContext, asked: LookBack) -> str:
+    """``/forge diff``"""
+    if asked.finding is None and asked.gate is None:
+        return await show_changes(context, asked)
+    return await context.journal.step(asked.verb, _render_places, context, asked)
+
+
+async def show_history(context: CommandContext, asked: LookBack) -> str:
+    """``/forge history``"""
+    if asked.finding is None and asked.gate is None:
+        return await show_past_runs(context, asked)
+    return await context.journal.step(asked.verb, _render_history, context, asked)
+
+
+async def suggest(context: CommandContext, asked: AboutGate) -> str:
+    """``/forge suggest``"""
+    return await context.journal.step(asked.verb, _suggest, context, asked)
+
+
+async def _suggest(context: CommandContext, asked: AboutGate) -> str:
+    gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+    if isinstance(gate, str):
+        return gate
+    found = [each for each in await _load_findings(context, gate) if each.rule.startswith(RULE)]
+    if not found:
+        return texts.suggest_nothing(gate.name, [option.command for option in gate.request.options])
+    return texts.suggest_alternatives(found)
+
+
+async def _render_places(context: CommandContext, asked: LookBack) -> str:
+    found = await _find_asked(context, asked)
+    pull = context.actor.pull_request
+    if isinstance(found, str) or pull is None:
+        return found if isinstance(found, str) else texts.which_findings(asked.verb)
+    head, base = pull.head_sha, pull.base_sha
+    mirror = await fetch_commits(context.services, context.repository, context.number, head, base)
+    change = await mirror.change(await mirror.merge_base(base, head), head)
+    paths = list(dict.fromkeys(each.path for each in found))
+    files = [file for file in map(change.file, paths) if file is not None]
+    return texts.render_places(found, files, head) if files else texts.nothing_to_compare(found)
+
+
+async def _render_history(context: CommandContext, asked: LookBack) -> str:
+    found = await _find_asked(context, asked)
+    if isinstance(found, str):
+        return found
+    about = {(each.rule, each.path): each for each in found if each.rule.startswith(RULE)}
+    if not about:
+        return texts.no_avoidance(found[0], asked.verb)
+    return "\n\n".join([texts.render_history(await _load_history(context, each)) for each in [*about.values()][:_MOST]])
+
+
+async def _load_history(context: CommandContext, finding: Finding) -> DetectorHistory:
+    database, repository_id = context.database, context.repository.id
+    since = context.services.clock.now() - timedelta(days=MEMORY_DAYS)
+    records = await detectors.load_records(database, repository_id, since)
+    return DetectorHistory(
+        finding,
+        records.get(finding.rule, DetectorRecord(0, 0)),
+        await judgements.list_of_file(database, repository_id, finding.rule, finding.path, _MOST_SAID),
+        await whitelists.list_for_rules(database, repository_id, {finding.rule}),
+    )
+
+
+async def _find_asked(context: CommandContext, asked: LookBack) -> Sequence[Finding] | str:
+    """The findings that are meant, at least one; else why there are none."""
+    if asked.finding is not None:
+        return await find_meant(context, asked.finding) or await answer_no_finding(context, asked)
+    gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+    if isinstance(gate, str):
+        return gate
+    return await _load_findings(context, gate) or texts.no_places(gate.name)
+
+
+async def _load_findings(context: CommandContext, gate: Gate) -> Sequence[Finding]:
+    where = (context.database, context.repository.id, context.number)
+    return await findings.load_by_fingerprint(*where, gate.request.findings)

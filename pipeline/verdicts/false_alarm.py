@@ -1,0 +1,48 @@
+"""Keeps the code of a false alarm, so that later versions of its detector are tried against it."""
+
+from domain.errors import CodeAccessError, CodeHostError, CommitGone
+from domain.github.pull_requests import PullRequest
+from domain.review.findings import Finding
+from domain.runs.run import RepositoryRef
+from memory.findings import false_alarms
+from memory.findings.false_alarms import FalseAlarm
+from pipeline.checkout import fetch_commits
+from pipeline.context import Services
+
+LARGEST = 200_000
+"""Bytes of each version of a file that is kept."""
+
+
+async def keep_false_alarm(
+    services: Services, repository: RepositoryRef, pull_request: PullRequest, finding: Finding
+) -> bool:
+    """Keep both versions of a finding's file; whether they could be kept.
+
+    They cannot if the head changes the file no more, a version is too large, or GitHub does not give the code. What
+    people decided about the finding counts all the same.
+    """
+    try:
+        alarm = await _load(services, repository, pull_request, finding)
+    except (CodeAccessError, CodeHostError, CommitGone):
+        return False
+    if alarm is None:
+        return False
+    number, now = pull_request.number, services.clock.now()
+    await false_alarms.keep(services.database, repository.id, number, finding.fingerprint, alarm, now)
+    return True
+
+
+async def _load(
+    services: Services, repository: RepositoryRef, pull_request: PullRequest, finding: Finding
+) -> FalseAlarm | None:
+    head, base = pull_request.head_sha, pull_request.base_sha
+    mirror = await fetch_commits(services, repository, pull_request.number, head, base)
+    change = await mirror.change(await mirror.merge_base(base, head), head)
+    file = change.file(finding.path)
+    if file is None:
+        return None
+    versions = (await mirror.versions([file])).get(file.path)
+    sides = () if versions is None else (versions.base, versions.head)
+    if versions is None or any(side is not None and len(side) > LARGEST for side in sides):
+        return None
+    return FalseAlarm("", finding.rule, file.path, file.old_path or file.path, versions.base, versions.head)

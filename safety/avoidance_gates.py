@@ -1,0 +1,189 @@
+"""Decides what people are asked about findings of giving up.
+
+``destructive`` asks whether it is meant, ``false_positive`` whether it is giving up at all.
+"""
+
+from collections.abc import Sequence
+
+from domain.config.avoidance import AvoidanceReaction
+from domain.config.configuration import Configuration
+from domain.gates import GateRequest, Option, digest
+from domain.review.avoidance import (
+    ASSERTIONS,
+    CERTAIN,
+    INSTEAD,
+    MANY_ASSERTIONS,
+    TITLES,
+    AvoidanceKind,
+    is_whole_file,
+)
+from domain.review.findings import Finding
+from domain.review.review import JudgedFindings, Review
+from domain.runs.run import Phase
+from domain.verdicts import Reason
+from safety.gate_requests import build_request
+
+_SHOWN = 10
+_CRITICAL = 5
+"""So many findings at once, or a whole file of tests, are approved with a reason only (docs/contract.md, gates)."""
+_BY_RULE = {kind.rule: kind for kind in AvoidanceKind}
+
+
+def request_destructive(review: Review, configuration: Configuration) -> list[GateRequest]:
+    """Ask before a change takes away what others rely on: tests, what they demand, or features."""
+    found = list_destructive(review, configuration)
+    if not found:
+        return []
+    kinds = dict.fromkeys(kind for _, kind in found)
+    reasons = [
+        _list_findings(
+            f"{{}} {TITLES[kind]}; instead: {INSTEAD.get(kind, 'mend the cause')}",
+            kind.rule,
+            [each for each, other in found if other is kind],
+            review.judged.lapsed,
+        )
+        for kind in kinds
+    ]
+    asked = [each for each, _ in found]
+    prompt = "This change takes away what others may rely on. Approve only if that is intended and justified."
+    request = build_request("destructive", Phase.review, _digest(asked), prompt, reasons, configuration)
+    needs_words = is_critical(asked)
+    options = [each for each in request.options if not needs_words or each.command != "/forge approve destructive"]
+    return [
+        request.model_copy(
+            update={
+                "needs_words": needs_words,
+                "options": (*options, *_LOOKS_AT_DESTRUCTIVE),
+                "findings": tuple(each.fingerprint for each in asked),
+            }
+        )
+    ]
+
+
+def is_critical(found: Sequence[Finding]) -> bool:
+    """Whether so much is to go that it needs a reason: a whole file of tests, or many findings at once."""
+    return len(found) >= _CRITICAL or any(is_whole_file(each) for each in found)
+
+
+def list_destructive(review: Review, configuration: Configuration) -> list[tuple[Finding, AvoidanceKind]]:
+    """The findings that ``destructive`` asks about, with their kinds: certain ones of the kinds that are to ask.
+
+    A few assertions may go or become weaker (docs/contract.md, gates). What is disputed is asked about first.
+    """
+    certain = [
+        (each, kind)
+        for each in review.findings
+        if (kind := _BY_RULE.get(each.rule)) is not None
+        and each.confidence >= CERTAIN
+        and not is_disputed(each, review.judged)
+        and configuration.avoidance.of(kind) is AvoidanceReaction.gate
+    ]
+    assertions = [each for each, kind in certain if kind in ASSERTIONS]
+    return [(each, kind) for each, kind in certain if kind not in ASSERTIONS or len(assertions) > MANY_ASSERTIONS]
+
+
+def request_false_positive(review: Review, configuration: Configuration) -> list[GateRequest]:
+    """Ask whether findings are right that somebody disputes, or whose detector was often wrong in this repository."""
+    judged = review.judged
+    disputed = [each for each in review.findings if is_disputed(each, judged)]
+    doubted = [
+        each
+        for each in review.findings
+        if each.is_doubted
+        and each.fingerprint not in {*judged.confirmed, *judged.disputed}
+        and _asks(each, configuration)
+    ]
+    if not (disputed or doubted):
+        return []
+    said = {each.fingerprint: judged.disputed[each.fingerprint] for each in disputed}
+    noun = "finding is" if len(disputed) == 1 else "findings are"
+    reasons = [
+        *(
+            [_list_findings(f"{len(disputed)} {noun} disputed", "avoidance.disputed", disputed, said)]
+            if disputed
+            else []
+        ),
+        *(
+            [_list_findings("{} of a detector that was often wrong here", "avoidance.doubted", doubted, judged.lapsed)]
+            if doubted
+            else []
+        ),
+    ]
+    asked = [*disputed, *doubted]
+    prompt = "Is this giving up in disguise, or is Forge wrong? It needs your reason either way."
+    request = build_request("false_positive", Phase.review, _digest(asked), prompt, reasons, configuration)
+    return [
+        request.model_copy(
+            update={
+                "needs_words": True,
+                "options": _list_judgements(asked),
+                "findings": tuple(each.fingerprint for each in asked),
+            }
+        )
+    ]
+
+
+def is_disputed(finding: Finding, judged: JudgedFindings) -> bool:
+    """Whether people are to decide if it is right."""
+    return finding.fingerprint in judged.disputed and finding.fingerprint not in judged.confirmed
+
+
+def _asks(finding: Finding, configuration: Configuration) -> bool:
+    kind = _BY_RULE.get(finding.rule)
+    return kind is not None and configuration.avoidance.of(kind) is AvoidanceReaction.gate
+
+
+def _list_findings(text: str, code: str, found: Sequence[Finding], said: dict[str, str]) -> Reason:
+    """One reason with its findings.
+
+    :param text: ``{}`` stands for their number.
+    :param said: fingerprint → what is to be added.
+    """
+    count = f"{len(found)} {'finding' if len(found) == 1 else 'findings'}:"
+    more = [Reason(code=code, text=f"and {len(found) - _SHOWN} more")] if len(found) > _SHOWN else []
+    return Reason(
+        code=code,
+        text=text.format(count).replace(": of", " of"),
+        value=len(found),
+        children=(
+            *(
+                Reason(
+                    code=each.rule,
+                    text=f"{each.id} in {each.where}: {each.message.partition('. ')[0]}"
+                    + (f" ({said[each.fingerprint]})" if each.fingerprint in said else ""),
+                )
+                for each in found[:_SHOWN]
+            ),
+            *more,
+        ),
+    )
+
+
+def _digest(found: Sequence[Finding]) -> str:
+    return digest(*sorted(each.fingerprint for each in found))
+
+
+_LOOKS_AT_DESTRUCTIVE = (
+    Option(command="/forge diff destructive", effect="shows these places before and after"),
+    Option(command="/forge suggest destructive", effect="shows what could be done instead"),
+)
+
+
+def _list_judgements(asked: Sequence[Finding]) -> tuple[Option, ...]:
+    """:param asked: if it is one finding, its id can be left out, except for a whitelist."""
+    name = asked[0].id if len(asked) == 1 else "F-ID"
+    return (
+        Option(
+            command=f"/forge legitimate {name} why",
+            effect="it is wrong: it counts no more, and its detector is believed less here",
+        ),
+        Option(command=f"/forge violation {name} why", effect="it is right: it blocks until it is mended"),
+        Option(command=f"/forge needs-review {name} question", effect="asks the author; the gate waits on"),
+        Option(
+            command=f"/forge whitelist {name} file why",
+            effect="it is wrong, and such findings pass in this file for 90 days; `repository` for `file`: everywhere",
+        ),
+        Option(command="/forge diff false_positive", effect="shows these places before and after"),
+        Option(command=f"/forge history {name}", effect="shows what this detector found here, and what became of it"),
+        Option(command="/forge delegate false_positive @account", effect="asks someone else with permission to decide"),
+    )

@@ -1,0 +1,252 @@
+"""People say whether a finding of giving up is right, and Forge learns from it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from memory.findings import false_alarms, judgements, whitelists
+from memory.gates import gates
+from simulator import User
+from simulator.state import CheckRun, PullRequest, Repository
+from tests.stories.driver import Story
+
+NAMES = ("north", "south", "west", "east")
+TESTS = {f"tests/test_{name}.py": f"def test_{name}():\n    assert {name!r}.isalpha()\n" for name in NAMES}
+FILES = {"shop.py": "def total(prices):\n    return sum(prices)\n", **TESTS}
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+@dataclass
+class Scene:
+    """A pull request of alice, who may write; bob may, too, and carol maintains."""
+
+    story: Story
+    repository: Repository
+    alice: User
+    bob: User
+    carol: User
+    pull: PullRequest
+
+    @property
+    def gates(self) -> list[str]:
+        return self.story.gates(self.pull)
+
+    @property
+    def conclusion(self) -> str | None:
+        return self.check.conclusion
+
+    @property
+    def check(self) -> CheckRun:
+        return self.story.check(self.repository, self.pull.head_sha)
+
+    @property
+    def finding(self) -> str:
+        """The id of the one finding, which the check's summary names."""
+        [name] = set(re.findall(r"F-[A-Z2-7]{6}", self.check.summary or ""))
+        return name
+
+    async def say(self, who: User, words: str) -> str:
+        """Somebody comments; what Forge answers."""
+        before = {each.id for each in self.story.answers(self.pull)}
+        self.story.clock.move(seconds=2)
+        await who.comment(self.pull, words)
+        await self.story.settle()
+        return "\n".join(each.body for each in self.story.answers(self.pull) if each.id not in before)
+
+    async def propose(self, name: str, changed: Mapping[str, str | None]) -> "Scene":
+        """Another pull request of alice in the same repository."""
+        await self.alice.push(self.repository, name, changed, base="main")
+        pull = await self.alice.open_pull_request(self.repository, name, "main", title="Tidy up")
+        await self.story.settle()
+        self.story.pass_over(pull)
+        return Scene(self.story, self.repository, self.alice, self.bob, self.carol, pull)
+
+
+async def _begin(story: Story, changed: Mapping[str, str | None] | None = None) -> Scene:
+    repository, alice = story.repository(FILES)
+    bob, carol = story.github.user("bob"), story.github.user("carol")
+    story.github.grant(repository, bob, "write")
+    story.github.grant(repository, carol, "maintain")
+    await alice.push(repository, "work", changed or {"tests/test_north.py": None}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    return Scene(story, repository, alice, bob, carol, pull)
+
+
+async def test_a_false_alarm_counts_no_more_and_is_kept(story: Story) -> None:
+    scene = await _begin(story)
+    assert scene.gates == ["destructive"]
+    name = scene.finding
+    assert "this is kept with your reason" in await scene.say(scene.bob, f"/forge legitimate {name}")
+    assert scene.conclusion == "action_required"
+    said = await scene.say(scene.bob, f"/forge legitimate {name} the suite moved to another repository")
+    assert f"{name} is kept as a false alarm" in said
+    assert (scene.conclusion, scene.gates) == ("success", [])
+    database = story.forge.services.database
+    [kept] = await judgements.list_of_file(
+        database, scene.repository.id, "avoidance/test-removed", "tests/test_north.py", 9
+    )
+    assert (kept.kind, kept.by_login, kept.role) == ("legitimate", "bob", "write")
+    assert kept.head_sha == scene.pull.head_sha
+    assert [(each.kept, each.still_found) for each in await false_alarms.count(database)] == [(1, 1)]
+    assert "is not dismissed" not in await scene.say(scene.carol, f"/forge undismiss {name}")
+    assert scene.gates == ["destructive"]
+    story.pass_over(scene.pull)
+
+
+async def test_the_author_can_only_have_others_asked(story: Story) -> None:
+    scene = await _begin(story)
+    name = scene.finding
+    assert "asks the others" in await scene.say(scene.alice, f"/forge legitimate {name} it is tested elsewhere")
+    assert scene.gates == ["false_positive"]  # about what is disputed, nobody is asked twice
+    [question] = [each for each in story.questions(scene.pull) if "Forge asks: false_positive" in each.body]
+    assert "alice says that it is a false alarm: it is tested elsewhere" in question.body
+    assert f"/forge violation {name} why" in question.body
+    assert "cannot be decided by the author" in await scene.say(scene.alice, f"/forge legitimate {name} really")
+    assert "is kept as a false alarm" in await scene.say(scene.bob, "/forge legitimate alice is right")
+    assert scene.conclusion == "success"
+    [decided] = [
+        gate
+        for gate in await gates.list_for_pull_request(story.forge.services.database, scene.repository.id, 1)
+        if gate.name == "false_positive"
+    ]
+    assert decided.decision is not None
+    assert (decided.state, decided.decision.choice, decided.decision.words) == (
+        "approved",
+        "legitimate",
+        "alice is right",
+    )
+    assert decided.decision.shown == decided.request.digest
+    story.pass_over(scene.pull)
+
+
+async def test_a_stranger_cannot_have_anybody_asked(story: Story) -> None:
+    scene = await _begin(story)
+    mallory = story.github.user("mallory")
+    assert "needs" in await scene.say(mallory, f"/forge legitimate {scene.finding} trust me")
+    assert scene.gates == ["destructive"]
+    story.pass_over(scene.pull)
+
+
+@pytest.mark.parametrize(
+    "words", ["/forge violation they still matter", "/forge reject false_positive they still matter"]
+)
+async def test_a_confirmed_finding_blocks_until_it_is_mended(story: Story, words: str) -> None:
+    scene = await _begin(story)
+    await scene.say(scene.alice, f"/forge legitimate {scene.finding} it is tested elsewhere")
+    assert "is confirmed: the check fails" in await scene.say(scene.carol, words)
+    assert scene.conclusion == "failure"
+    await scene.alice.push(scene.repository, "work", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"})
+    await story.settle()
+    assert scene.conclusion == "failure"
+    assert "carol said that it is right: they still matter" in (scene.check.summary or "")
+    await scene.alice.push(scene.repository, "work", {"tests/test_north.py": FILES["tests/test_north.py"]})
+    await story.settle()
+    assert scene.conclusion == "success"
+    story.pass_over(scene.pull)
+
+
+async def test_who_is_unsure_asks_the_author(story: Story) -> None:
+    scene = await _begin(story)
+    said = await scene.say(scene.bob, f"/forge needs-review {scene.finding} which suite has it now?")
+    assert "@alice, about" in said
+    assert "which suite has it now?" in said
+    assert scene.gates == ["false_positive"]
+    story.pass_over(scene.pull)
+
+
+async def test_silence_decides_nothing(story: Story) -> None:
+    scene = await _begin(story)
+    await scene.say(scene.alice, f"/forge legitimate {scene.finding} it is tested elsewhere")
+    story.clock.move(hours=25)
+    await story.settle()
+    assert scene.conclusion == "action_required"
+    story.pass_over(scene.pull)
+
+
+async def test_a_whitelist_lets_pass_what_it_names_for_ninety_days(story: Story) -> None:
+    scene = await _begin(
+        story, {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_north.py']}"}
+    )
+    name = scene.finding
+    said = await scene.say(scene.bob, f"/forge whitelist {name} repository no winter, no north")
+    assert "needs the role maintain" in said
+    said = await scene.say(scene.bob, f"/forge whitelist {name} file no winter, no north")
+    assert "pass until" in said
+    assert scene.conclusion == "success"
+    again = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip('later')\n{TESTS['tests/test_north.py']}"}
+    passed = await scene.propose("again", again)
+    assert (passed.conclusion, passed.gates) == ("success", [])
+    assert "bob let such findings in this file pass until" in (passed.check.summary or "")
+    elsewhere = {"tests/test_south.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_south.py']}"}
+    assert (await scene.propose("elsewhere", elsewhere)).conclusion == "action_required"
+    story.clock.move(hours=24 * 91)
+    later = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip('for ever')\n{TESTS['tests/test_north.py']}"}
+    asked = await scene.propose("later", later)
+    assert asked.conclusion == "action_required"
+    assert "which no longer holds: its time is over" in (asked.check.summary or "")
+    story.pass_over(scene.pull)
+
+
+async def test_a_whitelist_ends_with_its_file(story: Story) -> None:
+    skipped = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_north.py']}"}
+    scene = await _begin(story, skipped)
+    await scene.say(scene.carol, f"/forge whitelist {scene.finding} file no winter, no north")
+    await scene.alice.push(scene.repository, "main", {"tests/test_north.py": None})
+    await story.settle()
+    await scene.propose("other", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"})
+    [listed] = await whitelists.list_for_rules(
+        story.forge.services.database, scene.repository.id, {"avoidance/test-skipped"}
+    )
+    assert listed.ended == "file"
+    story.pass_over(scene.pull)
+
+
+async def test_who_decides_sees_the_places_their_past_and_what_else_could_be_done(story: Story) -> None:
+    scene = await _begin(story)
+    name = scene.finding
+    said = await scene.say(scene.bob, "/forge diff destructive")
+    assert "-    assert 'north'.isalpha()" in said
+    assert "-    assert 'north'.isalpha()" in await scene.say(scene.bob, f"/forge diff {name}")
+    assert "mend what makes the test fail" in await scene.say(scene.bob, "/forge suggest")
+    said = await scene.say(scene.bob, f"/forge history {name}")
+    assert "found 1 place in this repository" in said
+    await scene.say(scene.bob, f"/forge legitimate {name} it moved")
+    said = await scene.say(scene.bob, f"/forge history {name}")
+    assert "bob said that it is a false alarm: it moved" in said
+    assert "There is no finding" in await scene.say(scene.bob, "/forge history F-AAAAAA")
+    story.pass_over(scene.pull)
+
+
+async def test_other_findings_are_not_judged(story: Story) -> None:
+    scene = await _begin(story, {"shop.py": "import os\n\n\ndef total(prices):\n    return sum(prices)\n"})
+    [name] = story.finding_names(scene.pull)
+    assert "is no finding of giving up in disguise" in await scene.say(scene.bob, f"/forge legitimate {name} fine")
+    assert "`false_positive` does not wait" in await scene.say(scene.bob, "/forge violation it is wrong")
+    story.pass_over(scene.pull)
+
+
+async def test_a_detector_that_was_often_wrong_here_asks_whether_it_is(story: Story) -> None:
+    """Twice in a row it was wrong; the third time it does not claim, but asks; who confirms it makes it believed."""
+    scene = await _begin(story)
+    await scene.say(scene.bob, f"/forge legitimate {scene.finding} it moved")
+    second = await scene.propose("second", {"tests/test_south.py": None})
+    assert second.gates == ["destructive"]
+    await second.say(scene.bob, f"/forge legitimate {second.finding} it moved")
+    third = await scene.propose("third", {"tests/test_west.py": None})
+    assert third.gates == ["false_positive"]
+    [question] = story.questions(third.pull)
+    assert "of a detector that was often wrong here" in question.body
+    assert "is confirmed" in await third.say(scene.bob, "/forge violation this one matters")
+    assert third.conclusion == "failure"
+    fourth = await scene.propose("fourth", {"tests/test_east.py": None})
+    assert fourth.gates == ["destructive"]
+    for each in (scene, second, third, fourth):
+        story.pass_over(each.pull)
