@@ -14,10 +14,12 @@ from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from domain.gates import STANDARD_GATES
 from domain.ports import Clock
+from domain.review.avoidance import MEMORY_DAYS, AvoidanceKind, DetectorRecord
 from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
 from memory.db.bus import Bus
 from memory.db.engine import Database
+from memory.findings import detectors
 from memory.reports import metrics, snapshot
 from safety.guards import Guard
 
@@ -90,6 +92,12 @@ class Metrics:
         self._feedback = Gauge(
             "forge_feedback", "How well Forge did in the last seven days", ["metric"], registry=registry
         )
+        self._detected = Gauge(
+            "forge_detector_findings",
+            "Findings of giving up in ninety days, by what people said",
+            ["kind", "judged"],
+            registry=registry,
+        )
         self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
         self._checkpoints = _CheckpointMetrics(registry)
         bus.subscribe("*", self._count)
@@ -132,10 +140,16 @@ class Metrics:
             return
         self._drawn = now
         self._feedback.clear()
+        self._detected.clear()
         try:
             found = await metrics.load_weekly(database, now, 1)
+            records = await detectors.load_records(database, None, now - timedelta(days=MEMORY_DAYS))
         except DatabaseUnavailable:
             return
+        for kind in AvoidanceKind:
+            record = records.get(kind.rule, DetectorRecord(0, 0))
+            for judged, count in (("any", record.found), ("wrong", record.dismissed), ("right", record.confirmed)):
+                self._detected.labels(kind.value, judged).set(count)
         for each in found:
             if each.now is not None:
                 self._feedback.labels(each.metric.name).set(each.now)

@@ -21,6 +21,7 @@ class Measure(StrEnum):
     share = "share"  # of those counted
     mean = "mean"
     median = "median"
+    total = "total"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,11 @@ RESPONSE = Metric("response_seconds", "time to response", Measure.median, "s")
 COST = Metric("cost_usd", "cost", Measure.mean, "USD per run")
 SUCCESS = Metric("success", "success rate", Measure.share)
 FIRST_PASS = Metric("first_pass", "first-pass approval", Measure.share)
+FALSE_ALARMS = Metric("avoidance_false_alarms", "giving up: false alarms", Measure.share)
+JUDGED_RIGHT = Metric("avoidance_precision", "giving up: found right, where judged", Measure.share)
+WHITELISTED = Metric("whitelisted", "giving up: put on a whitelist", Measure.total)
+DESTRUCTIVE_APPROVED = Metric("destructive_approved", "destructive changes approved", Measure.share)
+ALTERNATIVES = Metric("alternatives_found", "destructive changes done otherwise", Measure.share)
 
 METRICS: Sequence[Metric] = (
     SUCCESS,
@@ -70,6 +76,11 @@ METRICS: Sequence[Metric] = (
     TO_DISMISSAL,
     OVERRIDE,
     RESPONSE,
+    FALSE_ALARMS,
+    JUDGED_RIGHT,
+    WHITELISTED,
+    DESTRUCTIVE_APPROVED,
+    ALTERNATIVES,
 )
 
 
@@ -111,6 +122,11 @@ class Facts:
     :param merged: pull requests a person merged after a verdict; whether against it.
     :param answered: gates that people answered; seconds until then.
     :param first: first verdicts on pull requests; whether they approved.
+    :param alarms: findings of giving up: how many are dismissed, of how many.
+    :param judged: those that people judged; whether they are right.
+    :param whitelisted: when something was put on a whitelist.
+    :param destructive: answered gates ``destructive``; whether they were approved.
+    :param alternatives: those that ended otherwise; whether a later head did without.
     """
 
     runs: Sequence[RunFact] = ()
@@ -122,6 +138,11 @@ class Facts:
     merged: Sequence[tuple[datetime, bool]] = ()
     answered: Sequence[tuple[datetime, float]] = ()
     first: Sequence[tuple[datetime, bool]] = ()
+    alarms: Sequence[tuple[datetime, int, int]] = ()
+    judged: Sequence[tuple[datetime, bool]] = ()
+    whitelisted: Sequence[datetime] = ()
+    destructive: Sequence[tuple[datetime, bool]] = ()
+    alternatives: Sequence[tuple[datetime, bool]] = ()
 
 
 @dataclass(frozen=True)
@@ -176,6 +197,11 @@ def observe(facts: Facts) -> Iterator[Observation]:
     yield from (Observation(OVERRIDE, at, against) for at, against in facts.merged)
     yield from (Observation(RESPONSE, at, seconds) for at, seconds in facts.answered)
     yield from (Observation(FIRST_PASS, at, approved) for at, approved in facts.first)
+    yield from (Observation(FALSE_ALARMS, at, wrong, of) for at, wrong, of in facts.alarms)
+    yield from (Observation(JUDGED_RIGHT, at, right) for at, right in facts.judged)
+    yield from (Observation(WHITELISTED, at, 1) for at in facts.whitelisted)
+    yield from (Observation(DESTRUCTIVE_APPROVED, at, approved) for at, approved in facts.destructive)
+    yield from (Observation(ALTERNATIVES, at, found) for at, found in facts.alternatives)
 
 
 def render_trend(values: Sequence[float | None]) -> str:
@@ -225,4 +251,6 @@ def _value(metric: Metric, seen: Sequence[Observation]) -> float | None:
         return None
     if metric.measure is Measure.median:
         return median(each.value for each in seen)
+    if metric.measure is Measure.total:
+        return sum(each.value for each in seen)
     return sum(each.value for each in seen) / of

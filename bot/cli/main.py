@@ -251,11 +251,18 @@ def metrics(
     repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
     weeks: Annotated[int, typer.Option(min=1, max=52, help="How many weeks.")] = 12,
     as_json: Annotated[bool, typer.Option("--json", help="Print every week as JSON.")] = False,
+    detectors: Annotated[
+        bool, typer.Option(help="Show how often each detector of giving up was wrong, and what may pass here.")
+    ] = False,
 ) -> None:
     """Show how well Forge does week by week: success, cost, iterations, dismissals and overrides."""
+    from bot.cli import detectors as detecting
     from bot.cli import metrics as feedback
     from bot.cli.run import run
 
+    if detectors:
+        run(lambda settings: detecting.show(settings, repository, as_json=as_json))
+        return
     run(lambda settings: feedback.show(settings, repository, weeks, as_json=as_json))
 
 

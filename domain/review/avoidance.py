@@ -81,8 +81,15 @@ class DetectorRecord:
         known = self.found + _BEGINS_WITH
         return (known - max(0, self.dismissed - self.confirmed)) / known
 
+    @property
+    def is_unreliable(self) -> bool:
+        """Whether more than a tenth of what it found was wrong, of enough to tell, so that the operator is told."""
+        return self.found >= _ENOUGH and self.dismissed > self.found * _TOO_OFTEN
+
 
 _BEGINS_WITH = 4
+_ENOUGH = 20  # findings by which a detector can be told to be wrong too often
+_TOO_OFTEN = 0.1
 
 
 def apply_records(found: Sequence[Avoidance], records: Mapping[str, DetectorRecord]) -> list[Avoidance]:

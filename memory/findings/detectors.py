@@ -1,9 +1,9 @@
-"""Counts how often each detector of giving up was right in a repository, as its people see it."""
+"""Counts how often each detector of giving up was right, as the people of a repository, or of all, see it."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from domain.review.avoidance import RULE, DetectorRecord
 from domain.review.judgements import JudgementKind
@@ -11,18 +11,21 @@ from memory.db.engine import Database
 from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow
 
 
-async def load_records(database: Database, repository_id: int, since: datetime) -> Mapping[str, DetectorRecord]:
-    """Rule → what it found since a moment, and how much of that people dismissed or confirmed."""
+async def load_records(database: Database, repository_id: int | None, since: datetime) -> Mapping[str, DetectorRecord]:
+    """Rule → what it found since a moment, and how much of that people dismissed or confirmed.
+
+    :param repository_id: None: in all repositories.
+    """
     rule = FindingRow.content["rule"].as_string()
     found = (
         select(rule.label("rule"), func.count().label("number"))
-        .where(FindingRow.repository_id == repository_id, FindingRow.created_at >= since, rule.startswith(RULE))
+        .where(*_is_in(FindingRow, repository_id), FindingRow.created_at >= since, rule.startswith(RULE))
         .group_by(rule)
     )
     dismissed = (
         select(DismissalRow.rule, func.count().label("number"))
         .where(
-            DismissalRow.repository_id == repository_id,
+            *_is_in(DismissalRow, repository_id),
             DismissalRow.created_at >= since,
             DismissalRow.undone_at.is_(None),
             DismissalRow.rule.startswith(RULE),
@@ -32,7 +35,7 @@ async def load_records(database: Database, repository_id: int, since: datetime) 
     confirmed = (
         select(JudgementRow.rule, func.count(JudgementRow.fingerprint.distinct()).label("number"))
         .where(
-            JudgementRow.repository_id == repository_id,
+            *_is_in(JudgementRow, repository_id),
             JudgementRow.created_at >= since,
             JudgementRow.undone_at.is_(None),
             JudgementRow.judgement == JudgementKind.violation.value,
@@ -48,3 +51,9 @@ async def load_records(database: Database, repository_id: int, since: datetime) 
             )
             for each in await session.execute(found)
         }
+
+
+def _is_in(
+    table: type[FindingRow | DismissalRow | JudgementRow], repository_id: int | None
+) -> tuple[ColumnElement[bool], ...]:
+    return () if repository_id is None else (table.repository_id == repository_id,)

@@ -73,6 +73,13 @@ async def list_for_rules(database: Database, repository_id: int, rules: Collecti
         return [_from_row(row) for row in await session.scalars(query.order_by(WhitelistRow.id))]
 
 
+async def list_all(database: Database, repository_id: int) -> Sequence[Whitelisting]:
+    """Every whitelist of a repository, oldest first, also those that ended."""
+    query = select(WhitelistRow).where(WhitelistRow.repository_id == repository_id).order_by(WhitelistRow.id)
+    async with database.transaction() as session:
+        return [_from_row(row) for row in await session.scalars(query)]
+
+
 async def list_of_files(database: Database, repository_id: int, now: datetime) -> Sequence[Whitelisting]:
     """Those of single files that may still hold."""
     query = select(WhitelistRow).where(

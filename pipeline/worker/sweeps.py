@@ -1,4 +1,4 @@
-"""Sweeps for work that is due: waits, gates, scheduled checks, lapsed processes, retention and learning."""
+"""Sweeps for work that is due: waits, gates, scheduled checks, lapsed processes, retention, detectors and learning."""
 
 import asyncio
 import contextlib
@@ -18,6 +18,7 @@ from pipeline.durable.journal import WAKE
 from pipeline.durable.queues import enqueue_resume
 from pipeline.learning.consolidation import ConsolidationSweep
 from pipeline.learning.reflection_queue import ReflectionSweep
+from pipeline.maintenance.detectors import DetectorSweep
 from pipeline.maintenance.retention import Retention
 from pipeline.worker import recovery
 
@@ -36,6 +37,7 @@ class Sweeps:
         self._services = services
         self._executor_id = executor_id
         self._retention = Retention(services)
+        self._detectors = DetectorSweep(services)
         self._reflections = ReflectionSweep(services)
         self._consolidations = ConsolidationSweep(services)
         self._queued_gates: set[str] = set()  # gates whose answers queued their runs
@@ -52,6 +54,7 @@ class Sweeps:
             self._adopt_work,
             self._requeue_idle,
             self._retention.sweep,
+            self._detectors.sweep,
             self._reflections.enqueue_reflections,
             self._consolidations.enqueue_consolidations,
         )

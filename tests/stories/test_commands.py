@@ -46,8 +46,8 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge status` | read | what Forge is doing here and what it waits for |
 | `/forge cost` | read | what was spent here, and what is left |
 | `/forge view [GATE]` | read | the last verdict with its reasons and open findings |
-| `/forge history` | read | every run here and how it ended, and what the newest one tried, turn by turn |
-| `/forge diff` | read | what Forge changed here: its commits and their diff |
+| `/forge history [F-ID or GATE]` | read | every run here and how it ended, and what the newest one tried, turn by turn; of findings of giving up: what their detector found here before, and what became of it |
+| `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: their files before and after |
 | `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
 | `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
 | `/forge review [full]` | triage; on a fork: write | review this head; `full`: from scratch |
@@ -68,6 +68,11 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge approve [GATE] [SHA7] [with: conditions]` | the gate's role | let the gate pass |
 | `/forge reject [GATE] reason` | the gate's role | stop at the gate |
 | `/forge delegate [GATE] @account` | the gate's role | let somebody else decide |
+| `/forge suggest [GATE]` | read | what could be done instead |
+| `/forge legitimate [F-ID] justification` | read | a finding of giving up is wrong; with the role write, but not of the author, it counts no more, else others are asked |
+| `/forge violation [F-ID] justification` | write, not the author | a finding of giving up is right: it blocks until it is mended |
+| `/forge needs-review [F-ID] [question]` | write, not the author | ask the author about a finding of giving up, and others to judge it |
+| `/forge whitelist F-ID file or repository justification` | write, not the author | a finding of giving up is wrong, and such findings pass in this file, or with the role maintain everywhere here, for 90 days |
 | `/forge accept` | write | at a guard or budget: end with what there is so far |
 | `/forge abort` | write | end the run and clean up |
 | `/forge missed description` | write | report a critical bug Forge did not see |
@@ -75,7 +80,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge pause` | admin | stop everything in this repository now |
 | `/forge unpause` | admin | let Forge work again |
 
-<sub>Not available yet: `suggest`, `legitimate`, `violation`, `needs-review`, `whitelist`, `deploy`</sub>\
+<sub>Not available yet: `deploy`</sub>\
 """
         ]
     )
@@ -482,7 +487,7 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
 async def test_unknown_and_unavailable_verbs(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
-    await carol.comment(pull, "/forge reveiw\n/forge suggest")
+    await carol.comment(pull, "/forge reveiw\n/forge deploy staging")
     await story.settle()
     [answer] = story.answers(pull)
     assert bodies([answer]) == snapshot(
@@ -492,9 +497,9 @@ async def test_unknown_and_unavailable_verbs(story: Story) -> None:
 
 `/forge reveiw` is not a command. Did you mean `/forge review [full]`?
 
-**`/forge suggest`**
+**`/forge deploy`**
 
-`/forge suggest` is not available yet.\
+`/forge deploy` is not available yet.\
 """
         ]
     )

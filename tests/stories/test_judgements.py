@@ -5,9 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
+from sqlalchemy import update
 
+from memory.db.tables.findings import FalseAlarmRow
 from memory.findings import false_alarms, judgements, whitelists
+from memory.findings.false_alarms import FalseAlarm
 from memory.gates import gates
+from memory.reports.metrics import load_weekly
+from pipeline.maintenance.detectors import DetectorSweep
 from simulator import User
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
@@ -249,4 +254,40 @@ async def test_a_detector_that_was_often_wrong_here_asks_whether_it_is(story: St
     fourth = await scene.propose("fourth", {"tests/test_east.py": None})
     assert fourth.gates == ["destructive"]
     for each in (scene, second, third, fourth):
+        story.pass_over(each.pull)
+
+
+async def test_false_alarms_are_tried_again_with_a_new_version_of_their_detector(story: Story) -> None:
+    """One that it still raises, and one whose code it would not find anything in."""
+    scene = await _begin(story)
+    await scene.say(scene.bob, f"/forge legitimate {scene.finding} it moved")
+    database = story.forge.services.database
+    same = FalseAlarm("", "avoidance/test-removed", "tests/test_a.py", "tests/test_a.py", b"a = 1\n", b"a = 2\n")
+    await false_alarms.keep(database, scene.repository.id, 9, "other", same, story.clock.now())
+    assert await false_alarms.list_untried(database, 9) == []
+    async with database.transaction() as session:
+        await session.execute(update(FalseAlarmRow).values(tried=0))
+    await DetectorSweep(story.forge.services).sweep()
+    assert await false_alarms.list_untried(database, 9) == []
+    assert [(each.kept, each.still_found) for each in await false_alarms.count(database)] == [(2, 1)]
+    story.pass_over(scene.pull)
+
+
+async def test_what_people_decided_is_counted(story: Story) -> None:
+    first = await _begin(story)
+    await first.say(first.carol, "/forge approve destructive with: north is gone for good")
+    second = await first.propose("second", {"tests/test_south.py": None})
+    await second.say(second.bob, f"/forge violation {second.finding} south is still there")
+    await second.alice.push(
+        second.repository, "second", {"tests/test_south.py": TESTS["tests/test_south.py"], "a.txt": "a"}
+    )
+    await story.settle()
+    third = await first.propose("third", {"tests/test_west.py": None})
+    await third.say(third.carol, f"/forge whitelist {third.finding} repository we leave the west")
+    services = story.forge.services
+    weekly = {each.metric.name: each.now for each in await load_weekly(services.database, story.clock.now(), 1)}
+    wanted = {"avoidance_false_alarms": 1 / 3, "avoidance_precision": 0.5, "whitelisted": 1.0}
+    wanted |= {"destructive_approved": 1.0, "alternatives_found": 1.0}
+    assert {name: weekly[name] for name in wanted} == pytest.approx(wanted)
+    for each in (first, second, third):
         story.pass_over(each.pull)

@@ -85,6 +85,11 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
     (Facts(merged=[(LAST, True), (LAST, False)]), {"override": (None, 0.5)}),
     (Facts(answered=[(LAST, 10.0), (LAST, 1000.0), (LAST, 60.0)]), {"response_seconds": (None, 60.0)}),
     (Facts(first=[(BEFORE, False), (LAST, True)]), {"first_pass": (0.0, 1.0)}),
+    (Facts(alarms=[(BEFORE, 0, 2), (LAST, 1, 3), (LAST, 0, 1)]), {"avoidance_false_alarms": (0.0, 0.25)}),
+    (Facts(judged=[(LAST, True), (LAST, False)]), {"avoidance_precision": (None, 0.5)}),
+    (Facts(whitelisted=[BEFORE, LAST, LAST]), {"whitelisted": (1.0, 2.0)}),
+    (Facts(destructive=[(LAST, True), (LAST, True), (LAST, False)]), {"destructive_approved": (None, 2 / 3)}),
+    (Facts(alternatives=[(BEFORE, True), (LAST, False)]), {"alternatives_found": (1.0, 0.0)}),
 ]
 
 

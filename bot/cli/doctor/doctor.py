@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from ruamel.yaml import YAML
 
+from bot.cli.doctor.detectors import check_detectors
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, show
 from bot.cli.doctor.github import check_github
 from bot.cli.doctor.linters import check_linters
@@ -56,6 +57,8 @@ async def _diagnose(*, ask: bool) -> AsyncGenerator[Diagnosis]:
     yield await _check_tools()
     yield await check_database(settings)
     yield await check_disk(settings)
+    if (detectors := await check_detectors(settings)) is not None:
+        yield detectors
     if (named := await check_linters(settings)) is not None:
         yield named
     async with _host(settings) as host:

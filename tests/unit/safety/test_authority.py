@@ -22,15 +22,15 @@ from safety.authorization import (
 )
 
 LEAST = {
-    "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI"],
+    "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI", "suggest", "legitimate"],
     "triage": ["review", "review full", "test", "explain F-AEGTUI"],
     "write": [
         *["dismiss F-AEGTUI x", "undismiss F-AEGTUI", "remember x", "forget M-4ZK9QX", "fix F-AEGTUI"],
         *["run", "plan", "retry", "resume", "cancel", "continue 5usd", "ask why x"],
-        *["legitimate", "violation", "needs-review", "whitelist F-AEGTUI file x"],
+        *["violation", "needs-review", "whitelist F-AEGTUI file x"],
         *["accept", "abort", "missed x", "rollback C-4ZK9QX"],
     ],
-    "maintain": ["deploy production", "rollback production", "approve", "reject x", "delegate @ann", "suggest"],
+    "maintain": ["deploy production", "rollback production", "approve", "reject x", "delegate @ann"],
     "admin": ["level 3", "pause", "unpause"],
 }
 ROWS = [(written, least) for least, rows in LEAST.items() for written in rows]

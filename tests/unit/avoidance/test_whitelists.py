@@ -1,0 +1,99 @@
+"""A whitelist covers what it names, for its time, in its file, and for its version of the detector."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from domain.review.avoidance import WHOLE_FILE, AvoidanceKind, DetectorRecord, find_version
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.judgements import WHITELIST_TIME, Lapse, Whitelisting, find_lapsed, find_whitelisting
+
+NOON = datetime(2026, 9, 1, 12, tzinfo=UTC)
+RULE = AvoidanceKind.test_removed.rule
+
+
+def _find(path: str = "tests/test_a.py", rule: str = RULE, message: str = "The test `a` is gone.") -> Finding:
+    return Finding(
+        rule=rule,
+        category=Category.avoidance,
+        severity=Severity.warning,
+        confidence=0.9,
+        path=path,
+        message=message,
+        layer=Layer.static,
+        fingerprint="1",
+        trail="1",
+    )
+
+
+def _allow(path: str = "tests/test_a.py", version: int | None = None, ended: Lapse | None = None) -> Whitelisting:
+    return Whitelisting(
+        id="W1",
+        number=1,
+        name="F-AEGTUI",
+        rule=RULE,
+        path=path,
+        version=find_version(RULE) if version is None else version,
+        words="they moved",
+        by_login="bob",
+        at=NOON,
+        until=NOON + WHITELIST_TIME,
+        ended=ended,
+    )
+
+
+@pytest.mark.parametrize(
+    ("finding", "path", "covered"),
+    [
+        (_find(), "tests/test_a.py", True),
+        (_find(), "", True),
+        (_find("tests/test_b.py"), "tests/test_a.py", False),
+        (_find("tests/test_b.py"), "", True),
+        (_find(rule=AvoidanceKind.test_skipped.rule), "", False),
+        (_find(message=f"{WHOLE_FILE}2 tests in it."), "tests/test_a.py", False),
+        (_find(message=f"{WHOLE_FILE}2 tests in it."), "", True),
+    ],
+)
+def test_it_covers_what_it_names(finding: Finding, path: str, covered: bool) -> None:
+    assert (find_whitelisting(finding, [_allow(path)], NOON) is not None) is covered
+
+
+@pytest.mark.parametrize(
+    ("allowed", "later", "lapse"),
+    [
+        (_allow(), WHITELIST_TIME - timedelta(seconds=1), None),
+        (_allow(), WHITELIST_TIME, Lapse.time),
+        (_allow(version=0), timedelta(0), Lapse.version),
+        (_allow(ended=Lapse.file), timedelta(0), Lapse.file),
+    ],
+)
+def test_it_says_why_it_does_not_hold_any_more(allowed: Whitelisting, later: timedelta, lapse: Lapse | None) -> None:
+    found = find_lapsed(_find(), [allowed], NOON + later)
+    assert (found and found[1]) == lapse
+    assert (find_whitelisting(_find(), [allowed], NOON + later) is None) is (lapse is not None)
+
+
+def test_of_one_that_was_taken_back_nothing_is_said() -> None:
+    assert find_lapsed(_find(), [_allow(ended=Lapse.undone)], NOON) is None
+
+
+@pytest.mark.parametrize(
+    ("record", "reliability", "unreliable"),
+    [
+        (DetectorRecord(0, 0), 1.0, False),
+        (DetectorRecord(2, 2), 4 / 6, False),
+        (DetectorRecord(3, 2, 1), 6 / 7, False),
+        (DetectorRecord(3, 1, 3), 1.0, False),
+        (DetectorRecord(20, 2), 22 / 24, False),
+        (DetectorRecord(20, 3), 21 / 24, True),
+        (DetectorRecord(19, 9), 14 / 23, False),
+    ],
+)
+def test_a_detector_is_believed_as_it_was_right(record: DetectorRecord, reliability: float, unreliable: bool) -> None:
+    assert record.reliability == pytest.approx(reliability)
+    assert record.is_unreliable is unreliable
+
+
+def test_every_detector_has_a_version() -> None:
+    assert all(find_version(kind.rule) >= 1 for kind in AvoidanceKind)
+    assert find_version("ruff/F401") == 0
