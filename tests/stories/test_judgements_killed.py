@@ -1,0 +1,77 @@
+"""Killed with SIGKILL while somebody judges a finding of giving up, Forge keeps the judgement once, and answers once."""
+
+import re
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from domain.review.judgements import JudgementKind
+from memory.db.tables.findings import DismissalRow, FalseAlarmRow, JudgementRow, WhitelistRow
+from memory.gates import gates
+from tests.chaos.driver import Point, stage
+
+TEST = "def test_north():\n    assert 'north'.isalpha()\n"
+SKIPPED = f"import pytest\n\n\n@pytest.mark.skip\n{TEST}"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("moment", ["before", "took effect"])
+@pytest.mark.parametrize(
+    ("words", "disputed"),
+    [
+        ("legitimate F-ID it moved", False),
+        ("legitimate it moved", True),
+        ("violation it matters", True),
+        ("whitelist F-ID file no winter, no north", False),
+        ("reject false_positive it matters", True),
+    ],
+)
+async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str, tmp_path: Path) -> None:
+    async with stage("sqlite", tmp_path) as there:
+        repository = there.github.create_repository("octo-org/shop", files={"tests/test_a.py": TEST, "a.py": "A = 1\n"})
+        there.github.install(repository)
+        alice, carol = there.github.user("alice"), there.github.user("carol")
+        there.github.grant(repository, alice, "write")
+        there.github.grant(repository, carol, "maintain")
+        await there.start()
+        await alice.push(repository, "feature", {"tests/test_a.py": SKIPPED}, base="main")
+        pull = await alice.open_pull_request(repository, "feature")
+        await there.settle()
+        [check] = there.github.check_runs(repository, pull.head_sha, "Forge / review")
+        [name] = set(re.findall(r"F-[A-Z2-7]{6}", check.summary or ""))
+        if disputed:
+            await alice.comment(pull, f"/forge legitimate {name} it is tested elsewhere")
+            await there.settle()
+        answers = len(there.github.comments(pull))
+        there.clock.move(seconds=2)
+
+        def dies(point: Point) -> bool:
+            step = f": {words.split()[0]}"
+            return not there.kills and point.where.endswith(step) and point.moment == moment
+
+        there.begin(None, dies)
+        await carol.comment(pull, f"/forge {words.replace('F-ID', name)}")
+        await there.settle()
+        assert there.kills == 1
+        is_right = words.startswith(("violation", "reject"))
+        [check] = [each for each in there.github.check_runs(repository, pull.head_sha, "Forge / review")][-1:]
+        assert check.conclusion == ("failure" if is_right else "success")
+        kinds = [JudgementKind.reported] if disputed else []
+        kinds.append(JudgementKind.violation if is_right else JudgementKind.legitimate)
+        async with there.database.transaction() as session:
+            kept = await session.scalars(select(JudgementRow.judgement).order_by(JudgementRow.id))
+            assert [*kept] == kinds
+            for table, count in (
+                (DismissalRow, not is_right),
+                (FalseAlarmRow, not is_right),
+                (WhitelistRow, words.startswith("whitelist")),
+            ):
+                assert await session.scalar(select(func.count()).select_from(table)) == count
+        asked = await gates.list_for_pull_request(there.database, repository.id, pull.number)
+        [decided] = [each.state for each in asked if each.name == "false_positive"] or [""]
+        assert decided == ("" if not disputed else "rejected" if is_right else "approved")
+        assert (
+            len([each for each in there.github.comments(pull) if each.user is there.github.app.bot])
+            == answers - disputed + 1
+        )
