@@ -43,7 +43,7 @@ async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str,
         if disputed:
             await alice.comment(pull, f"/forge legitimate {name} it is tested elsewhere")
             await there.settle()
-        answers = len(there.github.comments(pull))
+        said = len([each for each in there.github.comments(pull) if each.user is there.github.app.bot])
         there.clock.move(seconds=2)
 
         def dies(point: Point) -> bool:
@@ -55,7 +55,7 @@ async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str,
         await there.settle()
         assert there.kills == 1
         is_right = words.startswith(("violation", "reject"))
-        [check] = [each for each in there.github.check_runs(repository, pull.head_sha, "Forge / review")][-1:]
+        check = there.github.check_runs(repository, pull.head_sha, "Forge / review")[-1]
         assert check.conclusion == ("failure" if is_right else "success")
         kinds = [JudgementKind.reported] if disputed else []
         kinds.append(JudgementKind.violation if is_right else JudgementKind.legitimate)
@@ -71,7 +71,5 @@ async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str,
         asked = await gates.list_for_pull_request(there.database, repository.id, pull.number)
         [decided] = [each.state for each in asked if each.name == "false_positive"] or [""]
         assert decided == ("" if not disputed else "rejected" if is_right else "approved")
-        assert (
-            len([each for each in there.github.comments(pull) if each.user is there.github.app.bot])
-            == answers - disputed + 1
-        )
+        mine = [each for each in there.github.comments(pull) if each.user is there.github.app.bot]
+        assert len(mine) == said + 1
