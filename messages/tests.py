@@ -1,8 +1,11 @@
 """Every text about a run of the tests: what was run and why, what failed and what it means, what to do next."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from domain.errors import ForgeError
+from domain.runs.base_coverage import Obstacle
+from domain.runs.coverage_comparison import CoverageComparison, CoveredShare
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
     MAX_DETAILED,
@@ -32,6 +35,27 @@ _SAME = 3  # tests of one cause that are named
 _OUTPUT = 3_000  # characters of what a command printed at its end
 
 
+@dataclass(frozen=True)
+class CoverageReport:
+    """How the coverage of a head compares with that of its base.
+
+    :param compared: None if it was not compared; :param obstacle: why not, where one side has coverage.
+    :param needs_person: whether a person has to look at what was lost.
+    """
+
+    compared: CoverageComparison | None = None
+    obstacle: Obstacle | None = None
+    needs_person: bool = False
+
+
+def explain_all_tests(seconds: float) -> str:
+    """Why all tests run, whatever the change concerns.
+
+    :param seconds: how long they took on the base.
+    """
+    return f"All tests, to compare the coverage with that of the base, where they took {seconds:.0f} s."
+
+
 def render_queued() -> CheckText:
     return CheckText("Waiting to be tested", "The tests start as soon as a worker is free.")
 
@@ -51,6 +75,7 @@ def render_outcome(
     proposes: bool = False,
     weakened: Sequence[RequiredFix] = (),
     unexplained: str = "",
+    coverage: "CoverageReport | None" = None,
 ) -> CheckText:
     """The finished check run.
 
@@ -58,20 +83,22 @@ def render_outcome(
     :param proposes: whether Forge goes on to write tests where there are none.
     :param weakened: where the change gives up in disguise.
     :param unexplained: why a model that was to explain the failures did not, and what to do.
+    :param coverage: how the coverage compares with that of the base.
     """
     came_to = decide_verdict(run)
+    coverage = coverage or CoverageReport()
     parts = [
         _describe_result(run, came_to),
-        f"**Next:** {_next(run, came_to, analyses, proposes)}",
+        f"**Next:** {_next(run, came_to, analyses, proposes, coverage)}",
         _failures(run),
         _list_weakened(weakened),
         _analyses(analyses, unexplained),
         _list_known(run),
         _flaky(run),
-        _coverage(run),
+        _coverage(run, coverage),
         _commands(run),
     ]
-    return CheckText(_title(run, came_to), _join(parts), _outputs(run))
+    return CheckText(f"{_title(run, came_to)}{_describe_fall(coverage)}", _join(parts), _outputs(run))
 
 
 def render_failure(error: ForgeError) -> CheckText:
@@ -176,8 +203,18 @@ def _claims_success(command: CommandResult) -> bool:
     return bool(command.cases) and not any(case.outcome.is_bad for case in command.cases)
 
 
-def _next(run: TestRun, came_to: SuiteVerdict, analyses: Sequence[Analysis], proposes: bool) -> str:
+def _next(
+    run: TestRun, came_to: SuiteVerdict, analyses: Sequence[Analysis], proposes: bool, coverage: CoverageReport
+) -> str:
     match came_to:
+        case SuiteVerdict.passed if coverage.needs_person and coverage.compared is None:
+            return "let the tests leave a coverage report that can be read, as those of the base do, and push."
+        case SuiteVerdict.passed if coverage.needs_person:
+            return (
+                "bring back the tests of the lines named below, or add others that run them, and push. Where the loss "
+                "is right, a maintainer decides: nothing else stands in the way of a merge. `avoidance.coverage_lost: "
+                "note` in `.github/forge.yml` on the default branch makes it a note."
+            )
         case SuiteVerdict.not_run if run.is_all_skipped:
             return "make sure that tests for this change are not skipped, then write `/forge test`."
         case SuiteVerdict.not_run:
@@ -237,7 +274,10 @@ def _message(case: TestCase) -> str:
 
 
 def _list_weakened(taken: Sequence[RequiredFix]) -> str:
-    rows = [f"- {inline_path(_where(each), 160)}: {escape(each.message, 400)}" for each in taken[:_FILES]]
+    rows = [
+        f"- {f'{inline_path(_where(each), 160)}: ' if each.path else ''}{escape(each.message, 400)}"
+        for each in taken[:_FILES]
+    ]
     return _section("### What hides a failure instead of mending it", rows, len(taken) - len(rows))
 
 
@@ -290,7 +330,14 @@ def _list_known(run: TestRun) -> str:
     return _section("### Also fails without this change", [*intro, *rows] if rows else [], len(run.known) - len(rows))
 
 
-def _coverage(run: TestRun) -> str:
+def _describe_fall(coverage: CoverageReport) -> str:
+    """For the title."""
+    if coverage.compared is None or not coverage.needs_person:
+        return ""
+    return f"; coverage fell by {coverage.compared.fall:.1f} points"
+
+
+def _coverage(run: TestRun, coverage: CoverageReport) -> str:
     rows: list[str] = []
     if run.coverage is not None:
         rows += [
@@ -304,7 +351,50 @@ def _coverage(run: TestRun) -> str:
         ]
     if run.diff_coverage is not None:
         rows = [_diff(run.diff_coverage), *rows, *_list_uncovered(run.diff_coverage)]
+    if coverage.compared is not None:
+        rows = [*_list_compared(coverage.compared), *rows]
+    elif coverage.obstacle is not None:
+        rows = [f"- Not compared with the base: {_OBSTACLES[coverage.obstacle]}", *rows]
     return _section("### Coverage", rows)
+
+
+_OBSTACLES: Mapping[Obstacle, str] = {
+    Obstacle.selected: "only the tests that concern this change ran, and all of them would take too long.",
+    Obstacle.unproven: "tests failed, or only passed when run again, and a failing test runs fewer lines than it will.",
+    Obstacle.no_report: "the tests of the base left a coverage report, those of this head none.",
+    Obstacle.unreadable: "the coverage report of this head cannot be read, or names no line.",
+    Obstacle.no_base: "the tests of the base left no coverage report.",
+    Obstacle.too_slow: "it has not been measured, and testing it as well would take too long.",
+    Obstacle.other_commands: "other commands test it.",
+}
+
+
+def _list_compared(compared: CoverageComparison) -> list[str]:
+    """Before and after, and what was lost where."""
+    kept = [_show_change("Of the lines that stay", compared.kept_before, compared.kept_after)]
+    lost = [
+        f"- No longer run in {inline_code(each.path, 120)}: {format_ranges(each.lost)}"
+        f"{', as the report does not name the file any more' if each.is_unnamed else ''}"
+        for each in compared.losses
+        if each.lost
+    ]
+    left_out = [f"- Run before and not measured any more: {_count(compared.left_out, 'line')}"]
+    unknown = [f"- Not compared, since their change was not read: {_count(compared.unknown, 'file')}"]
+    return [
+        _show_change("Lines of the program", compared.before, compared.after),
+        *(kept if compared.kept_before.total else []),
+        *lost,
+        *(left_out if compared.left_out else []),
+        *(unknown if compared.unknown else []),
+    ]
+
+
+def _show_change(what: str, before: CoveredShare, after: CoveredShare) -> str:
+    return (
+        f"- {what}: {before.covered:,} of {before.total:,} ({before.percent:.1f} %) before, {after.covered:,} of "
+        f"{after.total:,} ({after.percent:.1f} %) now: "
+        f"{after.percent - before.percent:+.1f} points"
+    )
 
 
 def _diff(coverage: DiffCoverage) -> str:

@@ -67,6 +67,10 @@ class DetectedCommands(BaseModel):
         """The commands that run tests; none where there are no tests."""
         return tuple(command for command in self.commands if command.kind == "test")
 
+    def without(self, kinds: Collection[CommandKind]) -> "DetectedCommands":
+        """The same without the commands of some kinds."""
+        return self.model_copy(update={"commands": tuple(each for each in self.commands if each.kind not in kinds)})
+
 
 def detect(
     paths: Collection[str], manifests: Mapping[str, str], configured: Commands, results: str

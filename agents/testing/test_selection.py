@@ -48,6 +48,7 @@ class Selection(BaseModel):
 
 
 UNCHOSEN = "All tests: `commands.test` is run as it is configured, and cannot choose those that were named."
+EVERYTHING = Selection(runs_all=True, reason="All tests.")
 CONFIGURED = Selection(runs_all=True, reason="All tests: `commands.test` is run as it is configured.")
 
 
@@ -93,6 +94,11 @@ def select(
     also = f", and {len(integration)} integration tests beside them, as the risk is medium" if integration else ""
     why = f"{len(chosen)} of {len(tests.runnable)} test files: those that concern the changed files{also}."
     return Selection(tests=tuple(sorted(chosen | integration)), reason=why)
+
+
+def concerns_code(changed: Sequence[str]) -> bool:
+    """Whether a change concerns more than documents."""
+    return any(not _IS_DOCUMENT.search(path) for path in changed)
 
 
 def _select_all(why: str) -> Selection:

@@ -13,7 +13,15 @@ from agents.testing import command_detection
 from agents.testing.command_detection import MANIFESTS, DetectedCommands, ProjectCommand
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
-from agents.testing.test_selection import CONFIGURED, MOST_SOURCES, UNCHOSEN, Selection, name_tests
+from agents.testing.test_selection import (
+    CONFIGURED,
+    EVERYTHING,
+    MOST_SOURCES,
+    UNCHOSEN,
+    Selection,
+    concerns_code,
+    name_tests,
+)
 from agents.testing.worker_reports import read_cobertura, read_junit, select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -99,6 +107,7 @@ class Tester:
     :param commands: from the configuration on the default branch.
     :param tell: called with what is being done, in a few words.
     :param baseline: what fails without the change; None if failed tests are to be tried without it.
+    :param why_all: why all tests run at any risk, one sentence; empty if the risk decides.
     """
 
     mirror: Mirror
@@ -107,6 +116,7 @@ class Tester:
     tell: Tell = _ignore
     bounds: CommandTimeouts = field(default=CommandTimeouts())
     baseline: Baseline | None = None
+    why_all: str = ""
 
     async def test(self, change: Change, level: RiskLevel) -> TestRun:
         """Test the head of a change. Raises no errors: the result says what could not run.
@@ -123,6 +133,19 @@ class Tester:
         """All tests of a commit that no change is compared with."""
         nothing = await self.mirror.change(commit, commit)
         return await self._run(nothing, RiskLevel.high, ())
+
+    async def measure(self, commit: str) -> TestRun:
+        """All tests of a commit for their coverage: without checks, and without a second try of what fails."""
+        try:
+            async with check_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
+                files = await self._load_files(commit)
+                detected = files.commands(self.commands, checkout).without(_EXTRA - {"build"})
+                if detected.setups:
+                    await self._dependencies.find_cached()
+                await self._dependencies.install(checkout)
+                return await _CheckoutRunner(self, checkout, files.paths).run_all(detected, EVERYTHING)
+        except (ToolError, CodeAccessError) as error:
+            return TestRun(not_run=str(error)[:1_000])
 
     async def set_up(self, checkout: Checkout, commit: str, *, uses_cache: bool) -> CommandResult | None:
         """Set a checkout up for whoever works in it; the command that failed, if one did.
@@ -182,7 +205,8 @@ class Tester:
         added = {file.path: frozenset(file.added_lines) for file in change.files}
         measured = None if run.coverage is None else measure_diff_coverage(run.coverage, added)
         reason = " ".join(filter(None, (chosen.reason, detected.reason, running.missing_note)))
-        return run.model_copy(update={"diff_coverage": measured, "selection": reason[:1_000]})
+        found = {"diff_coverage": measured, "selection": reason[:1_000], "runs_all": chosen.runs_all}
+        return run.model_copy(update=found)
 
     async def _run_without_cache(
         self, head: str, files: _Files, chosen: Selection
@@ -255,6 +279,8 @@ class Tester:
         return _Files(paths, await self._load_texts(commit, [path for path in MANIFESTS if path in set(paths)]))
 
     async def _choose_tests(self, head: str, paths: Sequence[str], change: Change, level: RiskLevel) -> Selection:
+        if self.why_all and concerns_code(change.paths):
+            return Selection(runs_all=True, reason=self.why_all)
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
         texts: Mapping[str, str] = await self._load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
@@ -326,7 +352,7 @@ class _CheckoutRunner:
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
         printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
         cases, problem = await self._read_cases(command)
-        problem = lacks or problem or await self._read_coverage(command)
+        uncovered = await self._read_coverage(command)
         return CommandResult(
             kind=command.kind,
             line=command.line[:_CUT_LINE],
@@ -336,7 +362,8 @@ class _CheckoutRunner:
             seconds=done.seconds,
             cases=cases,
             writes_report=command.writes_report,
-            report_problem=problem[:500],
+            report_problem=(lacks or problem or uncovered)[:500],
+            has_bad_coverage=bool(uncovered),
         )
 
     async def _read_cases(self, command: ProjectCommand) -> tuple[tuple[TestCase, ...], str]:

@@ -53,6 +53,11 @@ class AvoidanceSettings(Section):
     failure_ignored: AvoidanceReaction = Field(
         default=AvoidanceReaction.note, description="Failures of commands have no effect."
     )
+    coverage_lost: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate,
+        description="Code that stays lost its tests, or much new code came without: more than two percentage points. "
+        "Found by `Forge / test`, which then asks for a maintainer instead of `destructive`.",
+    )
     feature_removed: AvoidanceReaction = Field(
         default=AvoidanceReaction.gate, description="Functions, options, routes or checks are taken away."
     )

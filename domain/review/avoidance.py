@@ -33,6 +33,7 @@ class AvoidanceKind(StrEnum):
     error_swallowed = "error_swallowed"
     suppression_added = "suppression_added"
     failure_ignored = "failure_ignored"
+    coverage_lost = "coverage_lost"
     feature_removed = "feature_removed"
     work_left_out = "work_left_out"
 
@@ -116,6 +117,7 @@ LEGITIMATE: dict[AvoidanceKind, str] = {
     AvoidanceKind.error_swallowed: "It is fine if nothing depends on what failed, and a comment says why.",
     AvoidanceKind.suppression_added: "It is fine if the tool is wrong here, and a comment says why.",
     AvoidanceKind.failure_ignored: "It is fine if what may fail does not decide about anything.",
+    AvoidanceKind.coverage_lost: "It is fine if these lines go together with their tests, or people asked for it.",
     AvoidanceKind.feature_removed: "It is fine if its removal was asked for, or something else does the same now.",
     AvoidanceKind.work_left_out: "It is fine in an abstract method, or if the work is planned elsewhere.",
 }
@@ -135,6 +137,7 @@ TITLES: dict[AvoidanceKind, str] = {
     AvoidanceKind.error_swallowed: "errors are dropped",
     AvoidanceKind.suppression_added: "tools are silenced",
     AvoidanceKind.failure_ignored: "failures have no effect",
+    AvoidanceKind.coverage_lost: "code lost its tests",
     AvoidanceKind.feature_removed: "something others may use is gone",
     AvoidanceKind.work_left_out: "work is left out",
 }
@@ -144,6 +147,7 @@ INSTEAD: dict[AvoidanceKind, str] = {
     AvoidanceKind.test_deselected: "let the tests run, and mend those that fail",
     AvoidanceKind.assertion_removed: "mend the code until the assertion holds",
     AvoidanceKind.assertion_weakened: "mend the code until the assertion holds as it was",
+    AvoidanceKind.coverage_lost: "bring back the tests of these lines, or add others that run them",
     AvoidanceKind.feature_removed: "deprecate it first, or put it behind a flag",
 }
 """What could be done instead, by kind; for the gate ``destructive``."""

@@ -51,6 +51,7 @@ class PullRequestState(BaseModel):
 
     :param to_fix: the problems found by the review, or else by the tests.
     :param failing: how many tests failed; None if they did not run.
+    :param coverage_delta: how the coverage changed, in percentage points; None if it was not compared.
     :param blames_environment: whether all of them failed for what the place where they ran lacks.
     """
 
@@ -63,6 +64,7 @@ class PullRequestState(BaseModel):
     tested: VerificationState = VerificationState.pending
     to_fix: tuple[RequiredFix, ...] = ()
     failing: int | None = None
+    coverage_delta: float | None = None
     blames_environment: bool = False
 
 

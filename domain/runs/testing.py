@@ -237,6 +237,7 @@ class CommandResult(_Value):
     cases: tuple[TestCase, ...] = ()
     writes_report: bool = False
     report_problem: str = Field(default="", max_length=LONGEST_MESSAGE)
+    has_bad_coverage: bool = False
     is_excused: bool = False
 
     @property
@@ -270,6 +271,7 @@ class TestRun(_Value):
     :param selection: why these tests were run, one sentence.
     :param flaky: ids of the tests that failed first and passed on retry.
     :param known: ids of the tests that also fail without the change.
+    :param runs_all: whether all tests were to run, and not only those that concern the change.
     :param is_unconcerned: no test concerns the change, so none ran.
     :param not_run: why the tests could not run; empty if they ran.
     """
@@ -280,6 +282,7 @@ class TestRun(_Value):
     coverage: Coverage | None = None
     diff_coverage: DiffCoverage | None = None
     selection: str = Field(default="", max_length=1_000)
+    runs_all: bool = False
     is_unconcerned: bool = False
     not_run: str = Field(default="", max_length=1_000)
 

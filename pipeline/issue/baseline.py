@@ -11,6 +11,7 @@ from domain.runs.testing import TestRun, shows_nothing
 from memory.runs import checkpoints
 from messages import baseline as baseline_texts
 from messages import plan as plan_texts
+from pipeline.issue.base_coverages import BaseCoverages, describe_place
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.issue_input import IssueRunInput
 from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
@@ -47,9 +48,7 @@ async def _find_or_test(context: RunContext, issue: IssueRunInput) -> Baseline |
     kept = await checkpoints.load_baseline(database, run)
     if kept is not None or await checkpoints.load_plan(database, run) is not None:
         return kept
-    toolbox = context.services.toolbox
-    place = (toolbox.sandbox.strongest().level, toolbox.proxy, toolbox.reads)
-    key = digest(_VERSION, issue.configuration.commands.model_dump_json(), *place)
+    key = digest(_VERSION, *describe_place(context, issue.configuration))
     found = await checkpoints.find_baseline(database, run, key)
     if found is None or found.lacks:  # what is lacking, somebody may have mended meanwhile
         found = await run_while_current(context.services, run, _test(context, issue))
@@ -61,6 +60,7 @@ async def _test(context: RunContext, issue: IssueRunInput) -> Baseline:
     mirror = await context.fetch_mirror()
     base = context.run.base_sha
     run = await Tester(mirror, context.services.toolbox, issue.configuration.commands).test_base(base)
+    await BaseCoverages(context, issue.configuration).keep(base, run)
     return build_baseline(base, run, await _explain_lack(mirror, base, run) if shows_nothing(run) else "")
 
 

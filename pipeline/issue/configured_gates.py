@@ -69,9 +69,11 @@ class ConfiguredGates:
         }
 
 
-def build_test_facts(failed: int | None) -> Mapping[str, Value]:
+def build_test_facts(failed: int | None, coverage_delta: float | None) -> Mapping[str, Value]:
     """The values for conditions once the tests ran.
 
     :param failed: how many tests failed; None if they could not run.
+    :param coverage_delta: how the coverage changed, in percentage points; None if it was not compared.
     """
-    return {} if failed is None else {"testing.failed": failed}
+    facts: Mapping[str, Value | None] = {"testing.failed": failed, "testing.coverage_delta": coverage_delta}
+    return {name: value for name, value in facts.items() if value is not None}

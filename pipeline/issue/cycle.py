@@ -140,7 +140,8 @@ class _Round:
         gates = ConfiguredGates(self.cycle.context, self.cycle.commits.planned)
         is_tested = state.tested is not VerificationState.pending
         for phase in (Phase.implementation, Phase.testing) if is_tested else (Phase.implementation,):
-            known = build_test_facts(state.failing if phase is Phase.testing else None)
+            is_over = phase is Phase.testing
+            known = build_test_facts(state.failing, state.coverage_delta) if is_over else None
             refused = await gates.ask_at_phase_end(phase, self._number, self.built.head, known)
             if refused is not None:
                 return refused

@@ -42,7 +42,9 @@ class PullRequestStateLoader:
             state = await self._add_change_requests(state, built.head)
         if state.reviewed is ReviewState.approved:
             tested = await self.load_tests(built.head)
-            judged = {**_judge_tests(tested, send_backs), "failing": _count_failures(tested)}
+            compared = None if tested is None else tested.compared
+            measured = {"failing": _count_failures(tested), "coverage_delta": compared and compared.delta}
+            judged = {**_judge_tests(tested, send_backs), **measured}
             state = state.model_copy(update=judged)
         return state
 

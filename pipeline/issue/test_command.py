@@ -18,6 +18,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import TEST
+from pipeline.issue.avoidance import AvoidanceTerms, load_terms
 from pipeline.issue.testing import HeadTester
 from pipeline.publishing.test_check import HeadTestCheck, close_checks
 from pipeline.run_context import RunContext
@@ -51,6 +52,7 @@ class _TestInput(BaseModel):
     configuration: Configuration
     level: RiskLevel
     paused_by: str | None
+    terms: AvoidanceTerms = AvoidanceTerms()
 
 
 class HeadTest:
@@ -74,7 +76,14 @@ class HeadTest:
             if known.paused_by is not None:
                 return await self._give_up(test_texts.render_paused(known.paused_by))
             head, occasion = self._context.run.head_sha, self._occasion
-            tester = HeadTester(self._context, known.configuration, head, occasion, is_beside_run=True)
+            tester = HeadTester(
+                self._context,
+                known.configuration,
+                head,
+                occasion,
+                is_beside_run=True,
+                terms=known.terms,
+            )
             asks = known.configuration.review.may_ask_model and await self._context.journal.has_patch(_EXPLAINS)
             return await self._test_until_done(tester, known.level, asks=asks)
         except Superseded:
@@ -101,7 +110,8 @@ class HeadTest:
         level = RiskLevel.high if review is None else review.risk.level
         configuration = (await load_configuration(services, run)).configuration
         paused_by = await permits.find_pauser(services.database, run.repository)
-        return _TestInput(configuration=configuration, level=level, paused_by=paused_by)
+        terms = await load_terms(services.database, run, configuration)
+        return _TestInput(configuration=configuration, level=level, paused_by=paused_by, terms=terms)
 
     async def _give_up(self, text: CheckText) -> str:
         services, run = self._context.services, self._context.run

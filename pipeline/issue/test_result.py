@@ -3,6 +3,8 @@
 from pydantic import BaseModel, ConfigDict
 
 from agents.testing import analysis
+from domain.runs.base_coverage import Obstacle
+from domain.runs.coverage_comparison import CoverageComparison
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict
 
@@ -14,6 +16,9 @@ class HeadTestResult(BaseModel):
     :param to_fix: failures that the implementer can fix.
     :param missing: tests that the change lacks.
     :param weakened: where the change gives up in disguise.
+    :param compared: the coverage before and after; None if it was not compared.
+    :param obstacle: why it was not, where one side has coverage.
+    :param needs_person: whether the check asks for a person, because coverage was lost.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -25,6 +30,9 @@ class HeadTestResult(BaseModel):
     to_fix: tuple[RequiredFix, ...] = ()
     missing: tuple[RequiredFix, ...] = ()
     weakened: tuple[RequiredFix, ...] = ()
+    compared: CoverageComparison | None = None
+    obstacle: Obstacle | None = None
+    needs_person: bool = False
 
     @property
     def verdict(self) -> SuiteVerdict:

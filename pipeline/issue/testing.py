@@ -1,25 +1,25 @@
 """Tests one head, has its failures analysed, and shows the result in a check."""
 
-import asyncio
 from functools import cached_property, partial
 
-from agents.testing import analysis, missing_tests
-from agents.testing.failure_classes import classify_failures
+from agents.testing import analysis
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from memory.ledger import ledger
 from messages import tests as test_texts
-from pipeline.issue.avoidance import find_required_fixes
+from pipeline.issue.avoidance import AvoidanceTerms
+from pipeline.issue.base_coverages import BaseCoverages
+from pipeline.issue.comparable_test import ComparedRun
 from pipeline.issue.failure_analysis import FailureAnalysis, load_change
+from pipeline.issue.head_examination import HeadExamination
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.workflow_results import WorkflowResults
 from pipeline.publishing.progress import ProgressUpdates
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import run_while_current
-from workspace.snapshot import Snapshot
 
 
 class HeadTester:
@@ -30,7 +30,7 @@ class HeadTester:
     :param attempt: counts the tests of the run's change.
     :param is_beside_run: a person asked for it, see :class:`FailureAnalysis`.
     :param baseline: what fails without the change, if that is known.
-    :param asked: what people asked for; it excuses what it names, such as the removal of a test.
+    :param terms: what people asked for, and what happens where coverage is lost.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class HeadTester:
         *,
         is_beside_run: bool = False,
         baseline: Baseline | None = None,
-        asked: str = "",
+        terms: AvoidanceTerms,
     ) -> None:
         self._context = context
         self._configuration = configuration
         self._head = head
         self._baseline = baseline
-        self._asked = asked
+        self._terms = terms
         self._check = HeadTestCheck(context.services, context.run, head, occasion)
         self._analysis = FailureAnalysis(context, configuration, attempt, is_beside_run)
 
@@ -86,13 +86,14 @@ class HeadTester:
             proposes=bool(tested.missing),
             weakened=tested.weakened,
             unexplained=tested.unexplained,
+            coverage=test_texts.CoverageReport(tested.compared, tested.obstacle, needs_person=tested.needs_person),
         )
         failed = [
             {"test": case.id, "path": case.path, "line": case.line} for case in analysis.list_failures(tested.run)
         ]
         database, run, now = self._context.database, self._context.run, self._context.now()
         await ledger.record_failed_tests(database, run, self._check.external_id, failed, now)
-        await self._check.conclude(tested.verdict, text)
+        await self._check.conclude(tested.verdict, text, needs_person=tested.needs_person)
 
     async def _test_and_analyse(self, level: RiskLevel, asks: bool) -> HeadTestResult | None:
         if self._has_own_workflows:
@@ -114,22 +115,13 @@ class HeadTester:
     async def _run_tests(self, level: RiskLevel) -> HeadTestResult | None:
         mirror = await self._context.fetch_mirror()
         change = await load_change(mirror, self._context.run, self._head)
-        if self._has_own_workflows:
-            ran = await WorkflowResults(self._context, self._check).load()
-        else:
-            toolbox, commands = self._context.services.toolbox, self._configuration.commands
-            tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline)
-            ran = await tester.test(change, level)
-        if ran is None:
-            return None
-        files = (await Snapshot.of(mirror, self._head)).files
-        return HeadTestResult(
-            head=self._head,
-            run=ran,
-            analyses=await asyncio.to_thread(classify_failures, ran, files),
-            missing=missing_tests.find_missing_tests(ran, [each.path for each in change.touched if each.path in files]),
-            weakened=await find_required_fixes(self._context, mirror, change, self._asked),
-        )
+        toolbox, commands = self._context.services.toolbox, self._configuration.commands
+        tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline)
+        examination = HeadExamination(self._context, tester, change, self._terms)
+        if not self._has_own_workflows:
+            return await examination.run_tests(BaseCoverages(self._context, self._configuration), level)
+        ran = await WorkflowResults(self._context, self._check).load()
+        return None if ran is None else await examination.build_result(ComparedRun(ran))
 
     async def _show_progress(self, doing: str) -> None:
         self._progress.post_later(partial(self._check.show_progress, doing))

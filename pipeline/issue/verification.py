@@ -9,6 +9,7 @@ from memory.runs import checkpoints
 from messages import tests as test_texts
 from messages.pull_request import VerifiedResult
 from pipeline.gates.ask import list_conditions
+from pipeline.issue.avoidance import AvoidanceTerms
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.pull_request_state import PullRequestStateLoader
@@ -41,9 +42,9 @@ class Verification:
         """Test the head once; False while the repository's own workflows run."""
         attempt = len(built.fixes) + 1
         configuration, baseline = self.planned.configuration, self.planned.baseline
-        asked = await load_request(self.context.database, self.context.run)
+        terms = AvoidanceTerms(asked=await load_request(self.context.database, self.context.run))
         tester = HeadTester(
-            self.context, configuration, built.head, "by the run", attempt, baseline=baseline, asked=asked
+            self.context, configuration, built.head, "by the run", attempt, baseline=baseline, terms=terms
         )
         tested = await tester.test(self.planned.plan.level)
         if tested is not None:

@@ -47,9 +47,14 @@ class HeadTestCheck:
         check = self._build_check("in_progress", test_texts.render_progress(doing), None)
         await update_check(self.services, self.run, self._creation_step, check, self._head_test)
 
-    async def conclude(self, verdict: SuiteVerdict, text: CheckText) -> None:
-        """Show the result."""
-        await self._update("concluded", "completed", text, CONCLUSIONS[verdict])
+    async def conclude(self, verdict: SuiteVerdict, text: CheckText, *, needs_person: bool = False) -> None:
+        """Show the result.
+
+        :param needs_person: whether a person has to look at it, although the tests passed.
+        """
+        asks = needs_person and verdict is SuiteVerdict.passed
+        conclusion = Conclusion.action_required if asks else CONCLUSIONS[verdict]
+        await self._update("concluded", "completed", text, conclusion)
 
     async def give_up(self, text: CheckText, conclusion: Conclusion) -> None:
         """Complete the check without a result."""

@@ -5,6 +5,7 @@ from inline_snapshot import snapshot
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
+from tests.world.coverage import LOSING, MEASURED
 from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
 from tests.world.protected_paths import LOCK, LOCKS, build_plan, gates, start_issue, update_lock
 from tests.world.replies import first_lines
@@ -189,3 +190,33 @@ async def test_what_was_asked_about_an_earlier_head_is_void(story_with_model: St
     assert await get_outcome(story_with_model) == ("failed", "gate_rejected")
     assert story_with_model.gate_outcomes(asked.issue) == snapshot(["of_testing: Rejected by alice"])
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
+
+
+async def test_coverage_that_falls_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **MEASURED, **gates(testing="testing.coverage_delta < -10"))
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST, *LOSING), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    assert story_with_model.gates(asked.issue) == ["of_testing"]
+    [question] = story_with_model.questions(asked.issue)
+    assert "testing.coverage_delta (-87.5) &lt; -10" in question.body
+    story_with_model.pass_over(get_pull_request(asked))
+
+
+async def test_coverage_that_stays_is_not_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **MEASURED, **gates(testing="testing.coverage_delta < 0"))
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    assert story_with_model.questions(asked.issue) == []
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    story_with_model.pass_over(get_pull_request(asked))
+
+
+async def test_coverage_that_was_not_measured_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
+    """Nobody can tell that it did not fall, and the question says so."""
+    asked = await start_issue(story_with_model, model, testing="testing.coverage_delta < -10")
+    assert story_with_model.gates(asked.issue) == ["of_testing"]
+    [question] = story_with_model.questions(asked.issue)
+    assert "testing.coverage_delta is not known yet" in question.body
+    story_with_model.pass_over(get_pull_request(asked))

@@ -1,0 +1,265 @@
+"""What a change does to the coverage: lines that stay and lost their test, and honest changes that lose nothing."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.testing.coverage_loss import find_coverage_loss
+from domain.review.avoidance import CERTAIN, Avoidance, AvoidanceKind
+from domain.review.changes import Change, TouchedFile
+from domain.review.findings import Severity
+from domain.runs.coverage_comparison import CoverageComparison, compare_coverage
+from domain.runs.testing import Coverage, FileCoverage
+from tests.unit.checks.building import change_of, file_change
+
+OLD = "".join(f"a{line} = {line}\n" for line in range(1, 41))
+MEASURED = {"a.py": (range(1, 41), ())}
+NOTHING, _ = change_of({})
+
+
+def cover(files: Mapping[str, tuple[object, object]]) -> Coverage:
+    """:param files: path → (lines that ran, lines that did not)."""
+    return Coverage.model_validate(
+        {"files": [{"path": path, "covered": ran, "missed": idle} for path, (ran, idle) in files.items()]}
+    )
+
+
+def compare(
+    before: Mapping[str, tuple[object, object]],
+    after: Mapping[str, tuple[object, object]],
+    change: Change = NOTHING,
+) -> CoverageComparison:
+    return compare_coverage(cover(before), cover(after), change)
+
+
+def find(compared: CoverageComparison, *found: Avoidance, asked: str = "") -> Avoidance:
+    lost = find_coverage_loss(compared, found, asked)
+    assert lost is not None
+    return lost
+
+
+def build_avoidance(excuse: str, kind: AvoidanceKind = AvoidanceKind.test_removed) -> Avoidance:
+    return Avoidance(kind=kind, path="tests/test_a.py", what="Gone.", confidence=0.9, excuse=excuse)
+
+
+LOST = compare(MEASURED, {"a.py": (range(1, 31), range(31, 41))})
+
+
+def test_lines_that_stay_and_that_no_test_runs_any_more_are_lost() -> None:
+    assert (LOST.plain_delta, LOST.fall, LOST.lost, LOST.is_lost) == (-25.0, 25.0, 10, True)
+    lost = find(LOST)
+    assert (lost.kind, lost.path, lost.line) == (AvoidanceKind.coverage_lost, "a.py", 31)
+    assert (lost.confidence, lost.severity) == (0.9, Severity.error)
+    assert lost.what == (
+        "The coverage of what stays and what is new fell by 25.0 points (that of the whole program went from "
+        "100.0 % to 75.0 %): in `a.py` no test runs lines 31–40 any more."
+    )
+
+
+def test_the_file_that_lost_most_is_the_place() -> None:
+    compared = compare(
+        {"a.py": (range(1, 41), ()), "b.py": (range(1, 41), ()), "c.py": (range(1, 41), ())},
+        {"a.py": (range(4, 41), (1, 2, 3)), "b.py": (range(9, 41), range(1, 9)), "c.py": (range(1, 41), ())},
+    )
+    assert [(each.path, each.lines) for each in compared.losses] == [("b.py", 8), ("a.py", 3)]
+    assert (find(compared).path, find(compared).line) == ("b.py", 1)
+    assert find(compared).severity is Severity.warning
+
+
+def test_covered_code_that_goes_with_its_tests_is_no_loss() -> None:
+    """The share of the whole program falls by 25 points, though no line lost its test."""
+    head = "".join(OLD.splitlines(keepends=True)[30:])
+    change, _ = change_of({"a.py": (OLD, head)})
+    before = {"a.py": (range(1, 41), ()), "b.py": ((), range(1, 14)), "tests/test_a.py": (range(1, 90), ())}
+    compared = compare(before, {"a.py": (range(1, 11), ()), "b.py": ((), range(1, 14))}, change)
+    assert compared.plain_delta < -25
+    assert (compared.fall, compared.lost, compared.is_lost) == (0.0, 0, False)
+    assert find_coverage_loss(compared, ()) is None
+
+
+def test_a_whole_file_that_goes_is_no_loss() -> None:
+    change, _ = change_of({"a.py": (OLD, None)})
+    compared = compare({**MEASURED, "b.py": ((1,), (2, 3))}, {"b.py": ((1,), (2, 3))}, change)
+    assert (compared.lost, compared.is_lost) == (0, False)
+
+
+def test_uncovered_code_that_goes_hides_no_loss() -> None:
+    """The plain share rises, and the tests of what stays are gone all the same."""
+    change, _ = change_of({"b.py": (OLD, None)})
+    compared = compare({**MEASURED, "b.py": ((), range(1, 41))}, {"a.py": (range(1, 31), range(31, 41))}, change)
+    assert (compared.plain_delta, compared.fall, compared.is_lost) == (25.0, 12.5, True)
+
+
+def test_new_covered_code_hides_no_loss() -> None:
+    change, _ = change_of({"b.py": (None, OLD * 20)})
+    after = {"a.py": (range(1, 36), range(36, 41)), "b.py": (range(1, 801), ())}
+    compared = compare(MEASURED, after, change)
+    assert compared.plain_delta > -1
+    assert (compared.fall, compared.is_lost) == (12.5, True)
+
+
+def test_lines_are_followed_through_the_change() -> None:
+    """Ten lines come in at the top, one is changed, and five at the end lose their test."""
+    lines = OLD.splitlines(keepends=True)
+    head = "".join(["new = 1\n"] * 10 + lines[:19] + ["a20 = 'changed'\n"] + lines[20:])
+    change, _ = change_of({"a.py": (OLD, head)})
+    compared = compare(MEASURED, {"a.py": (range(1, 46), range(46, 51))}, change)
+    assert (compared.kept_before.total, compared.added.total) == (39, 11)
+    assert compared.losses[0].lost == (46, 47, 48, 49, 50)
+    assert compared.losses[0].uncovered == ()
+
+
+def test_code_that_is_written_anew_is_measured_by_the_whole_program() -> None:
+    """Of what stays, three lines of five lost their test; of the program, that is nothing."""
+    lines = OLD.splitlines(keepends=True)
+    change, _ = change_of({"a.py": (OLD * 5, "".join(lines[:5]) + "new = 1\n" * 195)})
+    before = {"a.py": ((*range(1, 6), *range(6, 106)), range(106, 201))}
+    compared = compare(before, {"a.py": ((1, 2, *range(6, 110)), (3, 4, 5, *range(110, 201)))}, change)
+    assert (compared.kept_before.total, compared.lost) == (5, 3)
+    assert (compared.delta, compared.is_lost) == (-1.5, False)
+
+
+def test_a_renamed_file_is_followed() -> None:
+    renamed = file_change("b.py", OLD, OLD + "last = 1\n").model_copy(update={"old_path": "a.py", "status": "renamed"})
+    change = NOTHING.model_copy(
+        update={"files": (renamed,), "touched": (TouchedFile(path="b.py", old_path="a.py", lines=1),)}
+    )
+    compared = compare(MEASURED, {"b.py": (range(1, 31), range(31, 42))}, change)
+    assert (compared.losses[0].path, compared.lost) == ("b.py", 10)
+
+
+def test_a_file_whose_change_was_not_read_is_not_compared() -> None:
+    change = NOTHING.model_copy(update={"touched": (TouchedFile(path="a.py"),)})
+    compared = compare(MEASURED, {"a.py": ((), range(1, 41))}, change)
+    assert (compared.unknown, compared.lost, compared.is_lost) == (1, 0, False)
+
+
+def test_a_file_that_the_report_does_not_name_any_more_is_lost() -> None:
+    """As where nothing imports it: coverage.py names files that ran only."""
+    compared = compare({**MEASURED, "b.py": (range(1, 61), ())}, {"b.py": (range(1, 61), ())})
+    assert (compared.lost, compared.losses[0].is_unnamed) == (40, True)
+    assert CERTAIN <= find(compared).confidence < 0.9
+    assert "the report does not name it any more" in find(compared).what
+
+
+def test_a_file_that_a_new_test_imports_first_is_no_loss() -> None:
+    """Its lines count from now on, and the share of the whole program falls."""
+    compared = compare(MEASURED, {"a.py": (range(1, 41), ()), "old.py": ((1,), range(2, 400))})
+    assert compared.plain_delta < -80
+    assert (compared.delta, compared.is_lost) == (0.0, False)
+
+
+def test_lines_that_are_left_out_of_the_measurement_are_counted() -> None:
+    """As by a comment: no loss by itself, but said."""
+    compared = compare(MEASURED, {"a.py": (range(1, 31), ())})
+    assert (compared.left_out, compared.lost, compared.is_lost) == (10, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "lost", "is_lost"),
+    [
+        (100, 2, False),  # 2 points are tolerated
+        (100, 3, True),
+        (1_000, 20, False),
+        (1_000, 21, True),
+        (20, 2, False),  # so few lines are no loss, however small the program is
+        (20, 3, True),
+    ],
+)
+def test_more_than_two_points_are_lost(lines: int, lost: int, is_lost: bool) -> None:
+    after = {"a.py": (range(1, lines - lost + 1), range(lines - lost + 1, lines + 1))}
+    assert compare({"a.py": (range(1, lines + 1), ())}, after).is_lost is is_lost
+
+
+@pytest.mark.parametrize(
+    ("new", "covered", "is_lost"),
+    [
+        (9, 0, False),  # too few lines, although the share falls by 8 points
+        (10, 0, True),
+        (40, 30, True),
+        (40, 38, False),
+    ],
+)
+def test_much_new_code_without_tests_is_a_loss(new: int, covered: int, is_lost: bool) -> None:
+    code = "".join(f"b{line} = {line}\n" for line in range(new))
+    change, _ = change_of({"b.py": (None, code)})
+    measured = {"a.py": (range(1, 101), ())}
+    compared = compare(measured, {**measured, "b.py": (range(1, covered + 1), range(covered + 1, new + 1))}, change)
+    assert compared.is_lost is is_lost
+    if is_lost:
+        assert (find(compared).path, find(compared).line) == ("b.py", covered + 1)
+        assert CERTAIN <= find(compared).confidence < 0.9
+
+
+def test_tests_are_no_part_of_the_program() -> None:
+    change, _ = change_of({"tests/test_a.py": (OLD, None)})
+    compared = compare({**MEASURED, "tests/test_a.py": (range(1, 41), ())}, MEASURED, change)
+    assert (compared.before.total, compared.plain_delta, compared.is_lost) == (40, 0.0, False)
+
+
+def test_lines_beyond_a_file_cover_nothing_for_it() -> None:
+    """A report that names lines that are not there raises the plain share only."""
+    compared = compare(MEASURED, {"a.py": (range(11, 9_000), range(1, 11))})
+    assert compared.plain_delta > -1
+    assert compared.is_lost
+
+
+def test_better_tests_raise_it() -> None:
+    compared = compare({"a.py": (range(1, 31), range(31, 41))}, MEASURED)
+    assert (compared.delta, compared.plain_delta, compared.fall) == (25.0, 25.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "The coverage may fall a little here.",
+        "Go on.\nWe accept a lower coverage.",
+        "It is generated code, so its coverage will drop.",
+    ],
+)
+def test_people_may_let_it_fall(asked: str) -> None:
+    assert find(LOST, asked=asked).excuse == "People said that the coverage may fall."
+
+
+@pytest.mark.parametrize("asked", ["The coverage may not fall.", "Raise the coverage.", "Never accept lower coverage."])
+def test_other_words_let_nothing_fall(asked: str) -> None:
+    assert not find(LOST, asked=asked).excuse
+
+
+def test_tests_that_people_asked_to_remove_excuse_what_they_ran() -> None:
+    asked = build_avoidance("Its removal was asked for.")
+    assert (
+        find(LOST, asked, build_avoidance("An equal test stays.")).excuse == "The removal of its tests was asked for."
+    )
+    assert not find(LOST, build_avoidance("An equal test stays.")).excuse
+    assert not find(LOST, asked, build_avoidance("")).excuse
+    assert not find(LOST, build_avoidance("It was asked for.", AvoidanceKind.feature_removed)).excuse
+
+
+_LINES = st.sets(st.integers(1, 60), max_size=30)
+
+
+@given(_LINES, _LINES, _LINES, _LINES, st.integers(0, 40))
+def test_any_reports_can_be_compared(ran: set[int], idle: set[int], runs: set[int], rests: set[int], cut: int) -> None:
+    change, _ = change_of({"a.py": (OLD, "".join(OLD.splitlines(keepends=True)[cut:]) + "last = 1\n")})
+    before = FileCoverage(path="a.py", covered=tuple(sorted(ran)), missed=tuple(sorted(idle - ran)))
+    after = FileCoverage(path="a.py", covered=tuple(sorted(runs)), missed=tuple(sorted(rests - runs)))
+    compared = compare_coverage(Coverage(files=(before,)), Coverage(files=(after,)), change)
+    assert 0 <= compared.fall <= 100
+    assert -100 <= compared.plain_delta <= 100
+    assert compared.fall == max(-compared.delta, 0)
+    assert compared.kept_after.covered >= compared.kept_before.covered - compared.lost
+    if not ran:
+        assert not compared.lost
+
+
+@given(st.integers(0, 12), st.sets(st.integers(0, 39)), st.integers(1, 60))
+def test_lines_are_followed_as_one_by_one(added: int, removed: set[int], line: int) -> None:
+    """What is measured is where :meth:`FileChange.head_line` says it is."""
+    kept = [text for at, text in enumerate(OLD.splitlines(keepends=True)) if at not in removed]
+    change, _ = change_of({"a.py": (OLD, "".join([*kept[:5], *(["new = 1\n"] * added), *kept[5:]]))})
+    at = change.files[0].head_line(line)
+    compared = compare({"a.py": ((line,), ())}, {"a.py": ((), range(1, 120))}, change)
+    assert [each.lost for each in compared.losses if each.lost] == ([] if at is None else [(at,)])
