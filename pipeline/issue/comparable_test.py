@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from agents.testing.tester import Tester
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
-from domain.runs.base_coverage import BaseCoverage, Obstacle, find_obstacle, has_coverage, is_worth_a_base
+from domain.runs.base_coverage import BaseCoverage, Obstacle, find_obstacle, is_worth_a_base
 from domain.runs.coverage_comparison import CoverageComparison, compare_coverage
 from domain.runs.testing import TestRun
 from messages import tests as test_texts
@@ -46,16 +46,12 @@ class ComparableTest:
             base = await self.bases.measure(self.tester.mirror, self.change.merge_base)
             run = run if run.runs_all or not base.is_quick else await self._test(level, base)
         obstacle = find_obstacle(run, base)
-        if obstacle is not None or base is None or base.coverage is None or not has_coverage(run):
+        before, after = None if base is None else base.coverage, run.coverage
+        if obstacle is not None or before is None or after is None:
             return ComparedRun(run, obstacle=obstacle)
-        return ComparedRun(run, await self._compare(run, base))
+        return ComparedRun(run, await asyncio.to_thread(compare_coverage, before, after, self.change))
 
     async def _test(self, level: RiskLevel, base: BaseCoverage | None) -> TestRun:
         is_quick = base is not None and base.is_quick
         why_all = test_texts.explain_all_tests(base.seconds) if base is not None and is_quick else ""
         return await replace(self.tester, why_all=why_all).test(self.change, level)
-
-    async def _compare(self, run: TestRun, base: BaseCoverage) -> CoverageComparison | None:
-        if base.coverage is None or run.coverage is None:
-            return None
-        return await asyncio.to_thread(compare_coverage, base.coverage, run.coverage, self.change)

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 
 import pytest
+from sqlalchemy import func, select
 
 from agents.llm.scripted import ScriptedModel
+from memory.db.tables.runs import CheckpointRow
 from simulator import User
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.coverage import FAKED, LOSING, MEASURED, RESTORES, build_reported, wrap_report, write_report
-from tests.world.issues import TEST, patches
+from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
 from tests.world.verification import MEND, MENDED, get_outcome, propose_diffs
 
 ALL = write_report(range(1, 41))
@@ -150,10 +152,47 @@ async def test_tests_that_failed_are_not_compared(story: Story) -> None:
     assert "- Not compared with the base: tests failed, or only passed when run again" in (check.summary or "")
 
 
+async def test_people_who_accept_it_are_heard_by_agents(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(
+        story_with_model, "Customers want a discount. The coverage may fall, as the rates are bought in.", **MEASURED
+    )
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST, *LOSING), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    pull = get_pull_request(asked)
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    assert check.conclusion == "success"
+    assert "- No longer run in `shop/rates.py`: 1–14" in (check.summary or "")
+    assert not pull.draft
+    story_with_model.pass_over(pull)
+
+
 async def test_where_nothing_measures_nothing_is_said(story: Story) -> None:
     check = await run_tests(story, await propose(story, build_reported(None), {"README.md": "# The shop\n"}))
     assert check.conclusion == "success"
     assert "Coverage" not in (check.summary or "")
+
+
+async def count_measured(story: Story) -> int:
+    """How many bases were measured for their coverage."""
+    async with story.forge.services.database.transaction() as session:
+        query = select(func.count()).where(CheckpointRow.phase.startswith("coverage "))
+        return await session.scalar(query) or 0
+
+
+async def test_a_base_is_measured_once(story: Story) -> None:
+    """So another change knows that its tests left a report, and that those of this one leave none."""
+    pull, alice = await propose(story, build_reported(ALL), {"report.xml": FEWER})
+    assert (await run_tests(story, (pull, alice))).conclusion == "action_required"
+    await alice.push(pull.repository, "other", {"report.xml": None}, base="main")
+    other = await alice.open_pull_request(pull.repository, "other", "main", title="Measure nothing")
+    await story.settle()
+    check = await run_tests(story, (other, alice))
+    assert check.conclusion == "success"
+    assert "- Not compared with the base: the tests of the base left a coverage report, those of this head none." in (
+        check.summary or ""
+    )
+    assert await count_measured(story) == 1
 
 
 async def test_a_draft_of_forge_that_loses_coverage_is_sent_back(story_with_model: Story, model: ScriptedModel) -> None:
@@ -170,5 +209,6 @@ async def test_a_draft_of_forge_that_loses_coverage_is_sent_back(story_with_mode
     [check] = story_with_model.github.check_runs(asked.repository, second.sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 3 tests")
     assert "16 of 16 (100.0 %) before, 16 of 16 (100.0 %) now: +0.0 points" in (check.summary or "")
+    assert await count_measured(story_with_model) == 1  # when the base was tested before the plan
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")

@@ -139,3 +139,32 @@ async def test_only_the_first_failures_say_why(tested: Tests) -> None:
     assert max(len(each.details) for each in speaking) <= 1_000
     assert token not in run.model_dump_json()
     assert len(list_failures(run)) == MAX_DETAILED
+
+
+MEASURING = {"measure.sh": 'echo ran >> ran; printf "%s" "$(cat report.xml)" > "$FORGE_RESULTS/coverage.xml"\n'}
+REPORT = '<coverage><class filename="a.py"><line number="1" hits="1"/><line number="2" hits="0"/></class></coverage>'
+
+
+async def test_what_the_tests_run_is_measured_without_checks(tmp_path: Path) -> None:
+    (tmp_path / "remotes").mkdir()
+    author = Author(tmp_path / "remotes" / "repo.git")
+    base = author.commit({**MEASURING, "a.py": "b = 1\nc = 2\n", "report.xml": REPORT})
+    commands = Commands(setup="true", build="true", lint="false", test="sh measure.sh")
+    async with (
+        Toolbox.start(workers=1, reads=[toolchain()]) as toolbox,
+        serve(author.remote.parent) as remote,
+    ):
+        mirror = await Mirrors(tmp_path / "mirrors", seconds=20).mirror(1, remote.url, AUTHORIZATION)
+        await mirror.fetch(base, base, 1)
+        run = await tester.Tester(mirror, toolbox, commands).measure(base)
+    assert [each.kind for each in run.commands] == ["setup", "build", "test"]
+    assert run.coverage is not None
+    assert run.coverage.lines == (1, 2)
+
+
+async def test_a_report_of_coverage_that_cannot_be_read_is_known(tested: Tests) -> None:
+    files = {"a.py": "b = 1\n", **MEASURING}
+    run = await tested({**files, "report.xml": REPORT}, {"report.xml": "<coverage"}, test="sh measure.sh")
+    assert (run.coverage, run.runs_all) == (None, True)
+    assert [each.has_bad_coverage for each in run.commands] == [True]
+    assert decide_verdict(run) is SuiteVerdict.passed

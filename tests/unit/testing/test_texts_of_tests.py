@@ -4,6 +4,8 @@ import pytest
 from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
+from domain.runs.base_coverage import Obstacle
+from domain.runs.coverage_comparison import CoverageComparison, CoveredShare, FileLoss
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
     Analysis,
@@ -165,7 +167,8 @@ def test_nothing_foreign_acts() -> None:
     )
     meant = MEANT.model_copy(update={"test_id": EVIL, "root_cause": EVIL, "suggested_fix": EVIL})
     taken = RequiredFix(path=EVIL, rule="avoidance/test-skipped", message=EVIL)
-    found = texts.render_outcome(given, [meant], weakened=[taken])
+    lost = texts.CoverageReport(compared(FileLoss(path=EVIL, lost=(1,), is_unnamed=True)), needs_person=True)
+    found = texts.render_outcome(given, [meant], weakened=[taken], coverage=lost)
     for text in (found.summary, texts.render_outcome(run(not_run=EVIL)).summary):
         plain = without_code(text)
         for acting in ("@everyone", "#1", "/forge approve", "https://", "<!-- forge"):
@@ -194,6 +197,46 @@ def test_it_is_never_too_long() -> None:
     assert len(found.summary) < 65_535
     assert len(found.text) < 65_535
     assert len(found.title) < 255
+
+
+def compared(*losses: FileLoss) -> CoverageComparison:
+    return CoverageComparison(
+        before=CoveredShare(covered=90, total=100),
+        after=CoveredShare(covered=80, total=110),
+        kept_before=CoveredShare(covered=85, total=90),
+        kept_after=CoveredShare(covered=75, total=90),
+        losses=losses,
+        lost=10,
+        left_out=1,
+        unknown=2,
+    )
+
+
+def test_lost_coverage_is_said_with_its_places() -> None:
+    report = texts.CoverageReport(
+        compared(FileLoss(path="a.py", lost=(3, 4, 5)), FileLoss(path="b.py", lost=(9,), is_unnamed=True)),
+        needs_person=True,
+    )
+    found = texts.render_outcome(run(command(0, case("a"))), coverage=report)
+    assert found.title == "Passed: 1 test; coverage fell by 10.0 points"
+    assert "a maintainer decides" in found.summary
+    assert found.summary.partition("\n\n### What ran")[0].partition("\n\n")[2] == snapshot("""\
+### Coverage
+
+- Lines of the program: 90 of 100 (90.0 %) before, 80 of 110 (72.7 %) now: -17.3 points
+- Of the lines that stay: 85 of 90 (94.4 %) before, 75 of 90 (83.3 %) now: -11.1 points
+- No longer run in `a.py`: 3–5
+- No longer run in `b.py`: 9, as the report does not name the file any more
+- Run before and not measured any more: 1 line
+- Not compared, since their change was not read: 2 files\
+""")
+
+
+@pytest.mark.parametrize("obstacle", Obstacle)
+def test_why_coverage_is_not_compared_is_said(obstacle: Obstacle) -> None:
+    found = texts.render_outcome(run(command(0, case("a"))), coverage=texts.CoverageReport(obstacle=obstacle))
+    assert found.title == "Passed: 1 test"
+    assert "- Not compared with the base: " in found.summary
 
 
 def test_line_numbers_are_ranges() -> None:
