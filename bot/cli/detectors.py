@@ -72,11 +72,11 @@ def to_json(
 def _table(records: Mapping[str, DetectorRecord], kept: Mapping[str, FalseAlarmCount]) -> Table:
     names = ("found", "dismissed", "confirmed", "kept", "still raised")
     right = [Column(name, justify="right", no_wrap=True) for name in names]
-    table = Table(Column("detector", no_wrap=True), *right, Column(""), box=None)
+    table = Table(Column("detector", no_wrap=True), *right, Column("wrong", no_wrap=True), box=None)
     for rule, record in sorted(records.items()):
         examples = kept.get(rule, FalseAlarmCount(rule, 0, 0))
         numbers = (record.found, record.dismissed, record.confirmed, examples.kept, examples.still_found)
-        table.add_row(rule, *map(str, numbers), "wrong too often" if record.is_unreliable else "")
+        table.add_row(rule, *map(str, numbers), "too often" if record.is_unreliable else "")
     return table
 
 

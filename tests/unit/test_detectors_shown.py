@@ -1,0 +1,110 @@
+"""How `forge metrics --detectors` and `forge doctor` tell which detectors of giving up are wrong too often."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from bot.cli import detectors as shown
+from bot.cli.doctor.detectors import check_detectors
+from bot.cli.doctor.diagnosis import PartState
+from bot.clock import SystemClock
+from domain.commands import Sender
+from domain.review.avoidance import AvoidanceKind
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.judgements import WhitelistScope
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database
+from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.findings import false_alarms, whitelists
+from memory.findings.false_alarms import FalseAlarm
+from tests.rows import run_row, settings
+
+NOW = SystemClock().now()
+RULES = (AvoidanceKind.test_removed.rule, AvoidanceKind.test_skipped.rule)
+SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
+
+
+def _find(number: int, rule: str) -> Finding:
+    return Finding(
+        id=f"F-{number:06}",
+        rule=rule,
+        category=Category.avoidance,
+        severity=Severity.warning,
+        confidence=0.9,
+        path="tests/test_a.py",
+        message="The test is gone.",
+        layer=Layer.static,
+        fingerprint=f"{number:064}",
+        trail="t",
+    )
+
+
+def _row(finding: Finding) -> FindingRow:
+    return FindingRow(
+        id=finding.id,
+        repository_id=10,
+        number=1,
+        name=finding.id,
+        fingerprint=finding.fingerprint,
+        trail="t",
+        content=finding.model_dump(mode="json"),
+        first_run="R",
+        last_run="R",
+        created_at=NOW - timedelta(days=1),
+    )
+
+
+def _dismiss(finding: Finding) -> DismissalRow:
+    return DismissalRow(
+        id=finding.id,
+        repository_id=10,
+        number=1,
+        name=finding.id,
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        path=finding.path,
+        by_id=1,
+        by_login="bob",
+        reason="no",
+        memory_id="",
+        created_at=NOW,
+    )
+
+
+@pytest.fixture
+async def url(url: str) -> str:
+    """Of 20 removed tests three were none, of 20 skipped ones two."""
+    database = Database(url)
+    removed, skipped = (
+        [_find(start + each, rule) for each in range(20)] for start, rule in zip((0, 50), RULES, strict=True)
+    )
+    async with database.transaction() as session:
+        session.add(run_row("R"))
+        session.add_all(map(_row, [*removed, *skipped]))
+        session.add_all(map(_dismiss, [*removed[:3], *skipped[:2]]))
+    alarm = FalseAlarm("", RULES[0], "tests/test_a.py", "tests/test_a.py", b"", None)
+    await false_alarms.keep(database, 10, 1, removed[0].fingerprint, alarm, NOW)
+    bob = Sender(id=1, login="bob")
+    await whitelists.add(database, SHOP, 1, removed[0], WhitelistScope.file, bob, "it moved", "cause", NOW)
+    await database.close()
+    return url
+
+
+async def test_it_is_printed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await shown.show(settings(url), "octo-org/shop", as_json=False)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:3] == ["avoidance/test-removed 20 3 0 1 1 too often", "avoidance/test-skipped 20 2 0 0 0"]
+    until = f"{NOW + timedelta(days=90):%Y-%m-%d}"
+    assert lines[-1] == f"avoidance/test-removed may pass in tests/test_a.py until {until}, by bob: it moved"
+    await shown.show(settings(url), None, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert [each["unreliable"] for each in told["detectors"]] == [True, False]
+    assert told["whitelists"] == []
+
+
+async def test_the_operator_is_told(url: str) -> None:
+    told = await check_detectors(settings(url))
+    assert told is not None
+    assert told.condition is PartState.note
+    assert told.state == "wrong too often in 90 days: avoidance/test-removed (3 of 20 dismissed)"
