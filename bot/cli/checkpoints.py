@@ -1,9 +1,7 @@
 """Shows what agents kept of their work, what changed between two moments of it, and takes the work back."""
 
 import asyncio
-import difflib
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from bot.cli.audit import find_run
@@ -12,17 +10,15 @@ from bot.cli.run import open_database, operator_name
 from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
-from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet
+from domain.runs.patches import NO_CHANGES, ChangeSet
 from domain.runs.work_checkpoint import Link, WorkCheckpoint, WorkKey, load_states
 from domain.runs.work_rollback import RollbackProblem, RollbackRefusal
-from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
 from messages import checkpoints as texts
+from messages.work_diff import flatten, name_change, render_diff
 from pipeline.issue.coding.rollback import RollbackRequest, find_checkpoint, take_back
 
-_LARGEST = 500_000  # bytes of a file whose lines are compared
 _WORDS = 300  # characters of an agent's words
 
 
@@ -46,13 +42,7 @@ async def show_one(settings: Installation, shown: str, since: str | None = None)
     :raises ForgeError: if there is none, or more than one, or they cannot be compared or read.
     """
     async with open_database(settings) as database:
-        checkpoint = await _find(database, shown)
-        earlier = None if since is None else await _find(database, since)
-        if earlier is not None and earlier.key != checkpoint.key:
-            raise ForgeError(
-                f"{earlier.short_id} and {checkpoint.short_id} are of different pieces of work.",
-                "`forge runs --checkpoints RUN` shows which belong together.",
-            )
+        checkpoint, earlier = await find_pair(database, shown, since)
         chain = await work_checkpoints.load_chain(database, checkpoint.key)
     states = await asyncio.to_thread(load_states, chain)
     lines = render_one(checkpoint, chain, states)
@@ -75,6 +65,21 @@ async def roll_back(settings: Installation, shown: str, paths: Sequence[str]) ->
     _print([texts.confirm_rollback(done)])
 
 
+async def find_pair(database: Database, shown: str, since: str | None) -> tuple[WorkCheckpoint, WorkCheckpoint | None]:
+    """The checkpoint that somebody names, and the one that it is compared with, if any.
+
+    :raises ForgeError: if there is none, or more than one, or they are of different pieces of work.
+    """
+    checkpoint = await _find(database, shown)
+    earlier = None if since is None else await _find(database, since)
+    if earlier is not None and earlier.key != checkpoint.key:
+        raise ForgeError(
+            f"{earlier.short_id} and {checkpoint.short_id} are of different pieces of work.",
+            "`forge runs --checkpoints RUN` shows which belong together.",
+        )
+    return checkpoint, earlier
+
+
 async def _find(database: Database, shown: str) -> WorkCheckpoint:
     found = await find_checkpoint(database, shown)
     if isinstance(found, RollbackRefusal):
@@ -85,7 +90,7 @@ async def _find(database: Database, shown: str) -> WorkCheckpoint:
 def _refuse(refusal: RollbackRefusal) -> ForgeError:
     if refusal.problem is not RollbackProblem.unknown:
         return ForgeError(texts.refuse_rollback(refusal))
-    shown = _flatten(refusal.asked)
+    shown = flatten(refusal.asked)
     return UnknownName(f"There is no checkpoint {shown}.", "`forge runs --checkpoints RUN` lists those of a run.")
 
 
@@ -103,7 +108,7 @@ def render_timeline(made: Sequence[WorkCheckpoint]) -> list[str]:
 
 
 def _render_chain(key: WorkKey, chain: Sequence[WorkCheckpoint]) -> Iterator[str]:
-    yield f"{_flatten(key.work)}, on {key.base[:7]}"
+    yield f"{flatten(key.work)}, on {key.base[:7]}"
     for each in chain:
         restored = next((other for other in chain if other.id == each.restores), None)
         yield f"  {_describe(each, restored)}"
@@ -114,7 +119,7 @@ def _describe(checkpoint: WorkCheckpoint, restored: WorkCheckpoint | None) -> st
     """One line: when, why, how much, and what it took."""
     parts = [
         f"{checkpoint.short_id}  {checkpoint.at:%Y-%m-%d %H:%M:%S}",
-        _flatten(texts.describe_cause(checkpoint, restored)),
+        flatten(texts.describe_cause(checkpoint, restored)),
         f"files {checkpoint.files}, changed {checkpoint.changed}",
     ]
     if checkpoint.restores is None:
@@ -125,9 +130,9 @@ def _describe(checkpoint: WorkCheckpoint, restored: WorkCheckpoint | None) -> st
 
 def _render_words(checkpoint: WorkCheckpoint, indent: int) -> Iterator[str]:
     if checkpoint.said.strip():
-        yield f"{' ' * indent}said: “{_flatten(checkpoint.said)[:_WORDS]}”"
+        yield f"{' ' * indent}said: “{flatten(checkpoint.said)[:_WORDS]}”"
     for each in checkpoint.refused:
-        yield f"{' ' * indent}not kept: {_flatten(each)}"
+        yield f"{' ' * indent}not kept: {flatten(each)}"
 
 
 def render_one(checkpoint: WorkCheckpoint, chain: Sequence[Link], states: Mapping[str, ChangeSet]) -> list[str]:
@@ -143,15 +148,10 @@ def render_one(checkpoint: WorkCheckpoint, chain: Sequence[Link], states: Mappin
     since = "the base" if before is None else f"{before.short_id}, the one before"
     return [
         _describe(checkpoint, restored),
-        f"  C-{checkpoint.id}, number {checkpoint.number} of {_flatten(checkpoint.key.work)}, on {checkpoint.key.base}",
+        f"  C-{checkpoint.id}, number {checkpoint.number} of {flatten(checkpoint.key.work)}, on {checkpoint.key.base}",
         *_render_words(checkpoint, 2),
-        f"  changed since {since}: {', '.join(map(_name_change, changed)) or 'nothing'}",
+        f"  changed since {since}: {', '.join(map(name_change, changed)) or 'nothing'}",
     ]
-
-
-def _name_change(file: ChangedFile) -> str:
-    how = " (new)" if file.is_new else " (deleted)" if file.is_gone else ""
-    return f"{_flatten(file.path)}{how}"
 
 
 def _render_change(
@@ -163,55 +163,6 @@ def _render_change(
     if not files:
         return [f"Nothing differs from {since}."]
     return [f"Since {since}:", *render_diff(sorted(files, key=lambda file: file.path))]
-
-
-def render_diff(files: Iterable[ChangedFile]) -> list[str]:
-    """Unified diffs of text files, and the sizes of others; without secrets, and inert in a terminal."""
-    return [line for file in files for line in _render_file(file)]
-
-
-def _render_file(file: ChangedFile) -> Iterator[str]:
-    path = _flatten(file.path)
-    if file.old_mode not in {None, file.mode} and not file.is_new:
-        yield f"{path}: mode {file.old_mode} before, {file.mode} now"
-    before, after = _read_text(file.before), _read_text(file.after)
-    if before is None or after is None:
-        yield f"{path}: no text, or too long: {_size(file.before)} before, {_size(file.after)} now"
-        return
-    old, new = "/dev/null" if file.is_new else f"a/{path}", "/dev/null" if file.is_gone else f"b/{path}"
-    lines = list(difflib.unified_diff(_split(before), _split(after), old, new))
-    if not lines and file.before != file.after:
-        is_empty = not (file.before or file.after)
-        yield f"{path}: {'an empty file' if is_empty else 'only what is masked here'} differs"
-    for line in lines:
-        yield strip_invisible(line.removesuffix("\n")).replace("\n", " ")
-        if not line.endswith("\n"):
-            yield "\\ No newline at end of file"
-
-
-def _read_text(content: bytes | None) -> str | None:
-    """The text without secrets, empty for a file that is not there; None if it is no text, or too long."""
-    if content is None:
-        return ""
-    if len(content) > _LARGEST or b"\0" in content:
-        return None
-    try:
-        return redact_outgoing(content.decode())
-    except UnicodeDecodeError:
-        return None
-
-
-def _split(text: str) -> list[str]:
-    """Its lines as git counts them, each with its end."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-def _size(content: bytes | None) -> str:
-    return "not there" if content is None else f"{len(content):,} bytes"
-
-
-def _flatten(text: str) -> str:
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
 
 
 def _print(lines: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, Work
 from memory.db.bus import Bus
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
+from messages.work_diff import render_diff
 from tests.rows import NOON, run_row, settings
 from tests.world.checkpoints import STATES, add_chain, build_change
 
@@ -148,7 +149,7 @@ async def test_a_checkpoint_and_its_diff(url: str, database: Database, capsys: p
     ],
 )
 def test_what_a_diff_shows_of_a_file(file: ChangedFile, shown: list[str]) -> None:
-    assert checkpoints.render_diff([file]) == shown
+    assert render_diff([file]) == shown
 
 
 async def test_checkpoints_that_are_not_there_or_not_of_one_work(url: str, database: Database) -> None:
