@@ -1,15 +1,16 @@
 """Every text about checkpoints of an agent's work: those there are, what a roll-back did, and why there was none."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from domain.gates import Gate
-from domain.runs.run import Run, RunState
+from domain.runs.run import ExecutionMode, Run, RunState
 from domain.runs.work_checkpoint import ENDS, CheckpointCause, WorkCheckpoint
 from domain.runs.work_rollback import RollbackProblem, RollbackRefusal
 from domain.text.escaping import escape, inline_code, inline_path
 from messages.commands import MOST_LINES, describe_state
+from safety.checkpoint_limits import ExceededLimit, KeepingProblem
 
 MOST_RECENT = 5
 """Checkpoints that a question about an agent shows, the newest ones."""
@@ -93,6 +94,48 @@ def render_timeline(run_id: str, made: Sequence[WorkCheckpoint]) -> str:
     head = "| checkpoint | at (UTC) | work | why | files | changed | said |"
     table = [head, "| --- | --- | --- | --- | --- | --- | --- |", *rows]
     return "\n".join(["<details>", f"<summary>{summary}</summary>", "", *table, "", "</details>"])
+
+
+def render_exceeded(exceeded: ExceededLimit | None) -> str:
+    """One line of Markdown about how an agent's work is kept; empty where nothing is wrong."""
+    if exceeded is None:
+        return ""
+    what, then = _explain_exceeded(replace(exceeded, why=escape(exceeded.why.rstrip("."), _WORDS)))
+    return f"**{what}:** {then}"
+
+
+def describe_exceeded(exceeded: ExceededLimit | None) -> str:
+    """The same as plain text."""
+    return "" if exceeded is None else ": ".join(_explain_exceeded(exceeded))
+
+
+def _explain_exceeded(exceeded: ExceededLimit) -> tuple[str, str]:
+    """What is wrong; the figure, the limit, and what follows."""
+    share = f"{exceeded.times} of {exceeded.of} checkpoints"
+    figure = f"more than {exceeded.limit:g} s ({exceeded.worst:.1f} s at most)"
+    match exceeded.problem:
+        case KeepingProblem.failed:
+            return "The agent's work is not kept as it should be", (
+                f"{share} could not be made, the last one for this reason: {exceeded.why.rstrip('.')}. If the agent "
+                "ends early, what it did since the last good one is lost."
+            )
+        case KeepingProblem.slow:
+            return "Keeping the agent's work is slow", (
+                f"{share} took {figure}. Nothing is lost. The machine is busy, or the change large; a larger "
+                "`execution.checkpoint_seconds` makes fewer of them."
+            )
+        case KeepingProblem.paused:
+            return "The agent is held up", (
+                f"it stood still for {figure} at {share}. A larger `execution.checkpoint_seconds` makes fewer of them."
+            )
+
+
+def describe_mode(mode: ExecutionMode | None, *, is_asked: bool) -> str:
+    """The mode in which a run changes files, and who chose it; empty if it is not known.
+
+    :param is_asked: whether somebody asked for it; otherwise the configuration says so.
+    """
+    return "" if mode is None else f"{mode}, {'as asked for' if is_asked else 'by the configuration'}"
 
 
 def confirm_rollback(done: CompletedRollback) -> str:

@@ -143,7 +143,13 @@ def render_help() -> str:
 
 
 def render_status(
-    last: PastRun | None, doing: str = "", until: datetime | None = None, paused_by: str | None = None, waits: str = ""
+    last: PastRun | None,
+    doing: str = "",
+    until: datetime | None = None,
+    paused_by: str | None = None,
+    waits: str = "",
+    mode: str = "",
+    remark: str = "",
 ) -> str:
     """Answers ``status``.
 
@@ -151,6 +157,8 @@ def render_status(
     :param doing: what it does at this moment, or what it waits for.
     :param until: when it goes on by itself.
     :param waits: the gates it waits at, already neutral.
+    :param mode: in which it changes files, and who chose that.
+    :param remark: what else people should know of it, already neutral.
     """
     lines = [] if paused_by is None else [_pause_notice(paused_by)]
     if last is None:
@@ -166,7 +174,9 @@ def render_status(
         text += f" It continues at {_when(until)}."
     if waits:
         text += f" {waits}"
-    return "\n\n".join([*lines, text])
+    if mode:
+        text += f" Mode: {mode}."
+    return "\n\n".join(part for part in (*lines, text, remark) if part)
 
 
 def render_cost(spending: Sequence[Spending], budgets: Sequence[LimitUse]) -> str:

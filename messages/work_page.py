@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet
-from domain.runs.run import Run
+from domain.runs.run import ExecutionMode, Run
 from domain.runs.work_checkpoint import WorkCheckpoint, WorkKey
-from messages.checkpoints import describe_cause
+from messages.checkpoints import describe_cause, describe_exceeded, describe_mode
 from messages.commands import describe_state
 from messages.work_diff import flatten, name_change, render_file
+from safety.checkpoint_limits import ExceededLimit
 
 _NAMED = 20  # files of one checkpoint
 _LONGEST = 300  # characters of a name
@@ -52,6 +53,19 @@ class PageRoom:
         """Whether a line of a diff still fits."""
         self.characters -= len(line) + _MARKUP
         return self.characters >= 0
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """The run that a page is about.
+
+    :param run: None if it is not known any more.
+    :param mode: in which it changes files; None if that is not known.
+    """
+
+    id: str
+    run: Run | None = None
+    mode: ExecutionMode | None = None
 
 
 @dataclass(frozen=True)
@@ -135,13 +149,15 @@ class WorkPage:
     is_open: bool = False
 
 
-def view_run(run_id: str, run: Run | None, works: Sequence[ShownWork]) -> WorkPage:
+def view_run(run: RunFacts, works: Sequence[ShownWork], exceeded: ExceededLimit | None = None) -> WorkPage:
     """The page of a run.
 
     :param works: its pieces of work, in order.
+    :param exceeded: a limit on keeping its work.
     """
-    remarks = () if works else ("This run has no checkpoints of an agent's work.",)
-    return WorkPage(f"Checkpoints of run {run_id}", _list_facts(run_id, run), works, remarks)
+    none = "" if works else "This run has no checkpoints of an agent's work."
+    remarks = [part for part in (none, flatten(describe_exceeded(exceeded))) if part]
+    return WorkPage(f"Checkpoints of run {run.id}", _list_facts(run), works, remarks)
 
 
 def view_work(
@@ -166,7 +182,7 @@ def view_work(
 def view_checkpoint(
     made: Sequence[WorkCheckpoint],
     states: Mapping[str, ChangeSet],
-    run: Run | None,
+    run: RunFacts,
     shown: WorkCheckpoint,
     since: WorkCheckpoint | None,
     room: PageRoom,
@@ -182,18 +198,19 @@ def view_checkpoint(
         views.insert(0, _view_facts(since, made, states))
     title = f"Checkpoint {shown.short_id}" + ("" if since is None else f" compared with {since.short_id}")
     work = replace(_name_work(shown.key, 1), checkpoints=views)
-    return WorkPage(title, _list_facts(shown.key.run_id, run), [work], is_open=True)
+    return WorkPage(title, _list_facts(run), [work], is_open=True)
 
 
 def _name_work(key: WorkKey, number: int) -> ShownWork:
     return ShownWork(f"work-{number}", flatten(key.work), key.base)
 
 
-def _list_facts(run_id: str, run: Run | None) -> list[tuple[str, str]]:
-    facts = [("Run", run_id)]
+def _list_facts(about: RunFacts) -> list[tuple[str, str]]:
+    facts, run = [("Run", about.id)], about.run
     if run is not None:
         facts += [("Repository", f"{run.repository.full_name}#{run.number}"), ("State", describe_state(run))]
-    return [(name, flatten(value)) for name, value in facts]
+        facts.append(("Mode", describe_mode(about.mode, is_asked=run.mode is not None)))
+    return [(name, flatten(value)) for name, value in facts if value]
 
 
 def _remark_on_work(made: Sequence[WorkCheckpoint], shown: int, *, has_states: bool) -> Iterator[str]:

@@ -18,6 +18,7 @@ from memory.runs import work_checkpoints
 from messages import checkpoints as texts
 from messages.work_diff import flatten, name_change, render_diff
 from pipeline.issue.coding.rollback import RollbackRequest, find_checkpoint, take_back
+from safety.checkpoint_limits import find_exceeded
 
 _WORDS = 300  # characters of an agent's words
 
@@ -31,7 +32,13 @@ async def show_timeline(settings: Installation, run: str) -> None:
     async with open_database(settings) as database:
         run_id = await find_run(database, run)
         made = await work_checkpoints.list_of_run(database, run_id)
-    _print(render_timeline(made) if made else [f"Run {run_id} has no checkpoints of an agent's work."])
+        exceeded = find_exceeded(await work_checkpoints.load_facts(database, run_id))
+    remark = [flatten(texts.describe_exceeded(exceeded))] if exceeded is not None else []
+    _print(
+        [*render_timeline(made), *remark]
+        if made or remark
+        else [f"Run {run_id} has no checkpoints of an agent's work."]
+    )
 
 
 async def show_one(settings: Installation, shown: str, since: str | None = None) -> None:

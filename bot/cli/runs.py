@@ -19,6 +19,7 @@ from memory.deliveries.deliveries import ReceivedDelivery
 from memory.ledger import ledger
 from memory.runs import runs as known
 from pipeline.intake import Intake
+from pipeline.verdicts.settings import find_mode
 from pipeline.worker.queues import build_client
 
 
@@ -38,11 +39,23 @@ async def show_runs(settings: Installation, state: RunState | None, limit: int, 
         if events_of is not None:
             await _show_events(database, events_of)
             return
-        table = Table(Column("run", no_wrap=True), "pull request", "head", "state", "reason", "created", box=None)
+        table = Table(
+            Column("run", no_wrap=True),
+            "pull request",
+            "head",
+            Column("mode", no_wrap=True),
+            "state",
+            "reason",
+            "created",
+            box=None,
+        )
         for row in await known.list_latest(database, limit, state):
             where = f"{row.owner}/{row.name}#{row.number}"
             reason = escape(f"{row.reason} {strip_invisible(row.detail)[:80]}".strip())
-            table.add_row(row.id, where, row.head_sha[:7], row.state, reason, f"{row.created_at:%Y-%m-%d %H:%M:%S}")
+            mode = await find_mode(database, row.as_run()) or ""
+            table.add_row(
+                row.id, where, row.head_sha[:7], mode, row.state, reason, f"{row.created_at:%Y-%m-%d %H:%M:%S}"
+            )
         with output() as console:
             console.print(table)
 

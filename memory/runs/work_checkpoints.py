@@ -16,8 +16,10 @@ from domain.runs.patches import ChangeSet
 from domain.runs.run import Phase
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, Link, WorkCheckpoint, WorkKey, make_digest
 from memory.db.engine import Database
+from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow, WorkCheckpointRow
 from memory.ledger import ledger
+from safety.checkpoint_limits import KeepingFacts
 
 _DESCRIBED = select(WorkCheckpointRow).options(defer(WorkCheckpointRow.content))  # contents are large
 _MOST_BYTES = 32 << 20  # of one checkpoint, before it is compressed
@@ -194,6 +196,15 @@ async def find_by_short_id(
         query = query.where(WorkCheckpointRow.run_id.in_(of_repository))
     async with database.transaction() as session:
         return [_describe(row) for row in await session.scalars(query.order_by(WorkCheckpointRow.id))]
+
+
+async def load_facts(database: Database, run_id: str) -> KeepingFacts:
+    """How the work of a run's agents was kept so far."""
+    made = [each for each in await list_of_run(database, run_id) if each.restores is None]
+    failed = select(EventRow.payload).where(EventRow.trace == run_id, EventRow.type == EventType.checkpoint_failed)
+    async with database.transaction() as session:
+        failures = [str(payload.get("why", "")) for payload in await session.scalars(failed.order_by(EventRow.id))]
+    return KeepingFacts([each.seconds for each in made], [each.paused_seconds for each in made], failures)
 
 
 async def count_since(database: Database, run_id: str, since: datetime) -> int:

@@ -11,15 +11,18 @@ from domain.github.conversation import CommentEdit
 from domain.runs.run import Run, RunState, Trigger
 from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
+from memory.db.engine import Database
 from memory.reservations import reservations
-from memory.runs import checkpoints, outbox, runs
+from memory.runs import checkpoints, outbox, runs, work_checkpoints
 from messages import baseline as baseline_texts
+from messages import checkpoints as checkpoint_texts
 from messages import plan as plan_texts
 from messages import pull_request as pull_request_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.publisher import PostLater, post_progress_once, write_once
+from safety.checkpoint_limits import find_exceeded
 from safety.plan_risk import needs_approval
 
 log = structlog.get_logger(__name__)
@@ -120,10 +123,11 @@ class IssueStatus:
         return (await reservations.sum_run(self.services.database, self.run.id)).amount
 
     async def _append_plan(self, text: str) -> str:
-        """The text with what failed before any change and the plan, unless another comment shows the plan."""
+        """The text with what people should know beside it, and the plan, unless another comment shows that."""
         baseline = await checkpoints.load_baseline(self.services.database, self.run)
         note = "" if baseline is None else baseline_texts.render_note(baseline)
-        text = f"{text}\n\n{note}" if note else text
+        remark = await describe_keeping(self.services.database, self.run.id)
+        text = "\n\n".join(part for part in (text, note, remark) if part)
         plan = await checkpoints.load_plan(self.services.database, self.run)
         if plan is None or self.run.trigger is Trigger.plan or needs_approval(plan.level):
             return text
@@ -146,3 +150,8 @@ class IssueStatus:
             await self.services.host.edit_comment(self.run.repository, comment_id, self._append_marker(text))
         except NotFound:  # a person deleted it, and it stays deleted
             log.info("status.comment_gone", run=self.run.id)
+
+
+async def describe_keeping(database: Database, run_id: str) -> str:
+    """One line where the work of a run's agents is kept too slowly, or not at all; else nothing."""
+    return checkpoint_texts.render_exceeded(find_exceeded(await work_checkpoints.load_facts(database, run_id)))

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from domain.config.configuration import Configuration
 from domain.config.presets import apply_ceilings, tighten
 from domain.github.pull_requests import PullRequest
-from domain.runs.run import Run, Trigger
+from domain.runs.run import ExecutionMode, Run, Trigger
 from memory.budgets import model_answers
+from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline.config import loading, memory_file
@@ -129,6 +130,17 @@ async def load_start_configuration(services: Services, run: Run) -> KeptConfigur
         return await _keep(services, run, now)
     held = apply_ceilings(tighten(kept.configuration, now.configuration), services.ceilings.of_configuration)
     return kept.model_copy(update={"configuration": held})
+
+
+async def find_mode(database: Database, run: Run) -> ExecutionMode | None:
+    """The mode in which the run of an issue changes files; None for other runs, and where it is not known any more."""
+    if run.mode is not None or run.trigger is not Trigger.issue:
+        return run.mode
+    found = await model_answers.find(database, run, _KEPT_KEY)
+    try:
+        return None if found is None else KeptConfiguration.model_validate(found).configuration.execution.mode
+    except ValidationError:  # the rules have become stricter since
+        return None
 
 
 async def refresh_configuration(services: Services, run: Run) -> None:

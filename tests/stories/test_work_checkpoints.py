@@ -17,6 +17,7 @@ from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, l
 from memory.db.tables.runs import WorkCheckpointRow
 from memory.runs import work_checkpoints
 from pipeline.issue.coding import work_keeper
+from safety import checkpoint_limits
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, DISCOUNT, FILES, REPORT, TESTS, list_changed, run_issue, says
@@ -169,8 +170,26 @@ async def test_an_agent_that_cannot_be_paused_is_stopped(
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     [question] = story_with_model.questions(asked.issue)
     assert "3 checkpoints of what it changed failed in a row: The program did not stop within" in question.body
+    assert asked.status.count("**The agent's work is not kept as it should be:** 3 of 4 checkpoints could not") == 1
     chain, _ = await load_chain(story_with_model)
     assert [(link.checkpoint.cause, link.checkpoint.files) for link in chain] == [(CheckpointCause.stopped, 2)]
+
+
+async def test_work_that_is_kept_too_slowly_is_said_where_people_look(
+    story_with_model: Story, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, with the figure and the limit; and not again where nothing more happens."""
+    monkeypatch.setattr(checkpoint_limits, "SLOW_S", 0.0)
+    steps: list[JsonValue] = [f"sleep 1; echo A = {number} > shop/more.py" for number in range(3)]
+    model.when(TASK, says(files=DISCOUNT, commands=steps, status=3))
+    asked = await run_issue(story_with_model, model, **OFTEN)
+    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    told = "**Keeping the agent's work is slow:** "
+    assert asked.status.count(told) == 1
+    assert "checkpoints took more than 0 s (" in asked.status
+    said = await asked.comment(asked.alice, "/forge status")
+    assert "Mode: interactive, by the configuration." in said
+    assert told in said
 
 
 async def test_a_state_that_is_damaged_is_not_gone_on_from(story_with_model: Story, model: ScriptedModel) -> None:

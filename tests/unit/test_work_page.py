@@ -12,17 +12,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli import checkpoints_page
+from bot.cli import checkpoints, checkpoints_page
 from bot.cli.main import cli
 from bot.cli.page_file import write_page
+from bot.cli.runs import show_runs
 from bot.pages.rendering import MARK, render_work_page
 from domain.errors import ForgeError, UnknownName
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkCheckpoint, WorkKey
 from memory.db.engine import Database
-from memory.db.tables.runs import WorkCheckpointRow
+from memory.db.tables.runs import RunRow, WorkCheckpointRow
 from memory.runs import work_checkpoints
-from messages.work_page import PageRoom, WorkPage, view_checkpoint, view_run, view_work
+from messages.work_page import PageRoom, RunFacts, WorkPage, view_checkpoint, view_run, view_work
 from tests.rows import NOON, run_row, settings
 from tests.world.checkpoints import STATES, add_chain, build_change
 
@@ -131,6 +132,27 @@ async def test_the_page_of_a_run(url: str, database: Database, tmp_path: Path) -
     assert not [attributes for tag, attributes in outline.elements if tag == "details" and "open" in attributes]
 
 
+async def test_the_page_says_the_mode_and_a_limit_that_was_exceeded(
+    url: str, database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with database.transaction() as session:
+        row = await session.get(RunRow, RUN)
+        assert row is not None
+        row.mode = "interactive"
+    for _ in range(3):
+        await work_checkpoints.record_failure(database, RUN, f"No {HOSTILE} room.", 1.0, NOON)
+    told = f"could not be made, the last one for this reason: No {HOSTILE} room."
+    await checkpoints_page.write_timeline(settings(url), RUN, tmp_path / "page.html")
+    text = check_page((tmp_path / "page.html").read_text()).text
+    assert "Mode interactive, as asked for" in text
+    assert told in text
+    capsys.readouterr()
+    await checkpoints.show_timeline(settings(url), RUN)
+    assert told in capsys.readouterr().out
+    await show_runs(settings(url), None, 20, None)
+    assert "interactive" in capsys.readouterr().out
+
+
 async def test_the_page_of_a_checkpoint_and_of_two(url: str, database: Database, tmp_path: Path) -> None:
     made = await add_chain(database, KEY, NOON, states=[*STATES[:2], {**STATES[2], "gone.txt": None}])
     await checkpoints_page.write_one(settings(url), made[2].short_id, None, tmp_path / "one.html")
@@ -196,7 +218,7 @@ def _build_chain(states: list[ChangeSet]) -> tuple[list[WorkCheckpoint], dict[st
 
 
 def _render_run(made: list[WorkCheckpoint], states: dict[str, ChangeSet], room: PageRoom) -> str:
-    return render_work_page(view_run(RUN, None, [view_work(made, states, room)]))
+    return render_work_page(view_run(RunFacts(RUN), [view_work(made, states, room)]))
 
 
 def test_a_long_run_shows_its_newest_checkpoints() -> None:
@@ -225,7 +247,7 @@ def test_a_diff_that_is_too_long_says_what_is_left_out() -> None:
     )
     assert "+2996 " in text
     assert "+2997 " not in text
-    page = view_checkpoint(made, states, None, made[1], made[0], PageRoom(diff_lines=1))
+    page = view_checkpoint(made, states, RunFacts(RUN), made[1], made[0], PageRoom(diff_lines=1))
     assert f"`forge runs --checkpoint {made[1].short_id} --since {made[0].short_id}` prints everything." in (
         check_page(render_work_page(page)).text
     )
@@ -250,7 +272,7 @@ def test_no_page_is_large_or_takes_long() -> None:
 
 def test_a_run_without_checkpoints_has_a_page() -> None:
     assert "This run has no checkpoints of an agent's work." in check_page(
-        render_work_page(view_run(RUN, None, ()))
+        render_work_page(view_run(RunFacts(RUN), ()))
     ).text  # fmt: skip
 
 

@@ -19,6 +19,8 @@ from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import find_gate
+from pipeline.publishing.issue_comment import describe_keeping
+from pipeline.verdicts.settings import find_mode
 from safety.budgets import limits_of
 
 
@@ -59,7 +61,15 @@ async def _render_status(context: CommandContext) -> str:
     doing = "" if last is None else last.run.detail if not last.run.state.is_final else ""
     waiting = await list_gates(context.services, repository, context.number, waiting=True)
     gates = gate_texts.describe_waiting(waiting) if waiting else ""
-    return texts.render_status(last, doing, until, await permits.find_pauser(database, repository), gates)
+    mode = "" if last is None else await _describe_mode(context, last.run)
+    remark = "" if last is None else await describe_keeping(database, last.run.id)
+    paused_by = await permits.find_pauser(database, repository)
+    return texts.render_status(last, doing, until, paused_by, gates, mode, remark)
+
+
+async def _describe_mode(context: CommandContext, run: Run) -> str:
+    mode = await find_mode(context.database, run)
+    return checkpoint_texts.describe_mode(mode, is_asked=run.mode is not None)
 
 
 async def _render_history(context: CommandContext) -> str:
