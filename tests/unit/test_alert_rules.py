@@ -1,0 +1,80 @@
+"""The alert rules and queries that operators copy name what is exported, and ask when they should."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from aiohttp.test_utils import make_mocked_request
+
+from bot.prometheus import Metrics
+from memory.db.bus import Bus
+
+PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(?:yaml|promql)\n(.*?)```", PAGE, re.DOTALL)
+RULES = "".join(block for block in BLOCKS if "alert:" in block)
+QUERIES = [block for block in BLOCKS if "forge_" in block]
+SUMMARIES = dict(re.findall(r"alert: (\w+)\n.*?summary: (.*?)\n", RULES, re.DOTALL))
+
+SLOW, FAIL = "ForgeCheckpointsSlow", "ForgeCheckpointsFail"
+ALL = 'forge_checkpoint_seconds_count{instance="a"}'
+FAST = 'forge_checkpoint_seconds_bucket{instance="a",le="2.0"}'
+FAILED = 'forge_checkpoint_failures_total{instance="a"}'
+MADE = 'forge_checkpoints_total{instance="a",cause="time"}'
+TAKEN_BACK = 'forge_checkpoints_total{instance="a",cause="rollback"}'
+
+needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool here")
+
+
+async def test_rules_and_queries_name_what_is_exported() -> None:
+    """Also the buckets, whose bounds are compared as text."""
+    response = await Metrics(Bus()).expose(make_mocked_request("GET", "/metrics"))
+    assert isinstance(response.body, bytes)
+    lines = [line for line in response.body.decode().splitlines() if not line.startswith("#")]
+    exported = {re.split(r"[{ ]", line)[0] for line in lines}
+    buckets = {match[0] for line in lines for match in re.finditer(r'forge_\w+_bucket\{le="[^"]+"', line)}
+    asked = "".join(QUERIES)
+    named = set(re.findall(r"\bforge_\w+", asked))
+    assert named
+    assert named <= exported
+    assert set(re.findall(r'forge_\w+_bucket\{le="[^"]+"', asked)) <= buckets
+    assert {SLOW, FAIL} == SUMMARIES.keys()
+
+
+@needs_promtool
+@pytest.mark.parametrize(
+    ("series", "alerts"),
+    [
+        pytest.param({ALL: "0x20", FAST: "0x20", FAILED: "0x20", MADE: "0x20"}, (), id="nothing"),
+        pytest.param({ALL: "0+2x20", FAST: "0+2x20", FAILED: "0x20", MADE: "0+2x20"}, (), id="all fast"),
+        pytest.param({ALL: "0x5 1x3 2x20", FAST: "0x30"}, (), id="two slow"),
+        pytest.param({ALL: "0x5 1x3 3x20", FAST: "0x30"}, (SLOW,), id="three slow"),
+        pytest.param({ALL: "5+4x20", FAST: "0+4x5 22+4x20"}, (), id="two slow among many, and earlier ones"),
+        pytest.param({ALL: "50x5 0x3 2x20", FAST: "40x5 0x3 2x20"}, (), id="a restart"),
+        pytest.param({FAILED: "0x5 1x20", MADE: "0x5 2x20"}, (), id="one failure"),
+        pytest.param({FAILED: "0x5 3x20", MADE: "0+4x20"}, (), id="three failures of many"),
+        pytest.param({FAILED: "0x5 3x20", MADE: "0x5 2x20"}, (FAIL,), id="three failures of few"),
+        pytest.param(
+            {FAILED: "0x5 3x20", MADE: "0x5 2x20", TAKEN_BACK: "0x5 90x20"}, (FAIL,), id="roll-backs hide no failure"
+        ),
+    ],
+)
+def test_rules_ask_when_they_should(series: Mapping[str, str], alerts: tuple[str, ...], tmp_path: Path) -> None:
+    expected = [
+        {
+            "eval_time": "15m",
+            "alertname": name,
+            "exp_alerts": [{"exp_annotations": {"summary": summary}}] if name in alerts else [],
+        }
+        for name, summary in SUMMARIES.items()
+    ]
+    told = [{"series": name, "values": values} for name, values in series.items()]
+    case = {"interval": "1m", "input_series": told, "alert_rule_test": expected}
+    (tmp_path / "rules.yml").write_text(RULES)
+    (tmp_path / "test.yml").write_text(json.dumps({"rule_files": ["rules.yml"], "tests": [case]}))
+    for command in (["check", "rules", "rules.yml"], ["test", "rules", "test.yml"]):
+        done = subprocess.run(["promtool", *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
