@@ -70,7 +70,7 @@ def to_json(
 
 
 def _table(records: Mapping[str, DetectorRecord], kept: Mapping[str, FalseAlarmCount]) -> Table:
-    names = ("found", "dismissed", "confirmed", "kept", "still raised")
+    names = ("found", "dismissed", "confirmed", "kept", "raised")
     right = [Column(name, justify="right", no_wrap=True) for name in names]
     table = Table(Column("detector", no_wrap=True), *right, Column("wrong", no_wrap=True), box=None)
     for rule, record in sorted(records.items()):
