@@ -84,10 +84,8 @@ STANDARD_GATES: Mapping[str, StandardGate] = {
 }
 """docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``."""
 
-_NOT_YET = "this version of Forge does not ask it"
 NOT_ASKED: Mapping[str, str] = {
     "production_deploy": "there is no deployment phase yet",
-    "recovery": _NOT_YET,
 }
 """Standard gates that this version does not ask, and why."""
 

@@ -15,7 +15,7 @@ from domain.review.avoidance import (
     MANY_ASSERTIONS,
     TITLES,
     AvoidanceKind,
-    is_whole_file,
+    is_critical,
 )
 from domain.review.findings import Finding
 from domain.review.review import JudgedFindings, Review
@@ -24,8 +24,6 @@ from domain.verdicts import Reason
 from safety.gate_requests import build_request
 
 _SHOWN = 10
-_CRITICAL = 5
-"""So many findings at once, or a whole file of tests, are approved with a reason only (docs/contract.md, gates)."""
 _BY_RULE = {kind.rule: kind for kind in AvoidanceKind}
 
 
@@ -58,11 +56,6 @@ def request_destructive(review: Review, configuration: Configuration) -> list[Ga
             }
         )
     ]
-
-
-def is_critical(found: Sequence[Finding]) -> bool:
-    """Whether so much is to go that it needs a reason: a whole file of tests, or many findings at once."""
-    return len(found) >= _CRITICAL or any(is_whole_file(each) for each in found)
 
 
 def list_destructive(review: Review, configuration: Configuration) -> list[tuple[Finding, AvoidanceKind]]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ValidationError
 
-from agents.coding.implementer import ImplementationTask, build_content
+from agents.coding.implementer import ImplementationTask, add_recovery, build_content
 from agents.llm.ask import ModelResult
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
@@ -53,7 +53,7 @@ def build_external_assignment(key: str, task: ImplementationTask, redact: Redact
     :param says_words: whether it may see what tests print.
     """
     content = build_content(task, redact, says_words=says_words)
-    return Assignment(key=key, instructions=load_prompt("external"), content=content)
+    return Assignment(key=key, instructions=add_recovery(load_prompt("external"), task), content=content)
 
 
 def build_command(configured: str, task: str, task_file: str) -> tuple[str, ...]:

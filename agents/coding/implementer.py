@@ -1,20 +1,20 @@
 """The implementer: its task (framed as data), its tools, and its loop on a draft."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.coding.baseline import render_baseline
-from agents.loop.loop import Agent, Steps, Use
+from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_recovery
+from agents.loop.loop import Agent
 from agents.loop.tools.checks import CheckDraft, make_check_tools
-from agents.loop.tools.edits import make_edit_tools, parse_edit
+from agents.loop.tools.edits import make_edit_tools
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.tools.run_tests import Test, make_run_tests
 from agents.loop.tools.tool import Tool
-from agents.loop.turns import Assignment, CompletedTurn, Result, Turn
+from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
 from domain.runs.baseline import Baseline
@@ -22,8 +22,7 @@ from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
-from workspace.draft import Draft, Edit
-from workspace.patches.errors import PatchRefused
+from workspace.draft import Draft
 
 _MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
 _TO_FIX = 24_000  # characters of all problems together
@@ -65,6 +64,7 @@ class ImplementationTask(BaseModel):
     :param to_fix: problems of an earlier attempt; if there are any, only they are fixed.
     :param tried: the fixes before this one, in order.
     :param baseline: how the repository's commands end before any change, if that is known.
+    :param recovery: how to recover from giving up in disguise, if it was.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,6 +77,7 @@ class ImplementationTask(BaseModel):
     to_fix: tuple[RequiredFix, ...] = ()
     tried: tuple[TriedFix, ...] = ()
     baseline: Baseline | None = None
+    recovery: RecoveryTask | None = None
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:
@@ -128,7 +129,14 @@ def build_assignment(
     """
     content = build_content(task, redact, says_words=says_words)
     instructions = f"{load_instructions()}\n\n{load_prompt('interactive')}" if is_interactive else load_instructions()
-    return Assignment(key=key, instructions=instructions, content=content)
+    return Assignment(key=key, instructions=add_recovery(instructions, task), content=content)
+
+
+def add_recovery(instructions: str, task: ImplementationTask) -> str:
+    """The instructions, with how to recover if that is to be done."""
+    if task.recovery is None:
+        return instructions
+    return f"{instructions}\n\n{load_recovery_instructions(task.recovery.strategy)}"
 
 
 def load_instructions() -> str:
@@ -149,58 +157,10 @@ def build_content(task: ImplementationTask, redact: Redact, *, says_words: bool 
         *_render_areas(task),
         *render_baseline(task.baseline, redact, says_words=says_words),
         *_render_to_fix(task.to_fix, redact),
+        *render_recovery(task.recovery, redact),
         *_render_tried(task.tried, redact),
     ]
     return frame_data(redact("\n".join(data)))
-
-
-def list_edits(past: Sequence[CompletedTurn]) -> list[Edit]:
-    """The applied edits in order; together they turn the base into the draft."""
-    pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
-    taken = ((use, result.change) for use, result in pairs if not result.is_error)
-    found = (change or parse_edit(use.tool, use.arguments) for use, change in taken)
-    return [edit for edit in found if edit is not None]
-
-
-class OnDraft:
-    """Runs the steps of a loop whose tools change a draft, and keeps the draft in line with the loop's past.
-
-    It applies a journaled step again, and undoes a step that was interrupted.
-    """
-
-    def __init__(self, steps: Steps, draft: Draft) -> None:
-        self._steps = steps
-        self._draft = draft
-
-    async def load_earlier(self) -> Sequence[CompletedTurn]:
-        """The earlier turns; none if one of their edits may no longer be applied.
-
-        The agent then starts again, and its tools say what is wrong.
-        """
-        earlier = await self._steps.load_earlier()
-        try:
-            await self._draft.replay(list_edits(earlier))
-        except PatchRefused:
-            return ()
-        return earlier
-
-    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
-        """The model's next turn."""
-        return await self._steps.reason(past)
-
-    async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
-        """The turn with the results of its tools.
-
-        :raises PatchRefused: an earlier edit may no longer be applied.
-        """
-
-        async def on_draft() -> Sequence[Result]:
-            await self._draft.replay(list_edits(past))
-            return await use()
-
-        exchange = await self._steps.act(past, turn, on_draft)
-        await self._draft.replay(list_edits([*past, exchange]))
-        return exchange
 
 
 # --- the prompt --------------------------------------------------------------------------------------------

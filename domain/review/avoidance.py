@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.review.findings import RawFinding, Severity
+from domain.review.findings import Severity
 
 CERTAIN = 0.7
 """The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
@@ -166,9 +167,26 @@ def find_version(rule: str) -> int:
 
 WHOLE_FILE = "The file is deleted with "
 """What a finding about all tests of a file begins with."""
+MANY_AT_ONCE = 5
+"""So many findings at once are critical."""
 
 
-def is_whole_file(finding: RawFinding) -> bool:
+class NamedFinding(Protocol):
+    """A finding with its rule and what it says."""
+
+    @property
+    def rule(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+
+def is_critical(found: Sequence[NamedFinding]) -> bool:
+    """Whether so much is taken away that nobody but a person decides: a whole file of tests, or much at once."""
+    return len(found) >= MANY_AT_ONCE or any(map(is_whole_file, found))
+
+
+def is_whole_file(finding: NamedFinding) -> bool:
     """Whether a finding is about a whole file of tests."""
     return finding.rule == AvoidanceKind.test_removed.rule and finding.message.startswith(WHOLE_FILE)
 

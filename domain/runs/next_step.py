@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.runs.recovery import HiddenFailure, list_hidden
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix
 
@@ -53,6 +54,7 @@ class PullRequestState(BaseModel):
     :param failing: how many tests failed; None if they did not run.
     :param coverage_delta: how the coverage changed, in percentage points; None if it was not compared.
     :param blames_environment: whether all of them failed for what the place where they ran lacks.
+    :param is_flaky: whether a test failed and passed on the same code.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,6 +68,12 @@ class PullRequestState(BaseModel):
     failing: int | None = None
     coverage_delta: float | None = None
     blames_environment: bool = False
+    is_flaky: bool = False
+
+    @property
+    def is_hiding(self) -> bool:
+        """Whether a failure is hidden instead of mended."""
+        return bool(list_hidden(self.to_fix))
 
 
 class SendBack(BaseModel):
@@ -74,6 +82,9 @@ class SendBack(BaseModel):
     :param phase: the phase that sent it back.
     :param head: its commit.
     :param recalls: whether the fix is told what earlier ones tried; not where an earlier version sent it back.
+    :param recovers: whether giving up in disguise is recovered from; not where an earlier version sent it back.
+    :param is_flaky: whether a test failed and passed on the same code.
+    :param is_spent: whether no other fix may begin without a person.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -82,6 +93,14 @@ class SendBack(BaseModel):
     head: str
     to_fix: tuple[RequiredFix, ...]
     recalls: bool = False
+    recovers: bool = False
+    is_flaky: bool = False
+    is_spent: bool = False
+
+    @property
+    def trouble(self) -> tuple[HiddenFailure, ...]:
+        """The failures that are hidden instead of mended."""
+        return list_hidden(self.to_fix)
 
 
 class NextStep(StrEnum):

@@ -1,5 +1,6 @@
 """An agent's changes, and their limits: change sets, allowed areas and violations."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,6 @@ Constraint = Literal[
     "path_rules",
     "contract_lock",
     "limits",
-    "avoidance",  # it hides a failure instead of mending it
 ]
 
 
@@ -115,6 +115,15 @@ class ChangeSet(BaseModel):
             first = made.get(file.path)
             made[file.path] = file if first is None else _join(first, file)
         return ChangeSet(files=tuple(file for file in made.values() if not _is_unchanged(file)))
+
+    @property
+    def digest(self) -> str:
+        """A digest of what the files are afterwards."""
+        found = hashlib.sha256()
+        for file in sorted(self.files, key=lambda file: file.path):
+            for part in (file.path.encode(), b"gone" if file.after is None else b"there", file.after or b""):
+                found.update(len(part).to_bytes(8, "big") + part)
+        return found.hexdigest()[:32]
 
     def only(self, paths: Collection[str]) -> "ChangeSet":
         """The part of the change that is of these files."""

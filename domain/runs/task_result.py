@@ -34,6 +34,7 @@ class RequiredFix(BaseModel):
 
     :param path: empty if it is about no file.
     :param rule: of the finding, or the name of the test.
+    :param confidence: of the finding.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,6 +43,7 @@ class RequiredFix(BaseModel):
     line: int | None = None
     rule: str
     message: str
+    confidence: float = 1.0
 
 
 def list_required_fixes(found: Sequence[Avoidance]) -> tuple[RequiredFix, ...]:
@@ -52,6 +54,7 @@ def list_required_fixes(found: Sequence[Avoidance]) -> tuple[RequiredFix, ...]:
             line=each.line,
             rule=each.kind.rule,
             message=f"{each.what} {LEGITIMATE[each.kind]} Take it back, or let the task say why it had to be.",
+            confidence=each.confidence,
         )
         for each in list_certain(found)[:MOST_FIXES]
     )

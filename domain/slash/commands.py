@@ -28,7 +28,6 @@ class PlainCommand(_SlashCommand):
         Verb.cost,
         Verb.test,
         Verb.plan,
-        Verb.retry,
         Verb.resume,
         Verb.cancel,
         Verb.accept,
@@ -43,6 +42,13 @@ class RunIssue(_SlashCommand):
 
     verb: Literal[Verb.run] = Verb.run
     mode: ExecutionMode | None = Field(default=None, exclude_if=lambda mode: mode is None)
+
+
+class Retry(_SlashCommand):
+    """``gate`` is None where only the verb was written; it is left out then, so that the version before reads it."""
+
+    verb: Literal[Verb.retry] = Verb.retry
+    gate: Literal["recovery"] | None = Field(default=None, exclude_if=lambda gate: gate is None)
 
 
 class AskReview(_SlashCommand):
@@ -109,9 +115,12 @@ class Reject(_SlashCommand):
 
 
 class Delegate(_SlashCommand):
+    """To an account, which decides then, or to another agent, which carries the work out; exactly one of them."""
+
     verb: Literal[Verb.delegate] = Verb.delegate
     gate: str | None = None
-    account: str
+    account: str = ""
+    to: Literal["agent"] | None = Field(default=None, exclude_if=lambda to: to is None)
 
 
 class TextCommand(_SlashCommand):
@@ -159,6 +168,7 @@ class Level(_SlashCommand):
 SlashCommand = Annotated[
     PlainCommand
     | RunIssue
+    | Retry
     | AskReview
     | AboutFinding
     | Dismiss

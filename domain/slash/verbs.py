@@ -182,7 +182,11 @@ VERBS: Mapping[Verb, VerbRow] = {
         arguments=f"(?i:(?P<mode>{'|'.join(get_args(ExecutionMode))})?)",
     ),
     Verb.plan: VerbRow("plan", "plan this issue, nothing more"),
-    Verb.retry: VerbRow("retry", "run the failed phase again"),
+    Verb.retry: VerbRow(
+        "retry [recovery]",
+        "run the failed phase again; at the gate `recovery`: let the agent try anew",
+        arguments="(?P<gate>recovery)?",
+    ),
     Verb.resume: VerbRow("resume", "go on from the last checkpoint"),
     Verb.cancel: VerbRow("cancel", "stop the run, keep what it has so far"),
     Verb.more: VerbRow(
@@ -193,10 +197,10 @@ VERBS: Mapping[Verb, VerbRow] = {
     ),
     Verb.reject: VerbRow("reject [GATE] reason", "stop at the gate", _AT_GATE, _REJECTED, _DECIDES),
     Verb.delegate: VerbRow(
-        "delegate [GATE] @account",
-        "let somebody else decide",
+        "delegate [GATE] @account or agent",
+        "let somebody else decide; at the gate `recovery`, `agent`: let another agent do it",
         _AT_GATE,
-        rf"{_GATE}@(?P<account>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})",
+        rf"{_GATE}(?:@(?P<account>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})|(?P<to>agent))",
         _ANSWERS,
     ),
     Verb.suggest: VerbRow("suggest [GATE]", "what could be done instead", _READ, _GATE, _READS),

@@ -27,7 +27,7 @@ from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
 from memory.db.tables.repositories import ConfigurationRow, PurgeRow
-from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow, WorkCheckpointRow
+from memory.db.tables.runs import CheckpointRow, OutboxRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.allowed_actions import Action
@@ -44,7 +44,7 @@ DISPUTE_RETENTION = timedelta(days=365)
 """How long decisions on false positives and on destructive changes are kept at least."""
 
 RECOVERY_RETENTION = timedelta(days=90)
-"""How long decisions on the recovery of an agent are kept at least."""
+"""How long attempts to recover, and decisions about them, are kept at least."""
 
 _DISPUTES = ("false_positive", "destructive")
 _RECOVERY = "recovery"
@@ -120,6 +120,7 @@ def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
     until = now - timedelta(days=group.days)
     seen = min(until, now - DELIVERY_RETENTION)
     repository = number_in(DeliveryRow.command["repository"]["id"])
+    recovered = min(until, now - RECOVERY_RETENTION)
     ended = select(RunRow.id).where(RunRow.finished_at < until)
     return [
         (
@@ -175,6 +176,13 @@ def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
             CheckpointRow.run_id,
             select(CheckpointRow.run_id).where(
                 CheckpointRow.run_id.in_(ended), group.matches_run(CheckpointRow.run_id)
+            ),
+        ),
+        (
+            RecoveryRow,
+            RecoveryRow.id,
+            select(RecoveryRow.id).where(
+                RecoveryRow.time < recovered, _is_over(RecoveryRow.run_id), group.matches(RecoveryRow.repository_id)
             ),
         ),
     ]

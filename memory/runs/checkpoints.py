@@ -18,7 +18,7 @@ from domain.runs.next_step import SendBack
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
-from memory.db.tables.runs import CheckpointRow, RunRow, WorkCheckpointRow
+from memory.db.tables.runs import CheckpointRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.findings import findings
 from memory.ledger import ledger
 from memory.runs.runs import OF_ISSUES
@@ -286,12 +286,12 @@ _PASSED = {each.value: each for each in (Conclusion.success, Conclusion.neutral)
 
 
 async def purge(database: Database, repository_ids: Sequence[int], run: Run | None = None) -> None:
-    """Remove the checkpoints of all runs in these repositories, or of one run, those of agents' work among them."""
+    """Remove what the runs in these repositories, or one run, made and what agents answered."""
     of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
     if run is not None:
         of_runs = of_runs.where(RunRow.id == run.id)
     async with database.transaction() as session:
-        for row in (CheckpointRow, WorkCheckpointRow):
+        for row in (CheckpointRow, WorkCheckpointRow, RecoveryRow):
             await session.execute(delete(row).where(row.run_id.in_(of_runs)))
 
 

@@ -69,7 +69,7 @@ async def list_conditions(services: Services, run: Run, *, proposed: bool) -> Se
     :param proposed: once its pull request was there; else before.
     """
     known = await gates.list_for_run(services.database, run.id)
-    let = [gate for gate in known if gate.conditions and gate.name != "help_needed"]
+    let = [gate for gate in known if gate.conditions and gate.name not in {"help_needed", "recovery"}]
     return [gate.conditions for gate in let if bool(gate.request.proposed_head) == proposed]
 
 

@@ -6,18 +6,16 @@ from agents.review.avoidance.detection import VersionPair, detect, detect_in_pai
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
-from domain.review.avoidance import LEGITIMATE, Avoidance, list_certain
+from domain.review.avoidance import Avoidance
 from domain.review.changes import Change
-from domain.review.findings import Severity
-from domain.runs.patches import ChangeSet, Violation
+from domain.runs.patches import ChangeSet
+from domain.runs.recovery import HiddenFailure, list_certain_failures
 from domain.runs.run import Run
-from domain.runs.task_result import MOST_FIXES
 from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
 from pipeline.verdicts.request import load_request, load_request_of_pull_request
 from workspace.mirror import Mirror
-from workspace.patches.errors import violation
 
 
 class AvoidanceTerms(BaseModel):
@@ -49,15 +47,11 @@ async def find_avoidance(context: RunContext, mirror: Mirror, change: Change, as
     return (await detect(change, await mirror.versions(change.files), _build_budget(context), asked)).found
 
 
-async def find_avoidance_violations(context: RunContext, change: ChangeSet) -> tuple[Violation, ...]:
-    """The same of a change that an agent made in its shadow, as what it has to correct before it is taken."""
+async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[HiddenFailure, ...]:
+    """What an agent hid in a change, before it is taken; only what is certain and has no excuse."""
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
     asked = await load_request(context.database, context.run)
-    done = await detect_in_pairs(pairs, _build_budget(context), asked)
-    return tuple(
-        violation(each.path, "avoidance", Severity.error, each.what, LEGITIMATE[each.kind])
-        for each in list_certain(done.found)[:MOST_FIXES]
-    )
+    return list_certain_failures((await detect_in_pairs(pairs, _build_budget(context), asked)).found)
 
 
 def _build_budget(context: RunContext) -> WorkerBudget:

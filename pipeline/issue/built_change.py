@@ -39,3 +39,9 @@ class BuiltChange:
     def tests_added(self) -> tuple[str, ...]:
         """Paths of test files that were added or changed."""
         return tuple(file.path for file in self.whole.files if file.after is not None and is_test(file.path))
+
+    @property
+    def last_answer(self) -> str:
+        """What the agent of the last commit answered; empty if there is none."""
+        worked = [*(each.worked for each in self.finished), *self.fixes]
+        return worked[-1].summary if worked else ""

@@ -44,7 +44,8 @@ class PullRequestStateLoader:
             tested = await self.load_tests(built.head)
             compared = None if tested is None else tested.compared
             measured = {"failing": _count_failures(tested), "coverage_delta": compared and compared.delta}
-            judged = {**_judge_tests(tested, send_backs), **measured}
+            is_flaky = tested is not None and bool(tested.run.flaky)
+            judged = {**_judge_tests(tested, send_backs), **measured, "is_flaky": is_flaky}
             state = state.model_copy(update=judged)
         return state
 
@@ -171,6 +172,6 @@ def _list_to_fix(findings: Sequence[Finding]) -> tuple[RequiredFix, ...]:
     """The findings to fix, the gravest first."""
     grave = [finding for finding in findings if finding.severity.rank >= _FIXED_FROM]
     return tuple(
-        RequiredFix(path=each.path, line=each.line, rule=each.rule, message=each.message)
+        RequiredFix(path=each.path, line=each.line, rule=each.rule, message=each.message, confidence=each.confidence)
         for each in sorted(grave, key=lambda finding: finding.sort_key)
     )

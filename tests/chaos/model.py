@@ -39,6 +39,21 @@ SLEEP = 3607  # seconds: no other program sleeps that long
 _PRICE = FixedPrice(Decimal(5), Decimal(10))
 _LOOK = Uses([("read_file", {"path": "shop/cart.py"})])
 _FIRST = DIFF.replace("1 - discount)", "2 - discount)")
+_SKIPPED = """\
+--- a/tests/test_cart.py
++++ b/tests/test_cart.py
+@@ -1,8 +1,9 @@
+-from unittest import TestCase
++from unittest import TestCase, skip
+
+ from shop.cart import total
+
+
+ class Cart(TestCase):
++    @skip("later")
+     def test_total(self):
+         self.assertEqual(total([1, 2]), 3)
+"""
 _SECOND = """\
 --- a/shop/cart.py
 +++ b/shop/cart.py
@@ -108,7 +123,9 @@ def fail(shown: str) -> Says:
     return says(files={"shop/cart.py": CART}, commands=[f"sleep 1.5; printf 'WRONG = 1\\n' > {WRONG}"], status=3)
 
 
-def build_planner(risk: str, looks: int = 0, runs: str = "", delegate: Delegate = hang) -> ScriptedModel:
+def build_planner(
+    risk: str, looks: int = 0, runs: str = "", delegate: Delegate = hang, *, hides: bool = False
+) -> ScriptedModel:
     """Looks at the code, plans two tasks and carries them out; the second one builds on the first.
 
     A test fails then: the model says why, and mends it.
@@ -117,6 +134,7 @@ def build_planner(risk: str, looks: int = 0, runs: str = "", delegate: Delegate 
     :param looks: how many modules of :func:`shop` it reads first, one in a turn, whatever it is to do.
     :param runs: the command line that it runs at the end of the first task; none without.
     :param delegate: what an agent of another make does.
+    :param hides: whether it skips a test in the first task, until a person says what to do.
     """
 
     def read(then: Callable[[str], ScriptedReply]) -> Callable[[str], ScriptedReply]:
@@ -129,6 +147,9 @@ def build_planner(risk: str, looks: int = 0, runs: str = "", delegate: Delegate 
     model = ScriptedModel(_PRICE)
     model.when("== issue ", read(lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK))
     model.when("== your task: T1", read(lambda shown: _first(shown, runs)))
+    if hides:
+        model.when("== your task: T1", _hide).when("strategy cause", _report_done("It is right as it is."))
+        model.when("strategy guided", _unhide)
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
     mend = read(lambda shown: _report_done("The price.") if "Applied." in shown else _patch(_MENDED))
     model.when("== your task: mend", mend)
@@ -147,6 +168,19 @@ def _first(shown: str, runs: str) -> ScriptedReply:
     if runs and "exit status" not in shown:
         return Uses([("run_command", {"command": runs})])
     return _report_done("A discount.")
+
+
+def _hide(shown: str) -> ScriptedReply:
+    if "Applied." in shown:
+        return _report_done("A discount, and a test that does not count.")
+    return Uses([("apply_patch", {"diff": diff}) for diff in (_FIRST, _SKIPPED)])
+
+
+def _unhide(shown: str) -> ScriptedReply:
+    if "Applied." in shown:
+        return _report_done("A discount, and the test counts again.")
+    lines = ("from unittest import TestCase, skip", "from unittest import TestCase"), ('    @skip("later")\n', "")
+    return Uses([("edit", {"path": "tests/test_cart.py", "old": old, "new": new}) for old, new in lines])
 
 
 def _second(shown: str) -> ScriptedReply:

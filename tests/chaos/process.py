@@ -102,6 +102,7 @@ class Part:
     :param risk: of the plans its model makes; none: its model is that of the settings.
     :param runs: the command line that its model runs at the end of the first task; none without.
     :param delegate: what an agent of another make does.
+    :param hides: whether its model skips a test in the first task, until a person says what to do.
     """
 
     settings: Settings
@@ -112,6 +113,7 @@ class Part:
     risk: str = ""
     runs: str = ""
     delegate: Delegate = hang
+    hides: bool = False
 
 
 def main(part: Part, ahead: float) -> None:
@@ -131,7 +133,7 @@ async def _serve(part: Part, ahead: float) -> None:
     clock.move(seconds=ahead)
     step = orders.step_with_patch if part.changed else orders.step
     pauses = (0.05, 0.1, 0.2)
-    model = build_planner(part.risk, runs=part.runs, delegate=part.delegate)
+    model = build_planner(part.risk, runs=part.runs, delegate=part.delegate, hides=part.hides)
     models = _watch_models(model, orders) if part.risk else None
     _watch_checkpoints(orders)
     patience = Patience(telling=0, settling=0)

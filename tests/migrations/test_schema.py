@@ -24,8 +24,10 @@ from memory.db.tables.runs import ScheduledCheckRow, WaitRow
 from memory.learned.memories import archive, to_row
 from memory.learned.vectors import Vector, keep, list_missing
 from memory.ledger.ledger import SELECT_MOVES, parse_moves
+from memory.runs import recoveries
 from tests.databases import Backend, create_database, drop_database
-from tests.rows import NOON
+from tests.rows import NOON, active_run
+from tests.unit.domain.recoveries import build_attempt
 from tests.unit.memories.records import SHOP, build_memory
 
 OURS = {str(table.name) for table in TableRow.metadata.sorted_tables}
@@ -284,3 +286,27 @@ def _write_texts(connection: Connection) -> None:
             "INSERT INTO outbox (id, run_id, step, kind, state, created_at)"
             f" VALUES ('{key}', '{RUN}', '{step}', 'check', 'done', '{moment}')"
         )
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_attempts_to_recover_stand_beside_runs_of_before(backend: Backend, tmp_path: Path) -> None:
+    """A run of the version before, whose agent is caught after the update, once for each try."""
+    url = create_database(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0026")
+    with begin(engine) as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO runs (id, admitted_by, installation_id, repository_id, owner, name, number, head_sha,"
+            " base_sha, trigger, attempt, fence, state, reason, detail, created_at)"
+            " VALUES ('run', 'd#1', 1, 10, 'octo-org', 'shop', 1, 'a',"
+            " 'b', 'issue', 1, 1, 'running', '', '', '2026-01-01 00:00:00')"
+        )
+    migrations.upgrade(engine)
+    engine.dispose()
+
+    database, caught = Database(url), build_attempt(1)
+    await recoveries.add(database, active_run("run"), caught, [])
+    await recoveries.add(database, active_run("run"), caught.model_copy(update={"id": "again"}), [])
+    assert await recoveries.list_of_issue(database, 10, 1) == [caught]
+    await database.close()
+    drop_database(url)

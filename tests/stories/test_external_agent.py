@@ -48,9 +48,10 @@ async def test_what_hides_a_failure_is_told_and_taken_back(story_with_model: Sto
     """It empties the tests that stand in its way; it is told which are missed, and brings them back."""
     emptied = "def test_nothing():\n    pass\n"
     model.when(TASK, says(files={**DISCOUNT, "tests/test_cart.py": emptied}, report=REPORT))
-    model.when(TOLD, says(files=DISCOUNT, report=REPORT))
+    model.when("== recovery", says(files=DISCOUNT, report=REPORT))
     asked = await run_issue(story_with_model, model)
-    told = next(call.content for call in model.calls if TOLD in call.content)
+    told = next(call.content for call in model.calls if "== recovery" in call.content)
+    assert "This task was begun before. Go on from the files as they are now" in told
     assert "The test `test_total` is gone." in told
     assert "It is fine if another test checks the same" in told
     assert await get_outcome(story_with_model) == ("completed", "proposed")

@@ -323,21 +323,20 @@ async def test_a_repository_without_tests_gets_some(story_with_model: Story, mod
 
 
 async def test_tests_that_were_taken_away_are_asked_back(story_with_model: Story, model: ScriptedModel) -> None:
-    """Whoever removes the test that stands in the way gets no further than a draft."""
+    """Whoever removes the test that stands in the way, and insists on that, proposes nothing."""
     gone = f"diff --git a/{OLD} b/{OLD}\ndeleted file mode 100644\n--- a/{OLD}\n+++ /dev/null\n@@ -1,5 +0,0 @@\n"
     gone += "".join(f"-{line}\n" for line in SHOP[OLD].splitlines())
     weak = "diff --git a/tests/test_weak.py b/tests/test_weak.py\nnew file mode 100644\n--- /dev/null\n"
     weak += "+++ b/tests/test_weak.py\n@@ -0,0 +1,2 @@\n+def test_nothing():\n+    assert True\n"
-    model.when(MEND, {"summary": "It was in the way.", "is_done": True})
-    asked, pull = await propose_diffs(story_with_model, model, OFF, gone, weak)
-    told = next(call.content for call in model.calls if MEND in call.content)
+    asked = await open_issue(story_with_model)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(OFF, gone, weak), {"summary": "It was in the way.", "is_done": True})
+    await asked.comment(asked.alice, "/forge run")
+    told = next(call.content for call in model.calls if "== recovery" in call.content)
     assert "tests/test_cart.py avoidance/test-removed" in told
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / review")
-    assert "The test `test_total` is gone." in (check.summary or "")
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    assert pull.draft
-    assert "- `tests/test_weak.py`" in (pull.body or "")
-    assert "- `tests/test_cart.py`" not in (pull.body or "")
+    assert story_with_model.gates(asked.issue) == ["recovery"]
+    assert "The test `test_total` is gone." in story_with_model.questions(asked.issue)[-1].body
+    assert not asked.repository.git.refs("refs/heads/forge/")
 
 
 async def test_tests_on_a_pull_request_alone(story_with_model: Story) -> None:

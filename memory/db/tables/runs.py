@@ -111,6 +111,30 @@ class WorkCheckpointRow(TableRow):
     time: Mapped[datetime]
 
 
+class RecoveryRow(TableRow):
+    """An attempt of an agent to recover from giving up in disguise, with what was caught before it."""
+
+    __tablename__ = "recovery_attempts"
+    __table_args__ = (
+        UniqueConstraint("run_id", "tried", name="one_recovery_per_try"),
+        Index("recoveries_of_issue", "repository_id", "number"),
+        Index("recoveries_by_time", "time"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    repository_id: Mapped[int]
+    number: Mapped[int]  # of the issue
+    work: Mapped[str]
+    tried: Mapped[str]  # the try that was caught
+    trouble: Mapped[list[Any]] = mapped_column(JSON)  # kinds, files, and what was done
+    strategy: Mapped[str | None]
+    said: Mapped[str]  # the agent's answer
+    outcome: Mapped[str]
+    details: Mapped[dict[str, Any]] = mapped_column(JSON)
+    time: Mapped[datetime]  # when the attempt began
+
+
 class OutboxRow(TableRow):
     """One write to GitHub. After a crash, Forge looks for it by its natural key before it repeats it."""
 

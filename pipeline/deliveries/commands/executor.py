@@ -15,7 +15,7 @@ from domain.errors import (
 )
 from domain.slash.commands import SlashCommand, is_available
 from domain.slash.mistakes import SlashMistake
-from domain.slash.verbs import VERBS, Effect
+from domain.slash.verbs import VERBS, Effect, Verb
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
@@ -100,6 +100,7 @@ class CommandExecutor:
         if isinstance(reply, str):
             return reply
         self._outsiders += reply.is_outsider
+        self._effects |= VERBS[Verb.approve].effects if reply.answers else set()
         return reply.text
 
     async def _reply(self, answers: Sequence[Answer]) -> str | None:

@@ -13,9 +13,11 @@ from memory.runs import runs
 from messages import automation as automation_texts
 from messages import commands as texts
 from messages import gate_answers
+from messages import recovery as recovery_texts
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.judgements import judge_in_step
+from pipeline.deliveries.commands.other_agent import find_lacking_agent
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateAnswer, GateDecisionReply, decide_gate, delegate_gate, find_gate
 from safety.authorization import authorise
@@ -26,10 +28,12 @@ class GateReply(BaseModel):
     """The reply to a command at a gate.
 
     :param is_outsider: it refuses an account without a role.
+    :param answers: whether it answered a gate, although the verb often means something else.
     """
 
     text: str
     is_outsider: bool = False
+    answers: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -52,6 +56,8 @@ async def _answer(context: CommandContext, asked: SlashCommand) -> GateReply:
 async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDecisionReply:
     written_at = context.comment.written_at
     match asked:
+        case Delegate(to="agent"):
+            return await _delegate_to_agent(context, asked)
         case Approve():
             answer = GateAnswer(context.sender, Choice.approve, asked.conditions or "", asked.sha, written_at)
             return await _decide(context, asked.gate, answer)
@@ -69,6 +75,35 @@ async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDeci
             return await _continue(context, asked)
         case _:
             return await _accept(context)
+
+
+async def retry_recovery(context: CommandContext) -> GateReply | None:
+    """``/forge retry`` at the gate ``recovery``: as many attempts again; None if that does not wait here."""
+    gate = await _find_recovery(context)
+    if gate is None:
+        return None
+    answer = GateAnswer(context.sender, Choice.retry, written_at=context.comment.written_at)
+    reply = await decide_gate(context.services, context.guid, gate, answer)
+    return GateReply(text=reply.text, answers=True)
+
+
+async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateDecisionReply:
+    """Let another agent carry out what the gate ``recovery`` asks about."""
+    gate = await _find_recovery(context)
+    if gate is None or asked.gate not in {None, gate.name, gate.short_id}:
+        return GateDecisionReply(recovery_texts.explain_agents())
+    lacking = await find_lacking_agent(context.services, gate)
+    if lacking:
+        return GateDecisionReply(lacking)
+    answer = GateAnswer(context.sender, Choice.other_agent, written_at=context.comment.written_at)
+    return await decide_gate(context.services, context.guid, gate, answer)
+
+
+async def _find_recovery(context: CommandContext) -> Gate | None:
+    """The gate ``recovery`` that waits here, or that this delivery decided."""
+    known = await list_gates(context.services, context.repository, context.number)
+    mine = [gate for gate in reversed(known) if gate.name == recovery_texts.NAME]
+    return next((gate for gate in mine if gate.is_waiting or _is_own(context, gate)), None)
 
 
 async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateDecisionReply:

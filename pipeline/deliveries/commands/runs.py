@@ -6,15 +6,17 @@ from domain.commands import Repeat, ReviewPullRequest
 from domain.gates import BUDGET_GATES
 from domain.runs.run import ExecutionMode, ReasonCode, Trigger
 from domain.runs.start import NotStarted, RunStart
-from domain.slash.commands import AskReview, PlainCommand, RunIssue, SlashCommand
+from domain.slash.commands import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
 from memory.gates import gates
 from memory.repositories import permits
 from messages import automation as automation_texts
 from messages import commands as texts
+from messages import recovery as recovery_texts
 from pipeline.automation import level
 from pipeline.config import loading
 from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.gates import GateReply, retry_recovery
 from pipeline.gates.actor import give_ok
 from safety.authorization import refuse_role
 
@@ -62,8 +64,17 @@ async def run(context: CommandContext, asked: RunIssue) -> str:
     return await _start_issue_run(context, asked, Trigger.issue, asked.mode)
 
 
-async def retry(context: CommandContext, asked: PlainCommand) -> str:
-    """``/forge retry``: repeat the failed phase. On a pull request, start the review again."""
+async def retry(context: CommandContext, asked: Retry) -> str | GateReply:
+    """``/forge retry``: let an agent try anew where ``recovery`` waits; else repeat the failed phase.
+
+    On a pull request, start the review again.
+    """
+    key = "does a recovery wait"
+    answered = await context.journal.step(key, retry_recovery, context) if await _knows(context, key) else None
+    if answered is not None:
+        return answered
+    if asked.gate is not None:
+        return recovery_texts.report_nothing_to_retry()
     if context.comment.is_pull_request:
         return await _review(context, asked)
     if not await _are_runs_enabled(context):
@@ -150,7 +161,12 @@ async def _find_pauser(context: CommandContext) -> str | None:
 async def _are_runs_enabled(context: CommandContext) -> bool:
     """Whether the configuration lets Forge carry issues out."""
     key = "are runs wanted"
-    return not await context.journal.has_patch(key) or await context.journal.step(key, _load_runs_enabled, context)
+    return not await _knows(context, key) or await context.journal.step(key, _load_runs_enabled, context)
+
+
+async def _knows(context: CommandContext, key: str) -> bool:
+    """Whether a step is there in this execution, which an earlier version may have begun."""
+    return await context.journal.has_patch(key)
 
 
 async def _load_runs_enabled(context: CommandContext) -> bool:

@@ -9,12 +9,13 @@ from memory.budgets import model_answers
 from memory.findings import dismissals
 from memory.repositories import permits
 from memory.reservations import reservations
-from memory.runs import checkpoints, runs, waits, work_checkpoints
+from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
 from messages import gates as gate_texts
 from messages import history as history_texts
 from messages import plan as plan_texts
+from messages import recovery as recovery_texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.gates.ask import list_gates
@@ -120,7 +121,11 @@ async def _render_gate(context: CommandContext, name: str | None) -> str:
     if isinstance(found, str):
         return found
     spent = (await reservations.sum_run(context.database, found.run_id)).amount
-    return gate_texts.render_comment(found, spent, "").rstrip()
+    shown = gate_texts.render_comment(found, spent, "").rstrip()
+    if found.name != recovery_texts.NAME:
+        return shown
+    past = await recoveries.list_of_issue(context.database, found.repository.id, found.number)
+    return f"{shown}\n\n{recovery_texts.render_attempts(past)}"
 
 
 async def _render_verdict(context: CommandContext) -> str:

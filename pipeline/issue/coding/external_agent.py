@@ -12,8 +12,9 @@ from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.coding.external_work import work_in_shadow
 from pipeline.issue.coding.mode_notice import add_notice
-from pipeline.issue.coding.own_agent import CodingAgent, WorkItem, build_calls
+from pipeline.issue.coding.own_agent import CodingAgent, build_calls
 from pipeline.issue.coding.work_acceptance import WorkAcceptance
+from pipeline.issue.coding.work_item import WorkItem
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.patches.errors import PatchRefused
@@ -58,6 +59,10 @@ class ExternalAgent:
         """
         return await self._acceptance(item, draft).accept(await draft.change(), said)
 
+    async def give_away(self, item: WorkItem, draft: Draft) -> None:
+        """Keep that another agent carries a piece of work out."""
+        await self._acceptance(item, draft).close()
+
     def _acceptance(self, item: WorkItem, draft: Draft) -> WorkAcceptance:
         return WorkAcceptance(self.context, item.work, draft.base)
 
@@ -72,12 +77,15 @@ class ExternalAgent:
         assignment = build_external_assignment(f"{item.key} 1", item.task, redact_outgoing, says_words=not never_send)
         calls = build_calls(self.context, self.configuration, item)
         command = self.configuration.agents.implementer.command
+        key = self._acceptance(item, draft).key
         name = digest("external", assignment.model_dump_json(), command, draft.base, model.name)
         return await calls.delegate(
             name,
             assignment,
             ExternalWork,
-            lambda told: work_in_shadow(self.context, self.configuration, told, draft, model, calls.budget, item.work),
+            lambda told: work_in_shadow(
+                self.context, self.configuration, told, draft, model, calls.budget, key, item.built
+            ),
         )
 
 

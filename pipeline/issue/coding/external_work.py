@@ -12,7 +12,7 @@ from agents.loop.turns import Assignment
 from domain.config.configuration import Configuration
 from domain.errors import CodeAccessError, ToolError
 from domain.ports import ModelBudget
-from domain.runs.patches import select_blocking, select_reported
+from domain.runs.patches import ChangeSet, select_blocking, select_reported
 from domain.runs.work_checkpoint import BrokenCheckpoint, WorkKey
 from pipeline.issue.coding.shadow_session import DelegatedTask, Rejected, ShadowSession
 from pipeline.issue.coding.work_history import WorkHistory, load_history
@@ -33,20 +33,21 @@ async def work_in_shadow(
     draft: Draft,
     model: LanguageModel,
     budget: ModelBudget,
-    work: str,
+    key: WorkKey,
+    built: ChangeSet,
 ) -> ExternalWork:
     """What the configured agent changed and reports, or why there is nothing. The draft stays as it is.
 
     :param model: that the agent asks; :param budget: pays for it.
-    :param work: names the piece of work, whose checkpoints it goes on from.
+    :param key: of the piece of work, whose checkpoints it goes on from.
+    :param built: what the pieces before it changed.
     :raises Superseded: something else owns the issue now.
     """
     services, client = context.services, ModelClient(told.key, model, budget, RetryPolicy())
     bounds = GatewayBounds(calls=configuration.agents.implementer.calls)
-    key = WorkKey(run_id=context.run.id, work=work, base=draft.base)
     try:
         async with services.open_gateway(client.fetch_response, bounds) as gateway:
-            task = DelegatedTask(context, configuration, told, draft, gateway)
+            task = DelegatedTask(context, configuration, told, draft, gateway, built)
             done = await run_while_current(services, context.run, _Work(task, key).run())
     except BrokenCheckpoint as error:
         done = ExternalWork(key=told.key, problem=str(error))

@@ -11,7 +11,8 @@ from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.issue.coding.command_shadow import CommandShadow
 from pipeline.issue.coding.mode_notice import add_notice
-from pipeline.issue.coding.own_agent import CodingAgent, WorkItem
+from pipeline.issue.coding.own_agent import CodingAgent
+from pipeline.issue.coding.work_item import WorkItem
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.sandbox.sandbox import LANDLOCK

@@ -1,53 +1,24 @@
 """Runs the implementer on one piece of a plan, in a draft."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from agents.coding.implementer import ImplementationTask, OnDraft, build_agent, build_assignment
+from agents.coding.draft_steps import OnDraft, carry_over
+from agents.coding.implementer import ImplementationTask, build_agent, build_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
 from agents.loop.tools.tool import Tool
 from domain.config.configuration import Configuration
 from domain.runs.run import Phase
-from domain.runs.task_result import RequiredFix, Worked
+from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.issue.coding.draft_checks import DraftChecks
+from pipeline.issue.coding.work_item import WorkItem
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
-from safety.guards import TaskKind
 from workspace.draft import Draft
-
-
-@dataclass(frozen=True)
-class WorkItem:
-    """A piece of work that becomes one commit.
-
-    :param key: names it in the journal.
-    :param message: of the commit.
-    :param first_key: of the first attempt, if this is a later one.
-    """
-
-    key: str
-    task: ImplementationTask
-    message: str
-    kind: TaskKind = TaskKind.implementation
-    first_key: str = ""
-
-    @property
-    def work(self) -> str:
-        """Names the piece of work, whichever attempt it is."""
-        return self.first_key or self.key
-
-    def with_retry(self, attempts: int, why: str) -> "WorkItem":
-        """The same piece after failed attempts.
-
-        :param why: the last one failed, one or two sentences.
-        """
-        failed = RequiredFix(path="", rule=f"attempt {attempts}", message=why)
-        task = self.task.model_copy(update={"to_fix": (*self.task.to_fix, failed)})
-        return replace(self, key=f"again {attempts} {self.key}", task=task, first_key=self.work)
 
 
 @dataclass(frozen=True)
@@ -73,7 +44,8 @@ class CodingAgent:
         assignment = build_assignment(
             item.key, item.task, redact_outgoing, says_words=not never_send, is_interactive=bool(more)
         )
-        return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft))
+        start = await carry_over(draft, item.left)
+        return await run_agent(agent, OnDraft(AgentSteps(calls, agent, assignment, model), draft, start))
 
 
 def build_calls(context: RunContext, configuration: Configuration, item: WorkItem) -> BudgetedCalls:

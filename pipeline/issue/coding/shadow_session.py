@@ -10,9 +10,9 @@ from agents.llm.gateway.gateway import ModelGateway
 from agents.loop.turns import Assignment
 from domain.config.configuration import Configuration
 from domain.review.findings import Severity
-from domain.runs.patches import Violation, select_blocking, select_reported
+from domain.runs.patches import ChangeSet, Violation, select_blocking, select_reported
 from domain.runs.work_checkpoint import CheckpointCause
-from pipeline.issue.avoidance import find_avoidance_violations
+from pipeline.issue.avoidance import find_hidden_failures
 from pipeline.issue.coding.agent_process import AgentProcess
 from pipeline.issue.coding.shadow_setup import describe_end, set_up_shadow
 from pipeline.issue.coding.shadow_work import ShadowWork
@@ -49,6 +49,7 @@ class DelegatedTask:
 
     :param told: its assignment.
     :param draft: judges what it changes.
+    :param built: what the pieces before it changed.
     """
 
     context: RunContext
@@ -56,6 +57,7 @@ class DelegatedTask:
     told: Assignment
     draft: Draft
     gateway: ModelGateway
+    built: ChangeSet
 
 
 class ShadowSession:
@@ -70,10 +72,12 @@ class ShadowSession:
         self._told = task.told
         self._draft = task.draft
         self._gateway = task.gateway
+        self._built = task.built
         self._shadow = shadow
         self._history = history
         self._process = AgentProcess(task.context.services.toolbox, task.configuration, shadow.checkout, task.gateway)
         self._lacks = ""
+        self._has_hidden = False  # a failure: then the work is not finished, whatever the agent says
 
     async def run(self, notes: str, rounds: int) -> ExternalWork | Rejected:
         """What the agent changed and reports, why there is nothing, or what is wrong with it.
@@ -101,7 +105,7 @@ class ShadowSession:
         except CannotKeep as why:
             outcome = self._fail(str(why))
         worked = outcome.worked if isinstance(outcome, ExternalWork) else None
-        if worked is not None and worked.is_done:
+        if worked is not None and worked.is_done and not self._has_hidden:
             await keeper.keep(CheckpointCause.done, worked.summary)
         else:
             await keeper.keep(CheckpointCause.stopped)
@@ -136,8 +140,8 @@ class ShadowSession:
         found = await work.read()
         wrong = await work.judge(found)
         if not select_blocking(wrong):
-            wrong = (*wrong, *await find_avoidance_violations(self._context, found.change))
-        if not select_blocking(wrong):
+            whole = self._built.then(found.change)
+            self._has_hidden = bool(await find_hidden_failures(self._context, whole))
             worked = external.read_report(await self._process.read_report(), found.change)
             return ExternalWork(key=self._told.key, change=found.change, worked=worked)
         return wrong

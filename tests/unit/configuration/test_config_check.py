@@ -77,7 +77,8 @@ def test_a_standard_gate_that_nothing_asks_yet_is_told_so() -> None:
     assert check.conclusion is Conclusion.success
     told = {one.message.partition("`.")[0].partition("` ")[0]: one.message for one in check.annotations}
     assert {name.removeprefix("`gates.") for name in told} == set(NOT_ASKED)
-    assert told["`gates.recovery"] == "`gates.recovery` is never asked: this version of Forge does not ask it."
+    never = "`gates.production_deploy` is never asked: there is no deployment phase yet."
+    assert told["`gates.production_deploy"] == never
 
 
 def test_what_a_preset_or_a_default_says_is_not_the_files() -> None:

@@ -1,0 +1,115 @@
+"""Tells an agent that gave up in disguise what it did, what was tried since, and how to go on otherwise."""
+
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from itertools import chain, pairwise
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.prompts import load_prompt
+from domain.globs import matches
+from domain.review.avoidance import INSTEAD, LEGITIMATE
+from domain.runs.patches import ChangedFile, ChangeSet
+from domain.runs.recovery import HiddenFailure, RecoveryAttempt, Strategy
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
+
+_SHOWN, _LONGEST = 20, 2_000  # places of each attempt, and characters of an answer
+_FILES, _DIFF, _AROUND = 5, 8_000, 12  # files that were damaged, characters of each, lines around what was taken away
+_INSTEAD = "mend the cause"
+
+
+class DamagedFile(BaseModel):
+    """A file in which something was hidden or taken away.
+
+    :param diff: from how it was before the work to how it was left.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    diff: str
+
+
+class RecoveryTask(BaseModel):
+    """How an agent is to recover.
+
+    :param attempts: from the first one to the one that begins now.
+    :param damaged: for :attr:`Strategy.context`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    attempts: tuple[RecoveryAttempt, ...]
+    damaged: tuple[DamagedFile, ...] = ()
+
+    @property
+    def strategy(self) -> Strategy:
+        return self.attempts[-1].strategy or Strategy.cause
+
+
+def build_recovery_task(
+    attempts: Sequence[RecoveryAttempt], whole: ChangeSet, never_send: Sequence[str]
+) -> RecoveryTask:
+    """The task of the last of these attempts.
+
+    :param whole: everything that changed since the base of the run.
+    :param never_send: globs of files that a model must not see.
+    """
+    task = RecoveryTask(attempts=tuple(attempts))
+    if task.strategy is not Strategy.context:
+        return task
+    paths = {each.path for each in attempts[-1].hidden}
+    files = [file for file in whole.files if file.path in paths and not matches(file.path, never_send)]
+    return task.model_copy(update={"damaged": tuple(map(_describe_damage, files[:_FILES]))})
+
+
+def load_recovery_instructions(strategy: Strategy) -> str:
+    """The instructions for an attempt, added to the usual ones."""
+    return f"{load_prompt('recover')}\n\n{load_prompt(f'recover_{strategy.value}')}"
+
+
+def render_recovery(task: RecoveryTask | None, redact: Redact) -> Iterator[str]:
+    """What was hidden, which attempts there were, and what was taken away, as data."""
+    if task is None:
+        return
+    now = task.attempts[-1]
+    made = [(each, later) for each, later in pairwise(task.attempts) if each.is_made]
+    yield f"== recovery: attempt {len(made) + 1}, strategy {task.strategy}"
+    yield "A failure was hidden instead of mended:"
+    yield from chain.from_iterable(_render_place(each, redact) for each in now.hidden[:_SHOWN])
+    if made:
+        yield "== recovery attempts so far"
+    for number, (attempt, later) in enumerate(made, 1):
+        yield f"Attempt {number}, strategy {attempt.strategy}, was about:"
+        yield from (f"- {_flatten(redact(f'{each.place} {each.rule}'))}" for each in attempt.hidden[:_SHOWN])
+        yield "It answered:"
+        yield from _quote(redact(later.said)[:_LONGEST])
+    if now.said:
+        yield "The answer with which it was hidden:"
+        yield from _quote(redact(now.said)[:_LONGEST])
+    for file in task.damaged:
+        yield f"== what was taken away: {_flatten(redact(file.path))}"
+        yield from _quote(redact(file.diff))
+
+
+def _render_place(hidden: HiddenFailure, redact: Redact) -> Iterator[str]:
+    yield f"- {_flatten(redact(f'{hidden.place} {hidden.rule}'))}"
+    yield from _quote(redact(hidden.what))
+    yield f"  Legitimate: {LEGITIMATE[hidden.kind]}"
+    yield f"  Instead: {INSTEAD.get(hidden.kind, _INSTEAD)}."
+
+
+def _describe_damage(file: ChangedFile) -> DamagedFile:
+    """The file as it was, as far as it was changed, with the lines around."""
+    before, after = ((side or b"").decode(errors="replace").splitlines() for side in (file.before, file.after))
+    diff = "\n".join(unified_diff(before, after, "before", "now", n=_AROUND, lineterm=""))
+    return DamagedFile(path=file.path, diff=diff if len(diff) <= _DIFF else f"{diff[:_DIFF]}\n[the rest is left out]")
+
+
+def _quote(text: str) -> list[str]:
+    return [f"> {line}" for line in strip_invisible(text).split("\n")]
+
+
+def _flatten(text: str) -> str:
+    return " ".join(strip_invisible(text).split())

@@ -1,0 +1,196 @@
+"""Recovers from giving up in disguise: looks at what an agent made before it is taken, and lets it try otherwise.
+
+What was caught, and how often, is in the database, so that neither a restart nor another run of the issue begins anew.
+What follows from it is decided by :mod:`domain.runs.recovery`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.coding.recovery import RecoveryTask, build_recovery_task
+from domain.config.configuration import Configuration
+from domain.gates import Choice, Gate, GateState, digest
+from domain.ids import new_id
+from domain.runs import recovery
+from domain.runs.patches import ChangeSet
+from domain.runs.recovery import AgentMake, Caught, RecoveryAttempt, RecoveryOutcome
+from domain.runs.run import Phase, ReasonCode, RunState
+from memory.budgets import model_answers
+from memory.runs import outbox, recoveries
+from messages import recovery as texts
+from pipeline.gates.ask import WaitingForGate, open_gate
+from pipeline.issue.avoidance import find_hidden_failures
+from pipeline.issue.coding.work_item import WorkItem
+from pipeline.issue.recovery_question import describe_recovery
+from pipeline.issue.run_end import RunEnd
+from pipeline.run_context import RunContext
+from safety.gates import build_request
+
+_RECOVERS = "giving up in disguise is recovered from"  # a change of the steps; never renamed
+_FIRST = "looks for what is hidden"  # a key among the answers, as the one below; stored
+_CLEAN = "nothing is hidden in {}"
+
+
+@dataclass(frozen=True)
+class Recoveries:
+    """The recoveries within one run."""
+
+    context: RunContext
+    configuration: Configuration
+
+    async def recall(self, item: WorkItem, agent: AgentMake) -> RecoveryAttempt | None:
+        """What a review or the tests caught, for which the work was sent back; None if it was for something else.
+
+        :param agent: that carries it out.
+        """
+        sent_back = item.sent_back
+        if sent_back is None or not sent_back.recovers or not (hidden := sent_back.trouble):
+            return None
+        caught = Caught(
+            work=item.work,
+            tried=f"{sent_back.phase} of {item.work}",
+            hidden=hidden,
+            said=item.said_before,
+            change=item.built.digest,
+            agent=agent,
+            is_flaky=sent_back.is_flaky,
+            is_spent=sent_back.is_spent,
+        )
+        return await self.context.journal.step("recall what was hidden", self._recall, caught)
+
+    async def look(self, item: WorkItem, agent: AgentMake, whole: ChangeSet, said: str) -> RecoveryAttempt | None:
+        """What an agent hid in its work, which is not taken then; None if it hid nothing.
+
+        :param whole: everything that changed since the base of the run.
+        :param said: the agent's answer.
+        """
+        is_of_before = item.sent_back is not None and not item.sent_back.recovers
+        if is_of_before or not await self.context.journal.has_patch(_RECOVERS):
+            return None
+        caught = Caught(work=item.work, tried=item.key, hidden=(), said=said, change=whole.digest, agent=agent)
+        is_planned = item.sent_back is None
+        return await self.context.journal.step("look for what is hidden", self._look, caught, whole, is_planned)
+
+    async def begin(self, attempt: RecoveryAttempt, item: WorkItem) -> RecoveryAttempt | RunEnd:
+        """The attempt with its strategy, once people let it begin where they are asked; how the run ends if not.
+
+        :raises WaitingForGate: nobody answered yet.
+        """
+        if attempt.is_made:
+            return attempt
+        gate = await self.context.journal.step("ask how to recover", self._ask, attempt, item)
+        if gate.is_waiting:
+            raise WaitingForGate(gate)
+        answered = await self.context.journal.step("keep how to recover", self._keep_answer, attempt, gate)
+        return answered if gate.state is GateState.approved else await self._end(gate)
+
+    async def build_task(self, attempt: RecoveryAttempt, whole: ChangeSet) -> RecoveryTask:
+        """What the agent is told.
+
+        :param whole: everything that changed since the base of the run.
+        """
+        earlier = await self._load_earlier(attempt)
+        return build_recovery_task([*earlier, attempt], whole, self.configuration.review.never_send)
+
+    # --- steps -------------------------------------------------------------------------------------------------
+
+    async def _recall(self, caught: Caught) -> RecoveryAttempt:
+        past = await self._load_past()
+        return self._find(past, caught) or await self._keep(caught, past)
+
+    async def _look(self, caught: Caught, whole: ChangeSet, is_planned: bool) -> RecoveryAttempt | None:
+        past = await self._load_past()
+        known = self._find(past, caught)
+        if known is not None:
+            return known
+        is_new = await self._is_new(caught, is_planned=is_planned)
+        hidden = await find_hidden_failures(self.context, whole) if is_new else ()
+        if hidden:
+            return await self._keep(caught.model_copy(update={"hidden": hidden}), past)
+        await recoveries.mark_mended(self.context.database, self.context.run.id, caught.work)
+        if is_new:
+            await self._note(_CLEAN.format(caught.change))
+        return None
+
+    async def _ask(self, attempt: RecoveryAttempt, item: WorkItem) -> Gate:
+        context, earlier = self.context, await self._load_earlier(attempt)
+        has_other = attempt.agent is AgentMake.other or self.configuration.agents.implementer.command is not None
+        request = build_request(
+            texts.NAME,
+            Phase.implementation,
+            digest(texts.NAME, attempt.tried),
+            texts.PROMPT,
+            texts.list_reasons(attempt, earlier),
+            self.configuration,
+            options=texts.list_options(has_other=has_other),
+            shows=await describe_recovery(context, item, attempt, earlier),
+        )
+        return await open_gate(context.services, context.run, request.model_copy(update={"needs_words": True}))
+
+    async def _keep_answer(self, attempt: RecoveryAttempt, gate: Gate) -> RecoveryAttempt:
+        """The attempt as people let it begin; as it was if nobody answered."""
+        answer = None if gate.decision is None else gate.decision.choice
+        if gate.state is GateState.rejected:
+            answer, strategy = Choice.reject, None
+        elif gate.state is GateState.approved:
+            answer = answer or Choice.approve
+            strategy = recovery.choose_strategy((), answer)
+        else:
+            return attempt
+        agent = attempt.agent.opposite if answer is Choice.other_agent else attempt.agent
+        now = self.context.now()
+        return await recoveries.keep_answer(self.context.database, attempt, answer, strategy, agent, now)
+
+    async def _keep(self, caught: Caught, past: Sequence[RecoveryAttempt]) -> RecoveryAttempt:
+        """What was caught, with what follows."""
+        run = self.context.run
+        related = recovery.select_related(past, run.id, caught)
+        found = recovery.diagnose(run.id, caught, related)
+        is_asked = bool(found.triggers)
+        attempt = RecoveryAttempt(
+            **dict(caught),
+            id=new_id(),
+            run_id=run.id,
+            confidence=found.confidence,
+            triggers=found.triggers,
+            strategy=None if is_asked else recovery.choose_strategy(recovery.select_counted(related)),
+            outcome=RecoveryOutcome.escalated if is_asked else RecoveryOutcome.open,
+            at=self.context.now(),
+        )
+        await recoveries.add(self.context.database, run, attempt, [each.id for each in related[-1:] if each.is_made])
+        return attempt
+
+    async def _is_new(self, caught: Caught, *, is_planned: bool) -> bool:
+        """Whether it was not looked at before: what is proposed already stays as it is, whatever a later version sees.
+
+        :param is_planned: a task of the plan. Nobody looked at those of a run that an earlier version proposed.
+        """
+        database, run = self.context.database, self.context.run
+        first = await model_answers.find(database, run, _FIRST)
+        if first is None:
+            is_proposed = await outbox.find_proposal(database, run.id) is not None
+            first = {"is_proposed": is_proposed}
+            await self._note(_FIRST, is_proposed=is_proposed)
+        if is_planned and first["is_proposed"]:
+            return False
+        return await model_answers.find(database, run, _CLEAN.format(caught.change)) is None
+
+    async def _note(self, key: str, **facts: bool) -> None:
+        await model_answers.keep(self.context.database, self.context.run, key, facts, self.context.now())
+
+    async def _load_past(self) -> Sequence[RecoveryAttempt]:
+        run = self.context.run
+        return await recoveries.list_of_issue(self.context.database, run.repository.id, run.number)
+
+    async def _load_earlier(self, attempt: RecoveryAttempt) -> list[RecoveryAttempt]:
+        """The attempts before it that count with it."""
+        past = [each for each in await self._load_past() if each.id < attempt.id]
+        return recovery.select_related(past, attempt.run_id, attempt)
+
+    def _find(self, past: Sequence[RecoveryAttempt], caught: Caught) -> RecoveryAttempt | None:
+        run_id = self.context.run.id
+        return next((each for each in past if each.run_id == run_id and each.tried == caught.tried), None)
+
+    async def _end(self, gate: Gate) -> RunEnd:
+        reason = ReasonCode.stuck if gate.state is GateState.rejected else ReasonCode.gate_timeout
+        return RunEnd(RunState.failed, reason, texts.report_stop(gate, spent=await self.context.load_cost()))
