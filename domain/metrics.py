@@ -55,11 +55,14 @@ RESPONSE = Metric("response_seconds", "time to response", Measure.median, "s")
 COST = Metric("cost_usd", "cost", Measure.mean, "USD per run")
 SUCCESS = Metric("success", "success rate", Measure.share)
 FIRST_PASS = Metric("first_pass", "first-pass approval", Measure.share)
-FALSE_ALARMS = Metric("avoidance_false_alarms", "giving up: false alarms", Measure.share)
-JUDGED_RIGHT = Metric("avoidance_precision", "giving up: found right, where judged", Measure.share)
-WHITELISTED = Metric("whitelisted", "giving up: put on a whitelist", Measure.total)
-DESTRUCTIVE_APPROVED = Metric("destructive_approved", "destructive changes approved", Measure.share)
-ALTERNATIVES = Metric("alternatives_found", "destructive changes done otherwise", Measure.share)
+RECOVERY_ATTEMPTS = Metric("recovery_attempts", "recovery attempts", Measure.mean, "per case")
+RECOVERED = Metric("recovered", "recovered alone", Measure.share)
+ESCALATED = Metric("escalated", "recovery escalated", Measure.share)
+FALSE_ALARMS = Metric("avoidance_false_alarms", "false alarms", Measure.share)
+JUDGED_RIGHT = Metric("avoidance_precision", "judged right", Measure.share)
+WHITELISTED = Metric("whitelisted", "whitelisted", Measure.total)
+DESTRUCTIVE_APPROVED = Metric("destructive_approved", "destructive approved", Measure.share)
+ALTERNATIVES = Metric("alternatives_found", "done otherwise", Measure.share)
 
 METRICS: Sequence[Metric] = (
     SUCCESS,
@@ -76,6 +79,9 @@ METRICS: Sequence[Metric] = (
     TO_DISMISSAL,
     OVERRIDE,
     RESPONSE,
+    RECOVERY_ATTEMPTS,
+    RECOVERED,
+    ESCALATED,
     FALSE_ALARMS,
     JUDGED_RIGHT,
     WHITELISTED,
@@ -112,6 +118,22 @@ class RecallFact:
 
 
 @dataclass(frozen=True)
+class TroubleFact:
+    """One piece of work in which an agent gave up in disguise.
+
+    :param at: when it was caught first.
+    :param attempts: that were made to recover.
+    :param is_mended: without a person.
+    :param is_escalated: people were asked.
+    """
+
+    at: datetime
+    attempts: int
+    is_mended: bool
+    is_escalated: bool
+
+
+@dataclass(frozen=True)
 class Facts:
     """The facts, in any order; each moment decides the week.
 
@@ -138,6 +160,7 @@ class Facts:
     merged: Sequence[tuple[datetime, bool]] = ()
     answered: Sequence[tuple[datetime, float]] = ()
     first: Sequence[tuple[datetime, bool]] = ()
+    troubles: Sequence[TroubleFact] = ()
     alarms: Sequence[tuple[datetime, int, int]] = ()
     judged: Sequence[tuple[datetime, bool]] = ()
     whitelisted: Sequence[datetime] = ()
@@ -197,6 +220,10 @@ def observe(facts: Facts) -> Iterator[Observation]:
     yield from (Observation(OVERRIDE, at, against) for at, against in facts.merged)
     yield from (Observation(RESPONSE, at, seconds) for at, seconds in facts.answered)
     yield from (Observation(FIRST_PASS, at, approved) for at, approved in facts.first)
+    for trouble in facts.troubles:
+        yield Observation(RECOVERY_ATTEMPTS, trouble.at, trouble.attempts)
+        yield Observation(RECOVERED, trouble.at, trouble.is_mended)
+        yield Observation(ESCALATED, trouble.at, trouble.is_escalated)
     yield from (Observation(FALSE_ALARMS, at, wrong, of) for at, wrong, of in facts.alarms)
     yield from (Observation(JUDGED_RIGHT, at, right) for at, right in facts.judged)
     yield from (Observation(WHITELISTED, at, 1) for at in facts.whitelisted)

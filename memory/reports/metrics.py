@@ -28,7 +28,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import OutboxRow, RunRow
 from memory.findings.findings import IS_DISMISSED
-from memory.reports import avoidance_facts, retention
+from memory.reports import avoidance_facts, recoveries, retention
 
 _SLACK = timedelta(days=1)  # between two clocks
 _FINAL = [state.value for state in RunState if state.is_final]
@@ -79,6 +79,7 @@ async def load_facts(database: Database, period: ReportPeriod) -> Facts:
             merged=await _load_merges(session, period),
             answered=await _load_answers(session, period),
             first=await _load_first_verdicts(session, period),
+            troubles=await recoveries.load_troubles(session, period.since, period.repository_ids),
             alarms=await avoidance_facts.load_alarms(session, period.since, period.repository_ids),
             judged=await avoidance_facts.load_judged(session, period.since, period.repository_ids),
             whitelisted=await avoidance_facts.load_whitelisted(session, period.since, period.repository_ids),

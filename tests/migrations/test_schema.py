@@ -4,6 +4,7 @@ import json
 import math
 from array import array
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,10 +18,13 @@ import migrations
 from domain.errors import ConfigurationError
 from domain.events import Event, EventType
 from domain.memories.memory import Archived
+from domain.review.avoidance import DetectorRecord
+from domain.review.judgements import FindingJudgement, JudgementKind
 from memory.db.engine import Connection, Database, Engine, TableRow, begin, sync_engine, upsert
 from memory.db.tables.learned import MemoryRow, MemoryVectorRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import ScheduledCheckRow, WaitRow
+from memory.findings import detectors, judgements
 from memory.learned.memories import archive, to_row
 from memory.learned.vectors import Vector, keep, list_missing
 from memory.ledger.ledger import SELECT_MOVES, parse_moves
@@ -308,5 +312,55 @@ async def test_attempts_to_recover_stand_beside_runs_of_before(backend: Backend,
     await recoveries.add(database, active_run("run"), caught, [])
     await recoveries.add(database, active_run("run"), caught.model_copy(update={"id": "again"}), [])
     assert await recoveries.list_of_issue(database, 10, 1) == [caught]
+    await database.close()
+    drop_database(url)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_what_was_dismissed_before_is_judged_beside_it(backend: Backend, tmp_path: Path) -> None:
+    """A dismissal of the version before counts for its detector, and a judgement after the update makes up for it."""
+    url = create_database(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0026")
+    with begin(engine) as connection:
+        for number in (1, 2):
+            content = json.dumps({"rule": "avoidance/test-removed"})
+            connection.exec_driver_sql(
+                "INSERT INTO findings (id, repository_id, number, name, fingerprint, trail, content, first_run,"
+                f" last_run, created_at) VALUES ('{number}', 10, 1, 'F-{number}', '{number}', '', '{content}', 'r',"
+                " 'r', '2026-01-01 00:00:00')"
+            )
+        connection.exec_driver_sql(
+            "INSERT INTO dismissals (id, repository_id, number, name, fingerprint, rule, path, by_id, by_login, reason,"
+            " memory_id, created_at) VALUES ('d', 10, 1, 'F-1', '1', 'avoidance/test-removed', 'a.py', 1, 'bob', 'no',"
+            " '', '2026-01-01 00:00:00')"
+        )
+    migrations.upgrade(engine)
+    engine.dispose()
+
+    database = Database(url)
+    right = FindingJudgement(
+        number=1,
+        name="F-2",
+        fingerprint="2",
+        rule="avoidance/test-removed",
+        path="a.py",
+        kind=JudgementKind.violation,
+        words="it matters",
+        by_id=1,
+        by_login="bob",
+        role="write",
+        head_sha="a" * 40,
+        shown="0" * 16,
+        asked_at=NOON,
+        at=NOON,
+    )
+    repository = active_run("r").repository
+    assert await judgements.add(database, repository, right, "command")
+    assert not await judgements.add(database, repository, right, "command")
+    assert await judgements.load_standing(database, 10, 1, ["1", "2"]) == {"2": right}
+    since = datetime(2025, 1, 1, tzinfo=UTC)
+    records = await detectors.load_records(database, 10, since)
+    assert records == {"avoidance/test-removed": DetectorRecord(2, 1, 1)}
     await database.close()
     drop_database(url)

@@ -61,13 +61,13 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge fix F-ID` | write | propose a change that fixes a finding |
 | `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
 | `/forge plan` | write | plan this issue, nothing more |
-| `/forge retry` | write | run the failed phase again |
+| `/forge retry [recovery]` | write | run the failed phase again; at the gate `recovery`: let the agent try anew |
 | `/forge resume` | write | go on from the last checkpoint |
 | `/forge cancel` | write | stop the run, keep what it has so far |
 | `/forge continue 5usd or 10it` | write | grant another slice of money or iterations |
 | `/forge approve [GATE] [SHA7] [with: conditions]` | the gate's role | let the gate pass |
 | `/forge reject [GATE] reason` | the gate's role | stop at the gate |
-| `/forge delegate [GATE] @account` | the gate's role | let somebody else decide |
+| `/forge delegate [GATE] @account or agent` | the gate's role | let somebody else decide; at the gate `recovery`, `agent`: let another agent do it |
 | `/forge suggest [GATE]` | read | what could be done instead |
 | `/forge legitimate [F-ID] justification` | read | a finding of giving up is wrong; with the role write, but not of the author, it counts no more, else others are asked |
 | `/forge violation [F-ID] justification` | write, not the author | a finding of giving up is right: it blocks until it is mended |

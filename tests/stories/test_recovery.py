@@ -1,7 +1,6 @@
 """An agent that gives up in disguise is told, tries otherwise, and after three attempts a person is asked."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import pytest
 from pydantic import JsonValue
@@ -14,7 +13,7 @@ from domain.runs.task_result import RequiredFix
 from domain.runs.testing import TestRun
 from memory.db.tables.runs import RecoveryRow
 from memory.gates import gates
-from memory.reports.recoveries import load_recovery_figures
+from memory.reports.metrics import load_weekly
 from memory.runs import checkpoints, runs
 from pipeline.issue.test_result import HeadTestResult
 from tests.stories.driver import Story
@@ -128,9 +127,9 @@ async def test_it_is_mended_without_a_person(story_with_model: Story, model: Scr
     rows = await load_rows(story_with_model)
     assert [row.strategy for row in rows] == ["cause", "restore", "context"][:attempts]
     assert [row.outcome for row in rows] == [*["hidden"] * (attempts - 1), "mended"]
-    since = story_with_model.clock.now() - timedelta(hours=1)
-    figures = await load_recovery_figures(story_with_model.forge.services.database, since)
-    assert (figures.attempts_per_trouble, figures.share_mended, figures.share_escalated) == (attempts, 1, 0)
+    database, now = story_with_model.forge.services.database, story_with_model.clock.now()
+    weekly = {each.metric.name: each.now for each in await load_weekly(database, now, 1)}
+    assert [weekly[name] for name in ("recovery_attempts", "recovered", "escalated")] == [attempts, 1, 0]
 
 
 async def test_each_attempt_is_told_otherwise(story_with_model: Story, model: ScriptedModel) -> None:

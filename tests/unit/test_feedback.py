@@ -14,7 +14,7 @@ from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
 from domain.errors import UnknownName
 from domain.events import EventType
-from domain.metrics import METRICS, Facts, RecallFact, RunFact, build_series, render_trend
+from domain.metrics import METRICS, Facts, RecallFact, RunFact, TroubleFact, build_series, render_trend
 from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.bus import Bus
@@ -85,6 +85,10 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
     (Facts(merged=[(LAST, True), (LAST, False)]), {"override": (None, 0.5)}),
     (Facts(answered=[(LAST, 10.0), (LAST, 1000.0), (LAST, 60.0)]), {"response_seconds": (None, 60.0)}),
     (Facts(first=[(BEFORE, False), (LAST, True)]), {"first_pass": (0.0, 1.0)}),
+    (
+        Facts(troubles=[TroubleFact(LAST, 1, True, False), TroubleFact(LAST, 3, False, True)]),
+        {"recovery_attempts": (None, 2.0), "recovered": (None, 0.5), "escalated": (None, 0.5)},
+    ),
     (Facts(alarms=[(BEFORE, 0, 2), (LAST, 1, 3), (LAST, 0, 1)]), {"avoidance_false_alarms": (0.0, 0.25)}),
     (Facts(judged=[(LAST, True), (LAST, False)]), {"avoidance_precision": (None, 0.5)}),
     (Facts(whitelisted=[BEFORE, LAST, LAST]), {"whitelisted": (1.0, 2.0)}),

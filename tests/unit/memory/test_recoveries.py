@@ -5,11 +5,12 @@ from datetime import timedelta
 import pytest
 
 from domain.gates import Choice
+from domain.metrics import TroubleFact
 from domain.runs.recovery import AgentMake, RecoveryOutcome, Strategy
 from memory.db.engine import Database
 from memory.db.tables.runs import RecoveryRow
 from memory.reports import retention
-from memory.reports.recoveries import RecoveryFact, RecoveryFigures, load_recovery_figures, sum_up
+from memory.reports.recoveries import CountedAttempt, load_troubles, sum_up
 from memory.runs import checkpoints, recoveries
 from tests.rows import NOON, active_run, run_row
 from tests.unit.domain.recoveries import build_attempt
@@ -53,27 +54,30 @@ async def test_what_people_answered_is_kept_once(database: Database) -> None:
 
 async def test_the_figures_of_some_time(database: Database) -> None:
     await recoveries.add(database, RUN, build_attempt(1, outcome=RecoveryOutcome.mended), [])
-    figures = await load_recovery_figures(database, NOON - timedelta(hours=1), [RUN.repository.id])
-    assert figures == RecoveryFigures(troubles=1, attempts=1, mended=1)
-    nothing = await load_recovery_figures(database, NOON + timedelta(hours=1))
-    assert (nothing, nothing.share_mended, nothing.attempts_per_trouble) == (RecoveryFigures(), None, None)
-    assert await load_recovery_figures(database, NOON, [99]) == RecoveryFigures()
+    async with database.transaction() as session:
+        since = NOON - timedelta(hours=1)
+        [trouble] = await load_troubles(session, since, [RUN.repository.id])
+        assert (trouble.attempts, trouble.is_mended, trouble.is_escalated) == (1, True, False)
+        assert not await load_troubles(session, NOON + timedelta(hours=1), None)
+        assert not await load_troubles(session, since, [99])
 
 
 def test_each_piece_of_work_counts_once() -> None:
-    alone = [
-        RecoveryFact("a", "T1", True, RecoveryOutcome.hidden),
-        RecoveryFact("a", "T1", True, RecoveryOutcome.mended),
+    tried = [
+        ("a", "T1", True, RecoveryOutcome.hidden),
+        ("a", "T1", True, RecoveryOutcome.mended),
+        ("b", "T1", True, RecoveryOutcome.escalated),
+        ("b", "T1", True, RecoveryOutcome.mended),
+        ("b", "T2", False, RecoveryOutcome.escalated),
+        ("c", "T1", True, RecoveryOutcome.open),
     ]
-    helped = [
-        RecoveryFact("b", "T1", True, RecoveryOutcome.escalated),
-        RecoveryFact("b", "T1", True, RecoveryOutcome.mended),
+    found = sum_up(CountedAttempt(run, work, NOON, made, outcome) for run, work, made, outcome in tried)
+    assert found == [
+        TroubleFact(NOON, 2, is_mended=True, is_escalated=False),
+        TroubleFact(NOON, 2, is_mended=False, is_escalated=True),
+        TroubleFact(NOON, 0, is_mended=False, is_escalated=True),
+        TroubleFact(NOON, 1, is_mended=False, is_escalated=False),
     ]
-    stopped = [RecoveryFact("b", "T2", False, RecoveryOutcome.escalated)]
-    still_open = [RecoveryFact("c", "T1", True, RecoveryOutcome.open)]
-    figures = sum_up([*alone, *helped, *stopped, *still_open])
-    assert figures == RecoveryFigures(troubles=4, attempts=5, mended=1, escalated=2)
-    assert (figures.attempts_per_trouble, figures.share_mended, figures.share_escalated) == (1.25, 0.25, 0.5)
 
 
 @pytest.mark.parametrize(("days", "is_kept"), [(89, True), (91, False)])
