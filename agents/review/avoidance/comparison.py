@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from agents.review.avoidance import code_comparison, line_comparison, test_comparison
+from agents.review.avoidance import code_comparison, command_comparison, line_comparison, test_comparison
 from agents.review.avoidance.pairs import ChangedFacts
 from domain.review.avoidance import Avoidance, AvoidanceKind
 
@@ -22,6 +22,7 @@ def find_avoidance(files: Sequence[ChangedFacts], asked: str = "") -> tuple[Avoi
         *test_comparison.compare_tests(files, asked),
         *code_comparison.compare_code(files, asked),
         *line_comparison.compare_lines(files),
+        *command_comparison.compare_commands(files),
     ]
     tidy = [each.model_copy(update={"what": _CODE.sub(_tidy, each.what)}) for each in found]
     unique = {(each.kind, each.path, each.line, each.name): each for each in reversed(tidy)}

@@ -99,6 +99,20 @@ class PlaceFact(_Fact):
     text: str
 
 
+class CommandFact(_Fact):
+    """A command that runs tests or checks.
+
+    :param family: which of both.
+    :param tool: what it calls, such as ``go test``.
+    :param text: the whole command.
+    """
+
+    line: int
+    family: str
+    tool: str
+    text: str
+
+
 class SourceFacts(_Fact):
     """What one version of a file holds.
 
@@ -114,6 +128,8 @@ class SourceFacts(_Fact):
     :param environment: where code asks whether it runs under a test.
     :param left_out: comments and errors that leave work for later.
     :param thresholds: setting → the coverage that it demands, in per cent.
+    :param commands: those that run tests or checks.
+    :param triggers: events that start a workflow.
     """
 
     is_test: bool
@@ -130,6 +146,8 @@ class SourceFacts(_Fact):
     environment: tuple[PlaceFact, ...] = ()
     left_out: tuple[PlaceFact, ...] = ()
     thresholds: dict[str, float] = {}
+    commands: tuple[CommandFact, ...] = ()
+    triggers: frozenset[str] = frozenset()
 
 
 FunctionFact.model_rebuild()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from agents.review.avoidance.facts import PlaceFact, SourceFacts
+from agents.review.avoidance.lines import ON_DEMAND, is_for_runner
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import ChangedFacts
 from domain.review.avoidance import Avoidance, AvoidanceKind
@@ -15,6 +16,8 @@ _DOUBTED = frozenset(
         "what is collected changes",
         "a rule's code is added",
         "rules are ignored",
+        "failing tests are tried again",
+        ON_DEMAND,
     }
 )
 
@@ -50,14 +53,20 @@ def _find(
                 path=file.path,
                 line=place.line,
                 what=f"{begin}{place.what}, in `{shown}`.",
-                confidence=0.5 if place.what in _DOUBTED or _is_about_others(place) else 0.8,
+                confidence=_judge(file, place),
                 name=f"{place.what}: {place.text[:60]}",
             )
 
 
-def _is_about_others(place: PlaceFact) -> bool:
+def _judge(file: ChangedFacts, place: PlaceFact) -> float:
+    is_new = file.before is None and place.what == "tests are not collected"
+    return 0.5 if is_new or place.what in _DOUBTED or _is_about_others(file.path, place) else 0.8
+
+
+def _is_about_others(path: str, place: PlaceFact) -> bool:
     """Whether what is left out need not be tests: linters, archives and compilers leave out files, too."""
-    return place.what in {"tests are left out", "tests are deselected"} and not _TESTS.search(place.text)
+    is_left_out = place.what in {"tests are left out", "tests are deselected"}
+    return is_left_out and not is_for_runner(path) and not _TESTS.search(place.text)
 
 
 _TESTS = re.compile(r"test|spec|deselect|-[km]\b", re.IGNORECASE)

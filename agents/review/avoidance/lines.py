@@ -8,7 +8,9 @@ from pathlib import Path, PurePosixPath
 
 from agents.review.avoidance.facts import PlaceFact
 
-_TABLES = tomllib.loads((Path(__file__).parent / "patterns.toml").read_text())
+LONGEST = 1_000
+"""Characters of a line that is read."""
+TABLES = tomllib.loads((Path(__file__).parent / "patterns.toml").read_text())
 """Section → what a line does → the expressions that recognise it."""
 
 
@@ -21,16 +23,19 @@ class _LinePattern:
 
 
 def _load(section: str) -> Sequence[_LinePattern]:
-    return [_LinePattern(what, _join(expressions)) for what, expressions in _TABLES[section].items()]
+    return [_LinePattern(what, join_expressions(expressions)) for what, expressions in TABLES[section].items()]
 
 
-def _join(expressions: Sequence[str]) -> re.Pattern[str]:
+def join_expressions(expressions: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(expressions))
 
 
 _COMMENTS, _SETTINGS, _IGNORED, _DESELECTED = map(_load, ("comments", "settings", "ignored", "deselected"))
 _ENVIRONMENT, _OPTIONS, _LEFT_OUT, _FOCUSED = map(_load, ("environment", "options", "left_out", "focused"))
-_SCRIPTS, _CONFIGURATION = (_join(_TABLES["files"][name]) for name in ("scripts", "configuration"))
+_HOOKS, _TAKEN_OUT = map(_load, ("hooks", "taken_out"))
+_SCRIPTS, _CONFIGURATION, _SUPPORT, _WORKFLOWS, _RUNNERS = (
+    join_expressions(TABLES["files"][name]) for name in ("scripts", "configuration", "support", "workflows", "runner")
+)
 _IN_TESTS = frozenset({"tests are not collected", "a module of tests may be skipped"})
 _NOT_COLLECTED = [each for each in _DESELECTED if each.what in _IN_TESTS]
 _MAKE_IGNORED = re.compile(r"^\t@?-(?=\S)")
@@ -39,7 +44,10 @@ _COVERAGE = re.compile(
     r"<minimum>|target|check-coverage)\W{0,6}?(\d+(?:\.\d+)?)%?",
     re.IGNORECASE,
 )
-_LONGEST = 1_000  # characters of a line that is read
+_IS_DEMANDED = re.compile(
+    r"getoption|addoption|environ|getenv|platform|version|\bENV\b|process\.env|find_spec|RUBY_|which\("
+)
+_NEAR = 8  # lines around a hook
 
 
 def is_script(path: str) -> bool:
@@ -50,6 +58,21 @@ def is_script(path: str) -> bool:
 def is_configuration(path: str) -> bool:
     """Whether a file sets how checks and tests behave."""
     return _CONFIGURATION.search(path) is not None
+
+
+def is_support(path: str) -> bool:
+    """Whether a file holds hooks of a runner, or what all tests share."""
+    return _SUPPORT.search(path) is not None
+
+
+def is_workflow(path: str) -> bool:
+    """Whether a file is a workflow of a forge."""
+    return _WORKFLOWS.search(path) is not None
+
+
+def is_for_runner(path: str) -> bool:
+    """Whether a file sets how tests run, and nothing else."""
+    return _RUNNERS.search(path) is not None
 
 
 def find_suppressions(path: str, text: str) -> tuple[PlaceFact, ...]:
@@ -73,6 +96,25 @@ def find_ignored(path: str, text: str, *, is_shell: bool = False) -> tuple[Place
             if _MAKE_IGNORED.match(line)
         ]
     return tuple(found)
+
+
+def find_hooks(text: str) -> tuple[PlaceFact, ...]:
+    """Where tests, or hooks of their runner, make success of a failure."""
+    return tuple(_find(text, _HOOKS))
+
+
+def find_taken_out(text: str) -> tuple[PlaceFact, ...]:
+    """Where hooks of a runner leave tests out; what does so on demand says so."""
+    lines = text.split("\n")
+    return tuple(
+        place.model_copy(update={"what": ON_DEMAND})
+        if any(_IS_DEMANDED.search(line[:LONGEST]) for line in lines[max(0, place.line - _NEAR) : place.line + _NEAR])
+        else place
+        for place in _find(text, _TAKEN_OUT)
+    )
+
+
+ON_DEMAND = "tests are taken out by a hook where something demands it"
 
 
 def _is_cleanup(text: str) -> bool:
@@ -117,7 +159,7 @@ def find_options(text: str) -> tuple[PlaceFact, ...]:
     return tuple(
         PlaceFact(line=number, what=f"{each.what} `{name.strip()}`", text=name.strip())
         for number, line in enumerate(text.split("\n"), 1)
-        if len(line) < _LONGEST
+        if len(line) < LONGEST
         for each in _OPTIONS
         for match in each.expression.finditer(line)
         for names in filter(None, match.groups())
@@ -133,7 +175,7 @@ def find_left_out(text: str) -> tuple[PlaceFact, ...]:
 
 def _find(text: str, patterns: Sequence[_LinePattern]) -> Iterator[PlaceFact]:
     for number, line in enumerate(text.split("\n"), 1):
-        if len(line) <= _LONGEST:
+        if len(line) <= LONGEST:
             found = next((each for each in patterns if each.expression.search(line)), None)
             if found is not None:
                 yield PlaceFact(line=number, what=found.what, text=line.strip())

@@ -4,9 +4,11 @@ import re
 
 from agents.review.avoidance import lines
 from agents.review.avoidance.assertions import list_literals
+from agents.review.avoidance.commands import find_commands, find_triggers
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
-from agents.review.avoidance.test_inventory import find_tests, list_rows
+from agents.review.avoidance.tables import list_rows
+from agents.review.avoidance.test_inventory import find_tests
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.trees import ParsedSource, parse
 from domain.paths import is_test
@@ -20,6 +22,8 @@ _TEST_NAME = re.compile(
     r"\.bats$|(^|/)[\w.]*[.a-z]Tests?/|(?<=[a-z0-9])(Tests?|Spec|TestCase|IT)\.(cs|java|kt|php|scala|swift)$|(^|/)(e2e|cypress|fixtures|testdata|__snapshots__|__mocks__)/"
 )
 """Names of tests beside those that :func:`domain.paths.is_test` knows."""
+_IS_SAMPLE = re.compile(r"(^|/)(fixtures|testdata|samples|__snapshots__)/")
+"""Files with which tests feed the program."""
 _SHEBANG = re.compile(r"#!\S*(?:/env (?:-S )?|/)((?:ba|da|k|z)?sh|python[\d.]*|bats)\b")
 _SCRIPT = frozenset({"javascript", "typescript", "tsx"})
 
@@ -28,14 +32,23 @@ def read_facts(path: str, text: str) -> SourceFacts:
     """What one version of a file holds. Of a file that cannot be parsed, only what its lines tell."""
     language = find_language(path) or _find_by_content(path, text)
     is_a_test = is_test(path) or _TEST_NAME.search(path) is not None
+    is_support = is_a_test or lines.is_support(path)
     is_no_program = language is None or language in DATA or language == "bash" or lines.is_script(path)
     told = SourceFacts(
         is_test=is_a_test,
         suppressions=lines.find_suppressions(path, text),
-        ignored=lines.find_ignored(path, text, is_shell=language == "bash"),
-        deselected=lines.find_deselected(path, text) if is_a_test or is_no_program else (),
+        ignored=(
+            *lines.find_ignored(path, text, is_shell=language == "bash"),
+            *(lines.find_hooks(text) if is_support and not _IS_SAMPLE.search(path) else ()),
+        ),
+        deselected=(
+            *(lines.find_deselected(path, text) if is_support or is_no_program else ()),
+            *(lines.find_taken_out(text) if is_support else ()),
+        ),
         focused=lines.find_focused(text) if is_a_test else (),
         thresholds=lines.find_thresholds(path, text),
+        commands=find_commands(path, text),
+        triggers=find_triggers(path, text),
     )
     if language is None or language in DATA:
         return told

@@ -8,13 +8,13 @@ from functools import cached_property
 from agents.review.avoidance.facts import FunctionFact
 from agents.review.avoidance.pairing import PlacedTest, share
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from agents.review.avoidance.tables import split_row
 from agents.review.avoidance.test_change import (
     ALIKE,
     MOST_COMPARED,
     TAKEN_OVER,
     TestChange,
 )
-from agents.review.avoidance.test_inventory import split_row
 from domain.paths import holds_tests
 from domain.review.avoidance import WHOLE_FILE, Avoidance, AvoidanceKind
 

@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import is_removal_asked
+from agents.review.avoidance.tables import split_row
 from agents.review.avoidance.test_change import (
     MOST_COMPARED,
     TAKEN_OVER,
@@ -16,7 +17,6 @@ from agents.review.avoidance.test_change import (
     describe_expectation,
     show,
 )
-from agents.review.avoidance.test_inventory import split_row
 from domain.review.avoidance import Avoidance, AvoidanceKind
 
 _ROW_ALIKE = 0.5
@@ -46,10 +46,12 @@ class TableCases:
     ) -> Iterator[Avoidance]:
         lost = subtract(before, after, str)[:MOST_COMPARED]
         missing: list[str] = []
+        is_shorter = _count_plain(after) < _count_plain(before)
         for row in lost:
-            partner = max(gained[:MOST_COMPARED], key=lambda other: _share_words(row, other), default=None)
-            if partner is None or _share_words(row, partner) < _ROW_ALIKE:
-                if not self._is_taken_over(row) and not self._is_kept(path, row):
+            partner = max(gained[:MOST_COMPARED], key=lambda other: _compare_cases(row, other), default=None)
+            if partner is None or _compare_cases(row, partner) < _ROW_ALIKE:
+                is_other = _count_plain([row]) and not is_shorter  # one value for another
+                if not is_other and not self._is_taken_over(row) and not self._is_kept(path, row):
                     missing.append(row)
                 continue
             gained.remove(partner)
@@ -100,6 +102,18 @@ class TableCases:
 @lru_cache(maxsize=4_096)
 def _count_words(row: str) -> Counter[str]:
     return Counter(split_row(row))
+
+
+def _count_plain(rows: Sequence[str]) -> int:
+    """How many cases are one value each."""
+    return sum(" " not in row for row in rows)
+
+
+def _compare_cases(one: str, other: str) -> float:
+    """How much two cases seem to be the same; more than 1 if they have the same input."""
+    first, second = split_row(one)[:2], split_row(other)[:2]
+    is_same_input = first == second and len(first) > 1 and len(first[1]) > _TELLING
+    return _share_words(one, other) + is_same_input
 
 
 def _share_words(one: str, other: str) -> float:

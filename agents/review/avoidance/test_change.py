@@ -8,7 +8,7 @@ from functools import cached_property
 from agents.review.avoidance.facts import AssertionFact, FunctionFact
 from agents.review.avoidance.pairing import PairedTests, PlacedTest, pair_tests, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_mentioned
-from agents.review.avoidance.test_inventory import split_row
+from agents.review.avoidance.tables import split_row
 from domain.paths import is_source
 from domain.review.avoidance import Avoidance, AvoidanceKind
 

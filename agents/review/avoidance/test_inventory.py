@@ -14,13 +14,10 @@ from agents.review.avoidance.assertions import (
     read_assertions,
 )
 from agents.review.avoidance.facts import TestFact
+from agents.review.avoidance.tables import SPACE, join_row, list_rows
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
 SEPARATOR = " › "
-_MOST_ROWS = 500
-"""Cases of one table that are compared; a longer one is data."""
-_SPACE = "\ue000"
-"""Stands for a space within a part of a case."""
 _BY_NAME = {
     "python": re.compile(r"^test"),
     "go": re.compile(r"^(Test|Fuzz|Example)([A-Z_0-9]|$)"),
@@ -58,45 +55,6 @@ _SKIP_CALL = re.compile(
 )
 _SKIPPING = frozenset({"skip", "todo", "fails", "fixme", "failing", "skipIf", "runIf"})
 _BODIES = frozenset({"block", "body_statement", "statement_block", "compound_statement", "statement_list", "do_block"})
-_LISTS = frozenset(
-    [
-        "list",
-        "array",
-        "literal_value",
-        "array_initializer",
-        "initializer_expression",
-        "array_creation_expression",
-        "array_expression",
-        "tuple",
-        "set",
-        "collection_expression",
-    ]
-)
-_MAPS = frozenset({"hash", "dictionary", "object"})
-_PAIRS = frozenset({"pair"})
-_LEAST_PAIRS = 4
-"""Pairs of a mapping that make it a table of cases."""
-_COMPOSITE = frozenset(
-    [
-        "tuple",
-        "list",
-        "dictionary",
-        "object",
-        "array",
-        "literal_value",
-        "hash",
-        "array_creation_expression",
-        "array_element_initializer",
-        "call",
-        "call_expression",
-        "object_creation_expression",
-        "tuple_expression",
-        "composite_literal",
-        "initializer_expression",
-        "array_initializer",
-        "struct_expression",
-    ]
-)
 _ROW_MARK = re.compile(r"\b(InlineData|TestCase|DataRow|CsvSource|ValueSource|TestWith|case)\b")
 
 
@@ -124,33 +82,6 @@ class _Place:
 def find_tests(tree: SyntaxNode, language: str) -> tuple[TestFact, ...]:
     """The tests of a file, in order."""
     return tuple(_walk(tree, language, _Place(), ()))
-
-
-def list_rows(node: SyntaxNode) -> Iterator[str]:
-    """The cases in the tables below a node: elements of lists that are made of several parts."""
-    for each in node.walk():
-        if each.kind in _MAPS:
-            pairs = [child for child in each.children if child.kind in _PAIRS]
-            if len(pairs) >= _LEAST_PAIRS:
-                yield from map(join_row, pairs[:_MOST_ROWS])
-        if each.kind in _LISTS:
-            rows = [child for child in each.children if child.kind in _COMPOSITE or _is_row(child)]
-            if len(rows) > 1:
-                yield from map(join_row, rows[:_MOST_ROWS])
-
-
-def join_row(node: SyntaxNode) -> str:
-    """A case as one text, whose parts are found again by :func:`split_row`."""
-    return " ".join(leaf.replace(" ", _SPACE) for leaf in list_leaves(node))
-
-
-def split_row(row: str) -> list[str]:
-    """The parts of a case."""
-    return [part.replace(_SPACE, " ") for part in row.split()]
-
-
-def _is_row(node: SyntaxNode) -> bool:
-    return len(node.children) == 1 and node.children[0].kind in _COMPOSITE
 
 
 def _walk(node: SyntaxNode, language: str, place: _Place, marks: tuple[SyntaxNode, ...]) -> Iterator[TestFact]:
@@ -192,9 +123,8 @@ def _read(node: SyntaxNode, name: str, language: str, place: _Place, marks: Sequ
     own = place.with_skip(_find_mark(marks))
     if not own.skip:
         own = own.with_skip(_find_skip(node))
-    rows = [*(row for mark in marks for row in list_rows(mark)), *list_rows(node)]
-    rows += [join_row(mark) for mark in marks if _ROW_MARK.search(join_text(mark)) and language != "python"]
-    rows += [f"run {name.replace(' ', _SPACE)}" for name in _list_runs(node)]
+    rows = [*(row for mark in marks for row in _list_marked_rows(mark, language)), *list_rows(node)]
+    rows += [f"run {name.replace(' ', SPACE)}" for name in _list_runs(node)]
     return TestFact(
         name=f"{place.prefix}{name}",
         line=node.start,
@@ -209,6 +139,13 @@ def _read(node: SyntaxNode, name: str, language: str, place: _Place, marks: Sequ
         words=frozenset(list_words(node)) - {name},
         signature=make_signature(*(child for child in node.children if child.children)),
     )
+
+
+def _list_marked_rows(mark: SyntaxNode, language: str) -> list[str]:
+    """The cases that stand above a test: those of a table, or each mark as one."""
+    rows = [*list_rows(mark)]
+    is_row = language != "python" and _ROW_MARK.search(join_text(mark)) is not None
+    return rows or ([join_row(mark)] if is_row else [])
 
 
 def _list_runs(node: SyntaxNode) -> Iterator[str]:

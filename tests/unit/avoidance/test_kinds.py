@@ -4,11 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from agents.review.avoidance.comparison import find_avoidance
-from agents.review.avoidance.facts import SourceFacts
-from agents.review.avoidance.pairs import ChangedFacts
-from agents.review.avoidance.reading import read_facts
-from domain.review.avoidance import Avoidance, AvoidanceKind, list_certain
+from domain.review.avoidance import AvoidanceKind, list_certain
+from tests.unit.avoidance.samples import compare, list_kinds
 
 PYTHON_TEST = """\
 import pytest
@@ -139,21 +136,6 @@ TESTS: Mapping[str, str] = {
     "tests/ShopTest.php": PHP_TEST,
     "test/test_shop.sh": SHELL_TEST,
 }
-
-
-def compare(before: Mapping[str, str], after: Mapping[str, str], asked: str = "") -> tuple[Avoidance, ...]:
-    """What is found in a change of these files."""
-    paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    files = [ChangedFacts(path, _read(path, before), _read(path, after)) for path in paths]
-    return find_avoidance(files, asked)
-
-
-def _read(path: str, side: Mapping[str, str]) -> SourceFacts | None:
-    return read_facts(path, side[path]) if path in side else None
-
-
-def list_kinds(found: tuple[Avoidance, ...]) -> set[AvoidanceKind]:
-    return {each.kind for each in list_certain(found)}
 
 
 def _cut(text: str, begin: str) -> str:
