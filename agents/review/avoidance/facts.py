@@ -44,6 +44,8 @@ class TestFact(_Fact):
     :param is_conditional: whether it is so only where a condition of the platform holds.
     :param rows: the cases of its table or parameters.
     :param words: the names and literals in it.
+    :param calls: the last names of what it calls, as often as it does.
+    :param is_collected: whether a runner finds its class.
     """
 
     name: str
@@ -55,6 +57,8 @@ class TestFact(_Fact):
     rows: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     signature: int = 0
+    calls: tuple[str, ...] = ()
+    is_collected: bool = True
 
     @property
     def short_name(self) -> str:
@@ -130,6 +134,7 @@ class SourceFacts(_Fact):
     :param thresholds: setting → the coverage that it demands, in per cent.
     :param commands: those that run tests or checks.
     :param triggers: events that start a workflow.
+    :param mocks: what tests put a substitute for; its text is the name.
     """
 
     is_test: bool
@@ -148,6 +153,7 @@ class SourceFacts(_Fact):
     thresholds: dict[str, float] = {}
     commands: tuple[CommandFact, ...] = ()
     triggers: frozenset[str] = frozenset()
+    mocks: tuple[PlaceFact, ...] = ()
 
 
 FunctionFact.model_rebuild()

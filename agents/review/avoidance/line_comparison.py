@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from agents.review.avoidance.facts import PlaceFact, SourceFacts
-from agents.review.avoidance.lines import ON_DEMAND, is_for_runner
+from agents.review.avoidance.lines import ON_DEMAND, SKIPPED, is_for_runner
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import ChangedFacts
 from domain.review.avoidance import Avoidance, AvoidanceKind
@@ -12,7 +12,7 @@ from domain.review.avoidance import Avoidance, AvoidanceKind
 _DOUBTED = frozenset(
     {
         "only some tests run",
-        "a module of tests may be skipped",
+        SKIPPED,
         "what is collected changes",
         "a rule's code is added",
         "rules are ignored",
@@ -49,7 +49,7 @@ def _find(
         for place in [*fresh, *changed]:
             shown = place.text.replace("`", "'")[:80]
             yield Avoidance(
-                kind=kind,
+                kind=AvoidanceKind.test_skipped if place.what == SKIPPED else kind,
                 path=file.path,
                 line=place.line,
                 what=f"{begin}{place.what}, in `{shown}`.",

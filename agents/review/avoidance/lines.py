@@ -32,11 +32,12 @@ def join_expressions(expressions: Sequence[str]) -> re.Pattern[str]:
 
 _COMMENTS, _SETTINGS, _IGNORED, _DESELECTED = map(_load, ("comments", "settings", "ignored", "deselected"))
 _ENVIRONMENT, _OPTIONS, _LEFT_OUT, _FOCUSED = map(_load, ("environment", "options", "left_out", "focused"))
-_HOOKS, _TAKEN_OUT = map(_load, ("hooks", "taken_out"))
+_HOOKS, _TAKEN_OUT, _MOCKED = map(_load, ("hooks", "taken_out", "mocked"))
 _SCRIPTS, _CONFIGURATION, _SUPPORT, _WORKFLOWS, _RUNNERS = (
     join_expressions(TABLES["files"][name]) for name in ("scripts", "configuration", "support", "workflows", "runner")
 )
-_IN_TESTS = frozenset({"tests are not collected", "a module of tests may be skipped"})
+SKIPPED = "a module of tests may be skipped"
+_IN_TESTS = frozenset({"tests are not collected", SKIPPED})
 _NOT_COLLECTED = [each for each in _DESELECTED if each.what in _IN_TESTS]
 _MAKE_IGNORED = re.compile(r"^\t@?-(?=\S)")
 _COVERAGE = re.compile(
@@ -156,16 +157,47 @@ def find_environment(text: str) -> tuple[PlaceFact, ...]:
 
 def find_options(text: str) -> tuple[PlaceFact, ...]:
     """Options, routes and exports that a file offers, by their names."""
-    return tuple(
+    return tuple(_find_named(text, _OPTIONS))
+
+
+def find_mocks(text: str) -> tuple[PlaceFact, ...]:
+    """What tests put a substitute for, by its name, or by that of its module."""
+    found = _find_named(text, _MOCKED)
+    return tuple(each for each in found if not (each.what.startswith(MODULE) and _KEEPS_PARTS.search(text)))
+
+
+MODULE = "a module"
+_KEEPS_PARTS = re.compile(r"requireActual|importActual|importOriginal|callThrough|jest\.unmock")
+
+
+def _find_named(text: str, patterns: Sequence[_LinePattern]) -> Iterator[PlaceFact]:
+    """Places that are known by the names in them."""
+    return (
         PlaceFact(line=number, what=f"{each.what} `{name.strip()}`", text=name.strip())
-        for number, line in enumerate(text.split("\n"), 1)
+        for number, line in _join_lines(text)
         if len(line) < LONGEST
-        for each in _OPTIONS
+        for each in patterns
         for match in each.expression.finditer(line)
         for names in filter(None, match.groups())
         for name in names.split(",")
         if name.strip()
     )
+
+
+def _join_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Each line with its number, and with those that go on where it ends in an open bracket, or that call on."""
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        whole = line
+        for following in lines[index + 1 : index + 1 + _MOST_JOINED]:
+            is_open = whole.rstrip().endswith(("(", "[") if whole is line else ("(", "[", ","))
+            if not (is_open or following.lstrip().startswith((".", "->"))) or len(whole) > LONGEST:
+                break
+            whole = f"{whole.rstrip()}{following.strip()}"
+        yield index + 1, whole
+
+
+_MOST_JOINED = 4  # lines
 
 
 def find_left_out(text: str) -> tuple[PlaceFact, ...]:

@@ -1,6 +1,7 @@
 """Reads one version of one file into the facts that a comparison needs."""
 
 import re
+from collections.abc import Callable, Mapping
 
 from agents.review.avoidance import lines
 from agents.review.avoidance.assertions import list_literals
@@ -46,13 +47,14 @@ def read_facts(path: str, text: str) -> SourceFacts:
             *(lines.find_taken_out(text) if is_support else ()),
         ),
         focused=lines.find_focused(text) if is_a_test else (),
+        mocks=lines.find_mocks(text) if is_a_test else (),
         thresholds=lines.find_thresholds(path, text),
         commands=find_commands(path, text),
         triggers=find_triggers(path, text),
     )
     if language is None or language in DATA:
         return told
-    parsed = parse(_rewrite_bats(text) if language == "bash" else text, language)
+    parsed = parse(_REWRITES[language](text) if language in _REWRITES else text, language)
     if parsed is None:
         return told.model_copy(update={"is_read": False})
     return told.model_copy(update=_read_tree(parsed, language, text, is_a_test))
@@ -108,3 +110,18 @@ def _rewrite_bats(text: str) -> str:
     return _BATS.sub(
         lambda match: f"{match[1]}bats_{re.sub(r'[^A-Za-z0-9]+', '_', match[2] or match[3] or '')}() {{", text
     )
+
+
+def _rewrite_php(text: str) -> str:
+    """Comments that make a method a test as the attributes that do so, on as many lines."""
+    parts = text.split("/**")
+    for index, part in enumerate(parts[1:], 1):
+        comment, closing, rest = part.partition("*/")
+        is_mark = bool(closing) and _MARKS_A_TEST.search(comment) is not None
+        parts[index] = f"#[Test]{comment.count(chr(10)) * chr(10)}{rest}" if is_mark else f"/**{part}"
+    return "".join(parts)
+
+
+_MARKS_A_TEST = re.compile(r"(?:^|\s|\*)@test\b")
+_REWRITES: Mapping[str, Callable[[str], str]] = {"bash": _rewrite_bats, "php": _rewrite_php}
+"""How a text is changed before it is parsed, so that its tests are functions or have marks."""

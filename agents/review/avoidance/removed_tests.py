@@ -104,11 +104,9 @@ class RemovedTests:
 
     def _has_twin(self, gone: PlacedTest) -> bool:
         """Whether another test of the same name in the same file asserts the same."""
-        words = {word for each in gone.test.assertions for word in each.words}
+        words = _list_said(gone)
         return any(
-            new.path == gone.path
-            and new.test.name == gone.test.name
-            and share(frozenset(words), frozenset(word for each in new.test.assertions for word in each.words)) >= ALIKE
+            new.path == gone.path and new.test.name == gone.test.name and share(words, _list_said(new)) >= ALIKE
             for _, new in self.change.matches.pairs
         )
 
@@ -171,6 +169,17 @@ class RemovedTests:
         return found
 
     def find_uncollected(self) -> Iterator[Avoidance]:
+        """Tests that are there and no runner finds."""
+        for old, new in self.change.matches.pairs:
+            if old.test.is_collected and not new.test.is_collected:
+                yield Avoidance(
+                    kind=AvoidanceKind.test_deselected,
+                    path=new.path,
+                    line=new.test.line,
+                    what=f"No runner finds `{new.test.short_name}`: its class is none of tests any more.",
+                    confidence=0.85,
+                    name=new.test.name,
+                )
         for file in self.change.files:
             was_found = file.old.is_test and holds_tests(file.before_path or file.path)
             if not file.is_gone and file.old.tests and was_found and not holds_tests(file.path):
@@ -192,3 +201,8 @@ class RemovedTests:
                 confidence=0.9,
                 name=each.test.name,
             )
+
+
+def _list_said(test: PlacedTest) -> frozenset[str]:
+    """The words of a test's assertions, whatever their case."""
+    return frozenset(word.lower() for each in test.test.assertions for word in each.words)

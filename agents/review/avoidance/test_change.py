@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from agents.review.avoidance.facts import AssertionFact, FunctionFact
+from agents.review.avoidance.facts import AssertionFact, FunctionFact, TestFact
 from agents.review.avoidance.pairing import PairedTests, PlacedTest, pair_tests, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_mentioned
 from agents.review.avoidance.tables import split_row
@@ -68,15 +68,24 @@ class TestChange:
         return any(not file.is_test and is_source(file.path) for file in self.files)
 
     @cached_property
-    def new_helpers(self) -> dict[str, FunctionFact]:
-        """Functions of the test files that check something and did not before, by their last names."""
-        found: dict[str, FunctionFact] = {}
-        for file in self.files:
-            known = {each.name: each.assertions for each in file.old.functions}
-            for each in file.new.functions:
-                if file.is_test and each.assertions > known.get(each.name, 0):
-                    found[each.name.rpartition(".")[2]] = each
-        return found
+    def helpers(self) -> dict[str, FunctionFact]:
+        """Functions of the test files that check something, by their last names."""
+        return {
+            each.name.rpartition(".")[2]: each
+            for file in self.files
+            if file.is_test
+            for each in file.new.functions
+            if each.assertions
+        }
+
+    def count_helped(self, old: TestFact, new: TestFact) -> int:
+        """How many assertions a test has by the helpers that it newly calls."""
+        before, after = Counter(old.calls), Counter(new.calls)
+        return sum(
+            (after[name] - before[name]) * helper.assertions
+            for name, helper in self.helpers.items()
+            if after[name] > before[name]
+        )
 
     @cached_property
     def assertion_helpers(self) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agents.review.avoidance.mocked_subjects import MockedSubjects
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.removed_tests import RemovedTests
 from agents.review.avoidance.skipped_tests import SkippedTests
@@ -24,4 +25,5 @@ def compare_tests(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
         *SkippedTests(change).find_skipped(),
         *TableCases(change).find_rows(),
         *WeakenedAssertions(change).find_weakened(),
+        *MockedSubjects(change).find_mocked(),
     ]

@@ -53,6 +53,12 @@ _SKIP_CALL = re.compile(
     r"assumeTrue|assumeFalse|Assert \. (Ignore|Inconclusive)|this \. skip|raise unittest \. SkipTest|"
     r"unittest \. skip|startSkipping|skip_test)\b"
 )
+_TEXTS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
+_ALWAYS = re.compile(
+    r"(?i:skip_?if) \( (True|true|1|not False)\b|(?i:skip_?unless|run_?if) \( (False|false|0)\b|"
+    r"\bassumeTrue \( false|\bassumeFalse \( true"
+)
+"""Conditions that hold everywhere."""
 _SKIPPING = frozenset({"skip", "todo", "fails", "fixme", "failing", "skipIf", "runIf"})
 _BODIES = frozenset({"block", "body_statement", "statement_block", "compound_statement", "statement_list", "do_block"})
 _ROW_MARK = re.compile(r"\b(InlineData|TestCase|DataRow|CsvSource|ValueSource|TestWith|case)\b")
@@ -69,6 +75,7 @@ class _Place:
     prefix: str = ""
     skip: str = ""
     is_conditional: bool = False
+    is_collected: bool = True
 
     def enter(self, name: str) -> "_Place":
         return replace(self, prefix=f"{self.prefix}{name}{SEPARATOR}" if name else self.prefix)
@@ -76,7 +83,9 @@ class _Place:
     def with_skip(self, skip: str) -> "_Place":
         if not skip:
             return self
-        return replace(self, skip=skip, is_conditional=_CONDITION.search(skip) is not None)
+        bare = _TEXTS.sub('""', skip)  # what a reason says is no condition
+        is_conditional = _CONDITION.search(bare) is not None and not _ALWAYS.search(bare)
+        return replace(self, skip=skip, is_conditional=is_conditional)
 
 
 def find_tests(tree: SyntaxNode, language: str) -> tuple[TestFact, ...]:
@@ -98,7 +107,7 @@ def _walk(node: SyntaxNode, language: str, place: _Place, marks: tuple[SyntaxNod
     inner = place
     if node.kind in _CLASSES and node.children and (name := find_name(node)):
         own = (*marks, *(child for child in node.children if child.kind in _MARKS))
-        inner = place.enter(name).with_skip(_find_mark(own))
+        inner = replace(place.enter(name).with_skip(_find_mark(own)), is_collected=_is_found(node, name, language))
     waiting: tuple[SyntaxNode, ...] = ()
     for child in node.children:
         if child.kind in _MARKS:
@@ -108,6 +117,24 @@ def _walk(node: SyntaxNode, language: str, place: _Place, marks: tuple[SyntaxNod
         waiting = ()
 
 
+def _is_found(node: SyntaxNode, name: str, language: str) -> bool:
+    """Whether a runner finds the tests of a class: by its name, or by what it inherits from."""
+    if any(mark in name for mark in _SHARED):
+        return True
+    match language:
+        case "python":
+            bases = node.find("argument_list")
+            return name.startswith("Test") or (bases is not None and _IS_TEST_CASE.search(join_text(bases)) is not None)
+        case "ruby":
+            return node.kind != "class" or node.find("superclass") is not None
+        case "php":
+            return node.find("base_clause") is not None
+        case _:
+            return True
+
+
+_SHARED = ("Mixin", "Base", "Abstract", "Common", "Shared", "Trait")
+_IS_TEST_CASE = re.compile(r"Test|Case|Spec|Suite")
 _MARKS = frozenset({"decorator", "attribute_item", "attribute_list", "modifiers", "annotation", "marker_annotation"})
 _CLASSES = frozenset({"class_definition", "class_declaration", "class", "mod_item", "module"})
 
@@ -138,6 +165,8 @@ def _read(node: SyntaxNode, name: str, language: str, place: _Place, marks: Sequ
         rows=tuple(rows),
         words=frozenset(list_words(node)) - {name},
         signature=make_signature(*(child for child in node.children if child.children)),
+        calls=tuple(_list_calls(node)),
+        is_collected=place.is_collected,
     )
 
 
@@ -146,6 +175,23 @@ def _list_marked_rows(mark: SyntaxNode, language: str) -> list[str]:
     rows = [*list_rows(mark)]
     is_row = language != "python" and _ROW_MARK.search(join_text(mark)) is not None
     return rows or ([join_row(mark)] if is_row else [])
+
+
+def _list_calls(node: SyntaxNode) -> Iterator[str]:
+    """The last names of what a test calls."""
+    for each in node.walk():
+        if each.kind in CALLS and each.children:
+            yield from _list_called(each)
+
+
+def _list_called(call: SyntaxNode) -> list[str]:
+    for child in reversed(call.children):
+        if "argument" in child.kind or child.kind in {"do_block", "block", "token_tree"}:
+            continue
+        names = [each for each in child.walk() if not each.children and each.text[:1].isalpha()]
+        if names:
+            return [names[-1].text]
+    return []
 
 
 def _list_runs(node: SyntaxNode) -> Iterator[str]:
@@ -212,6 +258,7 @@ def _read_titled(node: SyntaxNode, body: SyntaxNode, title: str, language: str, 
         rows=tuple(list_rows(node)),
         words=frozenset(list_words(body)),
         signature=make_signature(body),
+        calls=tuple(_list_calls(body)),
     )
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agents.review.avoidance.facts import AssertionFact, Strength
+from agents.review.avoidance.facts import AssertionFact, Strength, TestFact
 from agents.review.avoidance.pairing import PlacedTest, pair_assertions, share
 from agents.review.avoidance.pairs import is_removal_asked
 from agents.review.avoidance.test_change import (
@@ -21,6 +21,11 @@ _MOST_SWAPPED = 2
 _WRAPPERS = re.compile(r"\b(?:bool|Boolean|len|length|typeof|type|callable|isinstance|instanceof|any)\b|!!")
 _IS_THERE = re.compile(r"!=\s*(?:nil|null)\b|is not None|!==?\s*undefined|hasattr|\bis_(?:some|ok|err)\b")
 _VALUE_AND_TOLERANCE = 2
+_PARTLY = re.compile(
+    r"(has|is)?_?(contains?|includes?|starts_?with|ends_?with|match|search|index_?of|prefix|suffix|strings)$",
+    re.IGNORECASE,
+)
+"""Names by which an assertion asks about a part only, which the whole needs no more."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,9 @@ class WeakenedAssertions:
             found = None if is_delegated else self._judge_pair(new, before, after)
             if found is not None:
                 yield found
-        helpers = [each for name, each in self.change.new_helpers.items() if name in new.test.words - old.test.words]
-        delegated = [each for each in gained if self._calls_helper(each)]
-        if not lost or helpers or len(delegated) >= len(lost):
-            return
+        helped = self.change.count_helped(old.test, new.test)
         lost = [each for each in lost if each.strength > Strength.vacuous and not self._is_checked_elsewhere(each)]
-        if not lost:
+        if len(lost) <= helped or (helped and _keeps_values(lost, new.test)):
             return
         yield from self._describe_loss(new, lost, len(gained), self._explain(lost, gained, pairs, old, new))
 
@@ -125,6 +127,7 @@ class WeakenedAssertions:
     ) -> bool:
         """Whether an assertion that is stricter, or in a loop over new values, stands for those that are gone."""
         names = {word for each in lost for word in each.words} - {word for each in lost for word in each.literals}
+        names = {name for name in names if not _PARTLY.match(name)}
         has_values = len(new.test.rows) > len(old.test.rows) or len(new.test.words - old.test.words) > 1
         stricter = [after for before, after in pairs if after.strength > before.strength]
         rewritten = [after for before, after in pairs if after.text != before.text] if has_values else []
@@ -246,6 +249,12 @@ class WeakenedAssertions:
             confidence=confidence,
             name=new.test.name,
         )
+
+
+def _keeps_values(lost: Sequence[AssertionFact], new: TestFact) -> bool:
+    """Whether a test still holds most of the values that its assertions compared, for a helper that goes over them."""
+    told = {word for each in lost for word in each.literals}
+    return bool(told) and len(told & new.words) / len(told) >= TAKEN_OVER
 
 
 def _compare_last(before: Sequence[str], after: Sequence[str]) -> tuple[float, float] | None:
