@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from agents.review.avoidance.answers import LOOKUP
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
 from agents.review.avoidance.functions import FALLBACK, SILENT
 from agents.review.avoidance.pairing import share, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from agents.review.avoidance.tables import split_row
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 
@@ -31,6 +33,8 @@ def compare_code(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
         *change.find_swallowed(),
         *change.find_answers(),
         *change.find_stubs(),
+        *change.find_emptied(),
+        *change.find_tables(),
     ]
 
 
@@ -81,7 +85,7 @@ class _Code:
                 if self._is_renamed(each):
                     continue
                 noun = "class" if each.is_class else "function"
-                is_own_business = _last(each.name) in self.former_uses or _is_supplied(each)
+                is_own_business = _last(each.name) in self.former_uses or _is_supplied(each) or _is_field(file, each)
                 yield Avoidance(
                     kind=AvoidanceKind.feature_removed,
                     path=file.path,
@@ -242,6 +246,50 @@ class _Code:
                         name=each.name,
                     )
 
+    def find_emptied(self) -> Iterator[Avoidance]:
+        """Functions that did something, and have one answer for everything now, or ask a table."""
+        for file in self.program:
+            old = {each.name: each for each in file.old.functions}
+            for each in file.new.functions:
+                mine = old.get(each.name)
+                if mine is None or each.stub or not each.answer or mine.answer or mine.size < _SMALL:
+                    continue
+                if any(share(new.words, mine.words) >= _MOVED for new in self.new_functions[:_MOST]):
+                    continue
+                is_lookup = each.answer == LOOKUP
+                shown = (
+                    "only looks its answer up now" if is_lookup else f"answers `{each.answer[:60]}` to everything now"
+                )
+                yield Avoidance(
+                    kind=AvoidanceKind.answer_hard_coded if is_lookup else AvoidanceKind.work_left_out,
+                    path=file.path,
+                    line=each.line,
+                    what=f"`{each.name}` {shown.replace('``', '`nothing`')}.",
+                    confidence=0.6 if is_lookup or mine.size < _LARGE else 0.75,
+                    name=f"{each.name}: one answer",
+                    excuse=self._excuse(each.name, _last(each.name)),
+                )
+
+    def find_tables(self) -> Iterator[Avoidance]:
+        """New tables whose inputs are those of tests."""
+        for file in self.program:
+            known = {key for each in file.old.functions for place in each.answers for key in split_row(place.text)}
+            for each in file.new.functions:
+                for place in each.answers:
+                    keys = [key.strip("\"'`") for key in split_row(place.text) if key not in known]
+                    tested = [key for key in keys if len(key) > 1 and key in self.test_literals]
+                    if len(tested) < _LEAST_TESTED or len(tested) < len(keys) / 2:
+                        continue
+                    is_data = sum(_IS_DATA.search(key) is not None for key in tested) * 2 > len(tested)
+                    yield Avoidance(
+                        kind=AvoidanceKind.answer_hard_coded,
+                        path=file.path,
+                        line=place.line,
+                        what=f"In `{each.name}` {place.what}, and tests use `{tested[0][:40]}`.",
+                        confidence=0.75 if is_data else 0.6,
+                        name=f"{each.name}: {tested[0][:40]}",
+                    )
+
     def find_stubs(self) -> Iterator[Avoidance]:
         told = set[tuple[str, int]]()
         for file in self.program:
@@ -272,6 +320,12 @@ class _Code:
 
 
 _NEAR = 3
+_SMALL, _LARGE = 20, 45
+"""Names, literals and signs of a body that does little, and of one that does much."""
+_MOVED = 0.5
+_LEAST_TESTED = 2
+_IS_DATA = re.compile(r"[\w.)] +\S|\d{3}|\d.*[a-zA-Z]|[a-zA-Z].*\d|.{13}")
+"""Inputs that are no word of a vocabulary."""
 
 
 def _describe(
@@ -296,7 +350,18 @@ def _is_supplied(gone: FunctionFact) -> bool:
     return bool(owner) and (is_constructor or _SUPPLIED.match(name) is not None)
 
 
-_SUPPLIED = re.compile(r"__\w+__$|(get|set|is|has)[A-Z_]|(eq|fmt|clone|default|hash|equals|hashCode|toString|Equals)$")
+_SUPPLIED = re.compile(
+    r"__\w+__$|_(replace|asdict|make)$|(get|set|is|has|with)[A-Z_]|component\d+$|"
+    r"(eq|ne|cmp|partial_cmp|fmt|clone|copy|default|hash|equals|hashCode|toString|Equals|GetHashCode|ToString|Deconstruct|"
+    r"to_s|inspect|<=>|==|eql\?|new|builder)$"
+)
+
+
+def _is_field(file: ChangedFacts, gone: FunctionFact) -> bool:
+    """Whether its class still has something of this name: a field, or what a language makes of one."""
+    owner, _, name = gone.name.rpartition(".")
+    mine = next((each for each in file.new.functions if each.is_class and each.name == owner), None)
+    return mine is not None and bool({name, f":{name}", name.rstrip("=")} & mine.words)
 
 
 def _last(name: str) -> str:

@@ -75,6 +75,9 @@ class FunctionFact(_Fact):
     :param swallows: the texts of its handlers that drop an error.
     :param cases: literals that it tells apart.
     :param specials: literals of inputs for which it has an answer of its own.
+    :param size: how many names, literals and signs its body has.
+    :param answer: the one value that it answers with, whatever it is given; empty if it does more.
+    :param answers: tables of literals for literals; the text has those of the inputs.
     """
 
     name: str
@@ -89,6 +92,9 @@ class FunctionFact(_Fact):
     specials: tuple["PlaceFact", ...] = ()
     cases: tuple[str, ...] = ()
     assertions: int = 0
+    size: int = 0
+    answer: str = ""
+    answers: tuple["PlaceFact", ...] = ()
 
 
 class PlaceFact(_Fact):

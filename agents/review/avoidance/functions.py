@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from agents.review.avoidance.answers import find_only_answer, list_answers
 from agents.review.avoidance.assertions import (
     CALLS,
     find_callee,
@@ -73,6 +74,7 @@ def _read_rest(tree: SyntaxNode, language: str) -> FunctionFact:
         swallows=tuple(_list_swallows(own, language)),
         specials=tuple(_list_specials(tree, own)) if language == "bash" else (),
         cases=tuple(_list_cases(own)) if language == "bash" else (),
+        answers=tuple(list_answers(own)),
     )
 
 
@@ -150,6 +152,9 @@ def _read(
         swallows=tuple(_list_swallows(own, language)),
         specials=tuple(_list_specials(node, own)),
         cases=tuple(_list_cases(own)),
+        size=0 if is_bodiless else sum(not each.children for each in own),
+        answer="" if is_bodiless else find_only_answer(body),
+        answers=tuple(list_answers(own)),
         assertions=0 if body is None else sum(each.strength > 0 for each in read_assertions(body, language)),
     )
 
@@ -247,8 +252,12 @@ def _find_swallow(node: SyntaxNode, language: str) -> str:
 
 def _find_in_go(node: SyntaxNode) -> str:
     if node.kind in {"short_var_declaration", "assignment_statement"} and node.children:
+        is_error = join_text(node.children[-1]) in {"err", "error"}
         is_call = any(child.kind in CALLS for child in node.walk()) and "range" not in join_text(node).split()
+        is_call |= is_error
         return "the error is assigned to `_`" if is_call and re.search(r"(^|, )_$", join_text(node.children[0])) else ""
+    if node.kind == "expression_statement" and join_text(node) == "recover ( )":
+        return "a panic is caught and dropped"
     if node.kind == "if_statement" and re.search(r"err != nil \{ (return nil )?\}$", join_text(node)):
         return "an error is looked at and dropped"
     return ""
@@ -262,12 +271,16 @@ def _find_in_rust(node: SyntaxNode) -> str:
         return "an error is matched and dropped"
     if node.kind == "if_expression" and text.startswith("if let Ok (") and "else" not in text.split():
         return "only success is dealt with"
+    if node.kind == "scoped_identifier" and join_text(node) == "Result :: ok":
+        return "results that are errors are left out"
     if node.kind == "call_expression":
         return next((_RUST_METHODS[name] for name in find_callee(node)[-1:] if name in _RUST_METHODS), "")
     return ""
 
 
 def _find_in_script(node: SyntaxNode) -> str:
+    if node.kind == "member_expression" and join_text(node) == "Promise . allSettled":
+        return FALLBACK
     if node.kind != "call_expression" or find_callee(node)[-1:] != ["catch"]:
         return ""
     handler = node.find("arguments")
@@ -280,24 +293,42 @@ def _find_in_php(node: SyntaxNode) -> str:
 
 
 def _find_in_python(node: SyntaxNode) -> str:
+    if node.kind == "keyword_argument":
+        return _PYTHON_OPTIONS.get(join_text(node), "")
     is_suppressed = node.kind == "with_statement" and re.search(r"\bsuppress \(", join_text(node)[:120])
     return "the error is suppressed" if is_suppressed else ""
 
 
 def _find_in_shell(node: SyntaxNode) -> str:
+    if node.kind == "string" and "$(" in node.text:
+        return SILENT if re.search(r"2> ?/dev/null", node.text) else ""
     if node.kind != "redirected_statement":
         return ""
     is_silent = re.search(r"2 > /dev/null|> /dev/null 2 >& 1|& > /dev/null", join_text(node)[-60:]) is not None
     return SILENT if is_silent else ""
 
 
+FALLBACK = "the error is caught, and something else goes on without a word of it"
+"""What a handler does that neither drops an error nor tells of it."""
 SILENT = "what it says of errors is thrown away"
+_PYTHON_OPTIONS = {
+    'errors = "ignore"': "what cannot be read is dropped",
+    "ignore_errors = True": "errors are ignored",
+    "check = False": "a command may fail",
+    "return_exceptions = True": "the error becomes a value among others",
+    'on_bad_lines = "skip"': "what cannot be read is dropped",
+}
 _RUST_DROPS = re.compile(r"Err \( _\w* \) => (\{ \}|\( \)|Ok|Default|None|String|Vec|false|true|0)")
 _RUST_METHODS = {
     "unwrap_or_default": "a failure becomes a default value",
     "ok": "the error is turned into nothing",
+    "flatten": FALLBACK,
+    "unwrap_or": FALLBACK,
 }
-_SCRIPT_DROPS = re.compile(r"=> (\{ \}|undefined|null|\[ \]|\( \{ \} \)|false|\"\"|'')")
+_SCRIPT_DROPS = re.compile(
+    r"=> (\{ \}|\{ return ;? ?\}|undefined|null|\[ \]|\( \{ \} \)|false|\"\"|''|void 0) ?\)?$|"
+    r"^\( ([\w$]+ \. )?(noop|no_op|doNothing|ignore|Function \. prototype) \)$|function \w* ?\( \w* ?\) \{ \}"
+)
 _OWN_WAYS: Mapping[str, Callable[[SyntaxNode], str]] = {
     "go": _find_in_go,
     "rust": _find_in_rust,
@@ -337,8 +368,6 @@ def _read_handler(node: SyntaxNode) -> str:
     return re.sub(r"^\{ ?|^then ?| ?\}$", "", join_text(body)).strip(" ;")
 
 
-FALLBACK = "the error is caught, and something else goes on without a word of it"
-"""What a handler does that neither drops an error nor tells of it."""
 _SHORT = 60
 _NOTHING_DONE = frozenset({"", "pass", "continue", "...", ". . .", "next", "nil", "return", "break"})
 _EMPTY = r"None|nil|null|undefined|false|true|False|True|0|-1|- 1|''|\"\"|\[ \]|\{ \}|\( \)|\[\]|\{\}|default"
@@ -358,7 +387,7 @@ def _list_specials(node: SyntaxNode, own: list[SyntaxNode]) -> Iterator[PlaceFac
         if condition is None:
             continue
         text, words = join_text(condition), set(list_words(condition))
-        literals = [value for value in list_literals(condition) if _is_telling(value)]
+        literals = [value for value in (*list_literals(condition), *_list_patterns(condition)) if _is_telling(value)]
         is_equal = re.search(r"==|=~|\bequals\b|\bin \[|\bin \(|\bin \{|\. eql|includes|contains| = ", text)
         is_list = len(literals) >= _MANY
         if not literals or not is_equal or (parameters and not words & parameters and not is_list):
@@ -370,6 +399,14 @@ def _list_specials(node: SyntaxNode, own: list[SyntaxNode]) -> Iterator[PlaceFac
         if answer is None or not _answers_itself(answer):
             continue
         yield PlaceFact(line=each.start, what=f"`{text[:80]}` has an answer of its own", text=" ".join(literals))
+
+
+def _list_patterns(condition: SyntaxNode) -> list[str]:
+    """What whole inputs an expression stands for that has no variable part, as ``/\\Aone fifty\\z/``."""
+    texts = [
+        re.sub(r"^/(?:\\A|\^)|(?:\\z|\\Z|\$)/\w*$", "", each.text) for each in condition.walk() if each.kind == "regex"
+    ]
+    return [text for text in texts if re.fullmatch(r"[\w ,.-]+", text)]
 
 
 def _list_cases(own: list[SyntaxNode]) -> Iterator[str]:

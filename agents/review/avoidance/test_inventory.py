@@ -124,7 +124,8 @@ def _is_found(node: SyntaxNode, name: str, language: str) -> bool:
     match language:
         case "python":
             bases = node.find("argument_list")
-            return name.startswith("Test") or (bases is not None and _IS_TEST_CASE.search(join_text(bases)) is not None)
+            named = [] if bases is None else [each for each in list_leaves(bases) if not each.endswith("Mixin")]
+            return name.startswith("Test") or any(_IS_TEST_CASE.search(each) for each in named)
         case "ruby":
             return node.kind != "class" or node.find("superclass") is not None
         case "php":
