@@ -68,8 +68,8 @@ class _Code:
             for file in self.files
             for facts in (file.old, file.new)
             if facts.is_test
-            for test in facts.tests
-            for word in test.words
+            for words in (facts.literals, *(test.words for test in facts.tests))
+            for word in words
         )
 
     def find_removed(self) -> Iterator[Avoidance]:
@@ -320,7 +320,7 @@ class _Code:
 
 
 _NEAR = 3
-_SMALL, _LARGE = 20, 45
+_SMALL, _LARGE = 20, 30
 """Names, literals and signs of a body that does little, and of one that does much."""
 _MOVED = 0.5
 _LEAST_TESTED = 2

@@ -75,6 +75,8 @@ class FunctionFact(_Fact):
     :param swallows: the texts of its handlers that drop an error.
     :param cases: literals that it tells apart.
     :param specials: literals of inputs for which it has an answer of its own.
+    :param assertions: how many it has that demand something.
+    :param demand: how much they demand together, as the sum of their strengths.
     :param size: how many names, literals and signs its body has.
     :param answer: the one value that it answers with, whatever it is given; empty if it does more.
     :param answers: tables of literals for literals; the text has those of the inputs.
@@ -92,6 +94,7 @@ class FunctionFact(_Fact):
     specials: tuple["PlaceFact", ...] = ()
     cases: tuple[str, ...] = ()
     assertions: int = 0
+    demand: int = 0
     size: int = 0
     answer: str = ""
     answers: tuple["PlaceFact", ...] = ()

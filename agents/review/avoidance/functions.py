@@ -141,6 +141,7 @@ def _read(
     own = [*_walk_own(body)] if body is not None else []
     head = " ".join(join_text(child) for child in node.children[:2])
     is_bodiless = is_abstract or "abstract" in head.split()
+    asserted = () if body is None else read_assertions(body, language)
     return FunctionFact(
         name=name,
         line=node.start,
@@ -155,7 +156,8 @@ def _read(
         size=0 if is_bodiless else sum(not each.children for each in own),
         answer="" if is_bodiless else find_only_answer(body),
         answers=tuple(list_answers(own)),
-        assertions=0 if body is None else sum(each.strength > 0 for each in read_assertions(body, language)),
+        assertions=sum(each.strength > 0 for each in asserted),
+        demand=sum(each.strength for each in asserted),
     )
 
 

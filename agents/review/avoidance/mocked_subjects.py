@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from agents.review.avoidance.facts import PlaceFact, TestFact
 from agents.review.avoidance.lines import MODULE
@@ -35,7 +36,7 @@ class MockedSubjects:
 
     def _judge(self, file: ChangedFacts, place: PlaceFact) -> Iterator[Avoidance]:
         if place.what.startswith(MODULE):
-            if namesake(file.path)[0] == place.text.lower():
+            if place.text.lower() in {namesake(file.path)[0], PurePosixPath(file.path).name.partition(".")[0].lower()}:
                 yield _describe(file.path, place, "the module that these tests are about", file.path)
             return
         found = None if _COMMON.match(place.text) else self._find_test(file, place)

@@ -25,5 +25,6 @@ def compare_tests(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
         *SkippedTests(change).find_skipped(),
         *TableCases(change).find_rows(),
         *WeakenedAssertions(change).find_weakened(),
+        *WeakenedAssertions(change).find_weakened_helpers(),
         *MockedSubjects(change).find_mocked(),
     ]

@@ -48,6 +48,26 @@ class WeakenedAssertions:
             if old.test.signature != new.test.signature or old.test.assertions != new.test.assertions:
                 yield from self._compare_assertions(old, new)
 
+    def find_weakened_helpers(self) -> Iterator[Avoidance]:
+        """Functions that tests call to check something, and that check less than before."""
+        called = {name for _, new in self.change.matches.pairs for name in new.test.calls}
+        for file in self.change.files:
+            old = {each.name: each for each in file.old.functions}
+            gained = sum(each.demand for each in file.new.functions if each.name not in old)
+            for each in file.new.functions if file.is_test else ():
+                before, last = old.get(each.name), each.name.rpartition(".")[2]
+                if before is None or last not in called or each.demand + gained >= before.demand:
+                    continue
+                is_gone = each.assertions < before.assertions
+                yield Avoidance(
+                    kind=AvoidanceKind.assertion_removed if is_gone else AvoidanceKind.assertion_weakened,
+                    path=file.path,
+                    line=each.line,
+                    what=f"`{last}`, by which tests check, demands less than before.",
+                    confidence=0.75 if is_gone else 0.65,
+                    name=each.name,
+                )
+
     def _compare_assertions(self, old: PlacedTest, new: PlacedTest) -> Iterator[Avoidance]:
         pairs, lost, gained = pair_assertions(old.test.assertions, new.test.assertions)
         for before, after in pairs:
@@ -194,6 +214,10 @@ class WeakenedAssertions:
                 0.75,
             )
         gone, come = Counter(before.words) - Counter(after.words), Counter(after.words) - Counter(before.words)
+        values = [word for word in gone if word in before.literals and word not in new.test.words]
+        if values and come and not {*come} & {*after.literals} and before.kind == after.kind == "equal":
+            what = f"In `{name}` an assertion expects what is computed, and no more `{values[0][:60]}`"
+            return self._weaker(new, after, what, 0.6)
         if after.strength is Strength.partial and gone.total() > max(1, come.total()):
             what = f"In `{name}` an assertion asks about less: `{before.text[:60]}` became `{after.text[:60]}`"
             return self._weaker(new, after, what, 0.55)

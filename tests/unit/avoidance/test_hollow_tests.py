@@ -156,3 +156,34 @@ def test_options_on_several_lines_are_options() -> None:
     none = "def build(parser):\n    return parser\n"
     assert list_kinds(compare({"a.py": one}, {"a.py": more})) == set()
     assert list_kinds(compare({"a.py": more}, {"a.py": none})) == {AvoidanceKind.feature_removed}
+
+
+HELPED = """\
+def check(order):
+    assert order.price == 17
+    assert order.currency == "EUR"
+
+
+def test_order():
+    check(place(1))
+"""
+
+
+def test_a_helper_that_checks_less_is_named() -> None:
+    path = "tests/test_a.py"
+    less = HELPED.replace('    assert order.currency == "EUR"\n', "")
+    weaker = HELPED.replace("order.price == 17", "order.price")
+    moved = less.replace("def test", 'def check_more(order):\n    assert order.currency == "EUR"\n\n\ndef test')
+    assert list_kinds(compare({path: HELPED}, {path: less})) == {AvoidanceKind.assertion_removed}
+    assert {each.kind for each in compare({path: HELPED}, {path: weaker})} == {AvoidanceKind.assertion_weakened}
+    assert compare({path: HELPED}, {path: moved}) == ()
+    assert compare({path: less}, {path: HELPED}) == ()
+
+
+def test_a_value_that_is_computed_expects_nothing() -> None:
+    path = "tests/test_a.py"
+    before, after = "assert shop.total([1, 2]) == 3", "assert shop.total([1, 2]) == wanted"
+    computed = PYTHON.replace(before, f"wanted = shop.total([1, 2])\n    {after}")
+    named = PYTHON.replace(before, f"wanted = 3\n    {after}")
+    assert AvoidanceKind.assertion_weakened in {each.kind for each in compare({path: PYTHON}, {path: computed})}
+    assert AvoidanceKind.assertion_weakened not in {each.kind for each in compare({path: PYTHON}, {path: named})}
