@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from agents.review.avoidance.facts import PlaceFact, SourceFacts
-from agents.review.avoidance.lines import ON_DEMAND, SKIPPED, is_for_runner
+from agents.review.avoidance.lines import ON_DEMAND, SKIPPED, is_for_runner, is_sample
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import ChangedFacts
 from domain.review.avoidance import Avoidance, AvoidanceKind
@@ -60,7 +60,8 @@ def _find(
 
 def _judge(file: ChangedFacts, place: PlaceFact) -> float:
     is_new = file.before is None and place.what == "tests are not collected"
-    return 0.5 if is_new or place.what in _DOUBTED or _is_about_others(file.path, place) else 0.8
+    is_data = file.is_test and is_sample(file.path)
+    return 0.5 if is_new or is_data or place.what in _DOUBTED or _is_about_others(file.path, place) else 0.8
 
 
 def _is_about_others(path: str, place: PlaceFact) -> bool:

@@ -49,6 +49,11 @@ _IS_DEMANDED = re.compile(
     r"getoption|addoption|environ|getenv|platform|version|\bENV\b|process\.env|find_spec|RUBY_|which\("
 )
 _NEAR = 8  # lines around a hook
+_DATA = re.compile(r"\.(toml|json|ya?ml|xml)$")
+_KNOWN = re.compile(
+    r"(^|/)(\.[^/]*|\w*[cC]onfig\w*(\.\w+)?|package|composer|pyproject|Cargo|pom|build|project|nx|deno|tox|ruff|mypy|deny|"
+    r"clippy|docker-compose|compose|Taskfile|appveyor|azure-pipelines|codecov|mise|turbo|[\w.-]*settings)\.\w+$|(^|/)\."
+)
 
 
 def is_script(path: str) -> bool:
@@ -74,6 +79,11 @@ def is_workflow(path: str) -> bool:
 def is_for_runner(path: str) -> bool:
     """Whether a file sets how tests run, and nothing else."""
     return _RUNNERS.search(path) is not None
+
+
+def is_sample(path: str) -> bool:
+    """Whether a file of data has no name that a tool looks for, so that its lines set nothing."""
+    return _DATA.search(path) is not None and not is_for_runner(path) and not _KNOWN.search(path)
 
 
 def find_suppressions(path: str, text: str) -> tuple[PlaceFact, ...]:

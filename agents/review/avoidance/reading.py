@@ -46,7 +46,7 @@ def read_facts(path: str, text: str) -> SourceFacts:
             *(lines.find_deselected(path, text) if is_support or is_no_program else ()),
             *(lines.find_taken_out(text) if is_support else ()),
         ),
-        focused=lines.find_focused(text) if is_a_test else (),
+        focused=lines.find_focused(text) if is_a_test and not lines.is_sample(path) else (),
         mocks=lines.find_mocks(text) if is_a_test else (),
         thresholds=lines.find_thresholds(path, text),
         commands=find_commands(path, text),

@@ -139,8 +139,8 @@ def _unwrap(node: SyntaxNode) -> str | None:
 def _is_gone_through(above: list[SyntaxNode]) -> bool:
     """Whether a list is what a loop, a parametrised test or a constant of the file consists of."""
     for parent in reversed(above[-_NEAREST:]):
-        if parent.kind in _BODIES:
-            return False
+        if parent.kind in _BODIES or parent.kind in _LISTS or parent.kind in _MAPS:
+            return False  # a row of a table is no table
         if parent.kind in _LOOPS or parent.kind == "range_clause":
             return True
         if parent.kind in CALLS:

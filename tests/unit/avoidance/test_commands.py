@@ -91,3 +91,9 @@ def test_a_file_of_another_ci_may_go() -> None:
 def test_tests_that_move_to_another_workflow_still_run() -> None:
     after = {PATH: NO_TESTS, ".github/workflows/test.yml": "jobs:\n  a:\n    steps:\n      - run: pytest -q\n"}
     assert list_kinds(compare({PATH: CI}, after)) == set()
+
+
+def test_what_stands_in_data_of_tests_sets_nothing() -> None:
+    line = 'addopts = "--deselect tests/test_a.py::test_b"\n'
+    assert list_kinds(compare({}, {"tests/bench/samples.toml": line})) == set()
+    assert list_kinds(compare({"tests/pyproject.toml": ""}, {"tests/pyproject.toml": line})) == {DESELECTED}

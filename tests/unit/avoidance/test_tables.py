@@ -93,3 +93,9 @@ def test_values_that_nothing_goes_through_are_no_cases() -> None:
     assert AvoidanceKind.test_removed not in {
         each.kind for each in compare({"tests/test_a.py": before}, {"tests/test_a.py": after})
     }
+
+
+def test_the_parts_of_a_row_are_no_cases() -> None:
+    before = 'CASES = {"a": ("one", "two"), "b": ("six", "ten")}\n\n\ndef test_a():\n    assert f(CASES)\n'
+    after = before.replace('("one", "two")', '("one",)')
+    assert list_kinds(compare({"tests/test_a.py": before}, {"tests/test_a.py": after})) == set()
