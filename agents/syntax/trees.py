@@ -53,9 +53,13 @@ class SyntaxNode:
 
     def walk(self) -> "Iterator[SyntaxNode]":
         """This node and all below it, in the order of the text."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        waiting: list[SyntaxNode] = [
+            self
+        ]  # no recursion: each node would pass through a generator for each level above it
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
 
     def find(self, *kinds: str) -> "SyntaxNode | None":
         """The first child of one of some kinds."""

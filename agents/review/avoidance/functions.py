@@ -173,11 +173,13 @@ def _find_body(node: SyntaxNode) -> SyntaxNode | None:
 
 def _walk_own(body: SyntaxNode) -> Iterator[SyntaxNode]:
     """What is in a function, and not in one that is defined in it."""
-    yield body
-    for child in body.children:
-        if child.kind in FUNCTIONS or child.kind in _CLASSES:
-            continue
-        yield from _walk_own(child)
+    waiting = [body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(
+            child for child in reversed(node.children) if child.kind not in FUNCTIONS and child.kind not in _CLASSES
+        )
 
 
 def _list_raises(own: list[SyntaxNode], language: str) -> Iterator[str]:

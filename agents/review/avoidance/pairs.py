@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from agents.review.avoidance.facts import SourceFacts
 
@@ -64,11 +65,11 @@ class ChangedFacts:
     after: SourceFacts | None
     before_path: str = ""
 
-    @property
+    @cached_property
     def old(self) -> SourceFacts:
         return self._select(self.before)
 
-    @property
+    @cached_property
     def new(self) -> SourceFacts:
         return self._select(self.after)
 
