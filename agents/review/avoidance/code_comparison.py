@@ -324,7 +324,7 @@ _SMALL, _LARGE = 20, 30
 """Names, literals and signs of a body that does little, and of one that does much."""
 _MOVED = 0.5
 _LEAST_TESTED = 2
-_IS_DATA = re.compile(r"[\w.)] +\S|\d{3}|\d.*[a-zA-Z]|[a-zA-Z].*\d|.{13}")
+_IS_DATA = re.compile(r"[\w.)] +\S|\d{3}|\d.{0,20}[a-zA-Z]|[a-zA-Z].{0,20}\d|.{13}")
 """Inputs that are no word of a vocabulary."""
 
 
