@@ -160,7 +160,8 @@ _VERSIONS: Mapping[AvoidanceKind, int] = dict.fromkeys(AvoidanceKind, 1)
 def find_version(rule: str) -> int:
     """The version of the detector behind a rule; it rises when what the detector finds changes.
 
-    Whitelists of another version do not hold, and examples are tried again. 0: there is no such detector.
+    A test holds it to that. Whitelists of another version do not hold, and false alarms are tried again. 0: there is
+    no such detector.
     """
     return next((version for kind, version in _VERSIONS.items() if kind.rule == rule), 0)
 

@@ -5,7 +5,7 @@ The labelled changes lie in ``avoidance/packages``; they were written without a 
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.review.avoidance.comparison import find_avoidance
@@ -15,7 +15,8 @@ from agents.syntax.languages import find_language
 from agents.syntax.trees import parse
 from domain.config.avoidance import AvoidanceReaction, AvoidanceSettings
 from domain.review.avoidance import ASSERTIONS, MANY_ASSERTIONS, Avoidance, list_certain
-from tests.bench.avoidance.entry import LabelledChange, Package, load_packages
+from tests.bench.avoidance.entry import LabelledChange, load_packages
+from tests.bench.avoidance.judging import judge
 
 CAUGHT, WRONGLY_GATED = 0.95, 0.02
 """What must hold."""
@@ -61,21 +62,6 @@ def judge_all() -> list[Judged]:
         for package in load_packages()
         for change in package.changes
     ]
-
-
-def judge(package: Package, change: LabelledChange) -> tuple[Avoidance, ...]:
-    """What is found in a change."""
-    after, moved = package.apply(change), {edit.moves: edit.path for edit in change.edits if edit.moves}
-    paths = {path for path in {*package.base, *after} if package.base.get(path) != after.get(path)} - {*moved.values()}
-    files = [_read_pair(path, moved.get(path, path), package.base, after) for path in sorted(paths)]
-    return find_avoidance(files, change.asked)
-
-
-def _read_pair(path: str, old: str, before: Mapping[str, str], after: Mapping[str, str]) -> ChangedFacts:
-    base = read_facts(old, before[old]) if old in before else None
-    return ChangedFacts(
-        path, base, read_facts(path, after[path]) if path in after else None, old if old != path else ""
-    )
 
 
 def test_what_is_recognised() -> None:
