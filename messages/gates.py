@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.gates import BUDGET_GATES, Gate, GateState
+from domain.gates import BUDGET_GATES, Choice, Gate, GateState
 from domain.money import format_usd
 from domain.text.escaping import escape, inline_code
 from messages.review import CheckText, render_reasons
@@ -20,6 +20,9 @@ def render_title(gate: Gate) -> str:
     """Where the gate stands, in a few words."""
     decision = gate.decision
     by = decision.by_login if decision is not None else ""
+    said = None if decision is None or decision.choice is None else _SAID.get(decision.choice)
+    if said is not None:
+        return f"{said} {by}"
     match gate.state:
         case GateState.waiting:
             return f"Waiting until {_when(gate.until)} for a person with the role {gate.request.role}"
@@ -31,6 +34,15 @@ def render_title(gate: Gate) -> str:
             return "Nobody answered in time, which counts as a rejection"
         case GateState.void:
             return "Void: there is nothing left to decide"
+
+
+_SAID = {
+    Choice.legitimate: "Called a false alarm by",
+    Choice.violation: "Confirmed by",
+    Choice.retry: "Allowed to try three times more by",
+    Choice.other_agent: "Given to another agent by",
+}
+"""What a decision says that is more than an approval or a rejection."""
 
 
 def render_check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> CheckText:

@@ -101,7 +101,10 @@ def _render_answer(gate: Gate) -> Iterator[str]:
     if gate.decision is None:
         return
     via = f" ({gate.decision.via})" if gate.decision.via else ""
-    yield f"  {_describe_decision(gate)}{via}, {gate.decision.at:%Y-%m-%d %H:%M:%S} UTC"
+    choice = "" if gate.decision.choice is None else f" [{gate.decision.choice}]"
+    yield f"  {_describe_decision(gate)}{via}{choice}, {gate.decision.at:%Y-%m-%d %H:%M:%S} UTC"
+    if gate.decision.shown:
+        yield f"  about head {gate.head_sha[:7]}, shown as {gate.decision.shown}"
     if gate.decision.words:
         yield f"  “{_plain(gate.decision.words)}”"
     if gate.decision.waived:
