@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.review.avoidance.comparison import find_avoidance
+from agents.review.avoidance.embedded import may_embed
 from agents.review.avoidance.facts import SourceFacts
 from agents.review.avoidance.lines import is_configuration, is_script
 from agents.review.avoidance.pairs import ChangedFacts
@@ -88,8 +89,9 @@ def read_versions(request: Any) -> JsonValue:
 
 
 def _is_read(pair: VersionPair) -> bool:
-    return not is_machine_made(pair.path) and any(
+    return not (is_machine_made(pair.path) and is_machine_made(pair.old_path)) and any(
         find_language(path) is not None
+        or may_embed(path)
         or is_script(path)
         or is_configuration(path)
         or PurePosixPath(path).suffix in _SCRIPTS

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from agents.review.avoidance import lines
 from agents.review.avoidance.assertions import list_literals
 from agents.review.avoidance.commands import find_commands, find_triggers
+from agents.review.avoidance.embedded import find_embedded
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
 from agents.review.avoidance.tables import list_rows
@@ -52,12 +54,26 @@ def read_facts(path: str, text: str) -> SourceFacts:
         commands=find_commands(path, text),
         triggers=find_triggers(path, text),
     )
+    told = _add_embedded(told, path, text)
     if language is None or language in DATA:
         return told
     parsed = parse(_REWRITES[language](text) if language in _REWRITES else text, language)
     if parsed is None:
         return told.model_copy(update={"is_read": False})
-    return told.model_copy(update=_read_tree(parsed, language, text, is_a_test))
+    own = _read_tree(parsed, language, text, is_a_test)
+    return told.model_copy(update={**own, "functions": (*own["functions"], *told.functions)})
+
+
+def _add_embedded(told: SourceFacts, path: str, text: str) -> SourceFacts:
+    """The facts with the functions of programs that a file of another language holds; nobody else can name these."""
+    functions = list[FunctionFact]()
+    for each in find_embedded(path, text):
+        parsed = parse(each.text, each.language)
+        if parsed is not None:
+            functions += find_functions(parsed.tree, each.language)
+    return told.model_copy(
+        update={"functions": tuple(one.model_copy(update={"is_public": False}) for one in functions)}
+    )
 
 
 def _find_by_content(path: str, text: str) -> str | None:
@@ -68,7 +84,7 @@ def _find_by_content(path: str, text: str) -> str | None:
     return None if first is None else "python" if first[1].startswith("python") else "bash"
 
 
-def _read_tree(parsed: ParsedSource, language: str, text: str, is_a_test: bool) -> dict[str, object]:
+def _read_tree(parsed: ParsedSource, language: str, text: str, is_a_test: bool) -> dict[str, Any]:
     holds_tests = is_a_test or language == "rust"
     tests = find_tests(parsed.tree, language) if holds_tests else ()
     functions = find_functions(parsed.tree, language)

@@ -3,10 +3,13 @@
 import pytest
 
 from agents.review.avoidance.comparison import MOST, find_avoidance
+from agents.review.avoidance.detection import VersionPair, detect_in_pairs
 from agents.review.avoidance.facts import SourceFacts
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from agents.review.avoidance.reading import read_facts
+from agents.review.checks.worker_pool import WorkerBudget
 from domain.review.avoidance import Avoidance, AvoidanceKind, list_certain
+from workspace.sandbox.worker_pool import WorkerPool
 
 PATH = "tests/test_shop.py"
 TEST = """\
@@ -124,3 +127,80 @@ def test_large_tables_are_compared() -> None:
         )
 
     assert find_avoidance([ChangedFacts(PATH, read_facts(PATH, table(0)), read_facts(PATH, table(1)))])
+
+
+LOGIN = """\
+import jwt from 'jsonwebtoken';
+
+export function login(token: string): User {
+  const claims = jwt.verify(token, key());
+  return new User(claims);
+}
+"""
+
+
+def test_code_that_asks_whether_a_test_runs_it_is_seen() -> None:
+    bypass = "  if (process.env.NODE_ENV === 'test') {\n    return new User({ id: 1 });\n  }\n  const claims"
+    found = compare(LOGIN, LOGIN.replace("  const claims", bypass), "src/auth/login.ts")
+    assert list_kinds(found) == {AvoidanceKind.answer_hard_coded}
+
+
+HANDED = "python3 - <<'EOF'\nimport shop\nshop.check()\nEOF\n"
+WORKFLOW = "jobs:\n  a:\n    steps:\n      - run: |\n" + "".join(f"          {line}\n" for line in HANDED.splitlines())
+PAGE = "<template><p/></template>\n<script>\nexport default { load() {\n  return fetchAll();\n} }\n</script>\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "old", "dropped", "honest"),
+    [
+        (
+            "scripts/check.sh",
+            HANDED,
+            "shop.check()",
+            "try:\n    shop.check()\nexcept Exception:\n    pass",
+            "shop.check(2)",
+        ),
+        (
+            ".github/workflows/ci.yml",
+            WORKFLOW,
+            "          shop.check()",
+            "          try:\n              shop.check()\n          except Exception:\n              pass",
+            "          shop.check(2)",
+        ),
+        (
+            "src/App.vue",
+            PAGE,
+            "  return fetchAll();",
+            "  try { return fetchAll(); } catch (error) {}",
+            "  return fetchAll(2);",
+        ),
+    ],
+)
+def test_a_program_within_a_file_of_another_language_is_read(
+    path: str, before: str, old: str, dropped: str, honest: str
+) -> None:
+    found = compare(before, before.replace(old, dropped), path)
+    assert list_kinds(found) == {AvoidanceKind.error_swallowed}
+    assert found[0].line is None or found[0].line > 1
+    assert compare(before, before.replace(old, honest), path) == []
+
+
+async def test_a_test_that_becomes_a_file_of_machines_is_gone() -> None:
+    pair = VersionPair("tests/test_shop.lock", PATH, TEST.encode(), TEST.encode())
+    async with WorkerPool("agents.worker_jobs", size=1) as pool:
+        done = await detect_in_pairs([pair], WorkerBudget(pool))
+    assert {each.kind for each in list_certain(done.found)} == {AvoidanceKind.test_removed}
+
+
+def test_one_assertion_is_missed_in_a_large_move() -> None:
+    large = "\n\n".join(f"def test_n{number}():\n    assert f({number}) == {number}\n" for number in range(80))
+    before, after = (
+        read_facts(path, text)
+        for path, text in (
+            ("tests/a.py", large),
+            ("tests/new/a.py", large.replace("    assert f(7) == 7\n", "    f(7)\n")),
+        )
+    )
+    found = list_certain(find_avoidance([ChangedFacts("tests/new/a.py", before, after, "tests/a.py")]))
+    assert AvoidanceKind.assertion_removed in list_kinds(found)
+    assert all(each.name.startswith("test_n7") for each in found)
