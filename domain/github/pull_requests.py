@@ -1,6 +1,5 @@
 """Pull requests, branches and reviews on GitHub."""
 
-import re
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
@@ -28,24 +27,10 @@ class PullRequest(BaseModel):
     is_merged: bool = False
     default_branch: str = ""  # of the repository it is opened in; empty: not known
     updated_at: datetime | None = None  # to the second
-    closes: tuple[int, ...] = ()  # the issues of its repository that its description says it closes
 
     def is_from_fork(self, repository_id: int) -> bool:
         """Whether its head is in another repository, or in a deleted one."""
         return self.head_repository_id != repository_id
-
-
-def find_closed_issues(description: str) -> tuple[int, ...]:
-    """The issues of the same repository that a description closes, in order, the first few.
-
-    Keywords: https://docs.github.com/issues/tracking-your-work-with-issues/linking-a-pull-request-to-an-issue
-    """
-    return tuple(dict.fromkeys(int(number) for number in _CLOSING.findall(description[:_LONGEST])))[:_MOST_CLOSED]
-
-
-_CLOSING = re.compile(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?::|\b)[ \t]+#([1-9][0-9]{0,8})\b")
-_LONGEST = 65_536  # characters; GitHub takes no more
-_MOST_CLOSED = 3
 
 
 class Branch(BaseModel):

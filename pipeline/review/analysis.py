@@ -60,7 +60,7 @@ class ReviewAnalysis:
             author,
             partial(services.host.dependency_changes, run.repository, change.merge_base, run.head_sha),
             owned=owned,
-            avoided=await build_avoidance_check(services, run, settings, owned=owned),
+            avoided=await build_avoidance_check(services, run, configuration, owned=owned),
         )
         return await transient_commits.add_transient_commits(checked, mirror, services.toolbox, configuration, author)
 

@@ -3,30 +3,28 @@
 from datetime import timedelta
 
 from agents.review.checks.avoidance import AvoidanceCheck
+from domain.config.configuration import Configuration
 from domain.review.avoidance import MEMORY_DAYS
 from domain.review.judgements import Lapse
 from domain.runs.run import Run
 from memory.findings import detectors, whitelists
 from pipeline.context import Services
-from pipeline.verdicts.request import load_linked_request, load_request_of_pull_request
-from pipeline.verdicts.settings import RunSettings
+from pipeline.verdicts.request import load_request_of_pull_request
 from workspace.mirror import Mirror
 
 
-async def build_avoidance_check(services: Services, run: Run, settings: RunSettings, *, owned: bool) -> AvoidanceCheck:
-    """How it is looked at. The issue that it is for excuses what it names.
+async def build_avoidance_check(
+    services: Services, run: Run, configuration: Configuration, *, owned: bool
+) -> AvoidanceCheck:
+    """How it is looked at.
 
-    :param owned: Forge opened the pull request.
+    :param owned: Forge opened the pull request; then the issue it is for may excuse what it names.
     """
     database, repository = services.database, run.repository.id
     since = services.clock.now() - timedelta(days=MEMORY_DAYS)
-    request = (
-        await load_request_of_pull_request(database, repository, run.number)
-        if owned
-        else await load_linked_request(services, run, settings.pull_request)
-    )
+    request = await load_request_of_pull_request(database, repository, run.number) if owned else ""
     records = await detectors.load_records(database, repository, since)
-    return AvoidanceCheck(settings.configuration.avoidance, request, owned, records)
+    return AvoidanceCheck(configuration.avoidance, request, owned, records)
 
 
 async def end_orphaned_whitelists(services: Services, run: Run, mirror: Mirror) -> None:

@@ -141,19 +141,3 @@ async def test_a_detector_that_is_wrong_here_is_believed_no_more(story: Story) -
         await story.settle()
         story.pass_over(pull)
     assert asked == [["destructive"], ["destructive"], ["false_positive"]]
-
-
-@pytest.mark.parametrize(("writer", "asked"), [("carol", []), ("alice", ["destructive"]), ("mallory", ["destructive"])])
-async def test_an_issue_of_somebody_else_excuses_what_it_names(story: Story, writer: str, asked: list[str]) -> None:
-    """Not one of the author's own, and not one of an account without a role."""
-    repository, alice = story.repository(FILES)
-    carol, mallory = story.github.user("carol"), story.github.user("mallory")
-    story.github.grant(repository, carol, "maintain")
-    people = {"alice": alice, "carol": carol, "mallory": mallory}
-    issue = await people[writer].open_issue(repository, "Empty carts are gone", "Please remove `test_empty`.")
-    await alice.push(repository, "work", GONE, base="main")
-    body = f"Fixes #{issue.number}"
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up", body=body)
-    await story.settle()
-    assert story.gates(pull) == asked
-    story.pass_over(pull)

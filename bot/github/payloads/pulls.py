@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import AwareDatetime, BaseModel
 
 from bot.github.payloads.accounts import GHOST_ID, GHOST_LOGIN, AccountShown, RepositoryShown
-from domain.github.pull_requests import Branch, PullRequest, find_closed_issues
+from domain.github.pull_requests import Branch, PullRequest
 from domain.text.redaction import redact_outgoing
 
 
@@ -49,7 +49,6 @@ class PullShown(BaseModel):
     number: int
     node_id: str = ""
     title: str
-    body: str | None = None
     state: Literal["open", "closed"]
     draft: bool = False
     head: _Head
@@ -81,7 +80,6 @@ class PullShown(BaseModel):
             is_merged=self.merged,
             default_branch=self.base.repo.default_branch,
             updated_at=self.updated_at,
-            closes=find_closed_issues(self.body or ""),
         )
 
 
