@@ -86,13 +86,64 @@ def ask_for_justification(verb: str, finding: Finding | None) -> str:
     return f"Nothing was decided: this is kept with your reason. Write `/forge {verb} {name} why`."
 
 
-def confirm_legitimate(found: Sequence[Finding], words: str) -> str:
-    """The receipt for a false alarm."""
-    verb = "is" if len(found) == 1 else "are"
+def confirm_legitimate(found: Sequence[Finding], words: str, *, is_kept: bool) -> str:
+    """The receipt for a false alarm.
+
+    :param is_kept: whether the code could be kept.
+    """
+    one = len(found) == 1
+    code = (
+        "Later versions of the detector are tried against this code."
+        if is_kept
+        else "The code could not be kept to try later versions of the detector against it, as it is large or gone."
+    )
     return (
-        f"{_names(found)} {verb} kept as {'a false alarm' if len(found) == 1 else 'false alarms'}, with your reason: "
-        f"{escape(words, 300)}. It counts no more here, its detector is believed less in this repository for 90 days, "
-        f"and later versions of it are tried against this code. `/forge undismiss {found[0].id}` takes it back."
+        f"{_names(found)} {'is' if one else 'are'} kept as {'a false alarm' if one else 'false alarms'}, with your "
+        f"reason: {escape(words, 300)}. {'It counts' if one else 'They count'} no more in this pull request, and what "
+        f"found {'it' if one else 'them'} is believed less in this repository for 90 days. {code} {_undo(found)}"
+    )
+
+
+def refuse_to_overrule(finding: Finding, said: FindingJudgement) -> str:
+    """For who would take back what somebody else said against the change."""
+    return (
+        f"Refused: about {finding.id}, {escape(describe_judgement(said), 400)}. Taking that back is for "
+        f"{inline_code(said.by_login)}, or for somebody with the role maintain, and not for the author of the change."
+    )
+
+
+def confirm_taking_back(finding: Finding) -> str:
+    """For ``undismiss`` of a finding of giving up."""
+    return (
+        f"What was said about {finding.id} is taken back, and so are whitelists by which it passes. It counts as Forge "
+        "found it."
+    )
+
+
+def not_there(finding: Finding) -> str:
+    """For a judgement of what the newest head does not have any more."""
+    return f"The newest head that was reviewed does not have {finding.id} any more, so there is nothing to judge."
+
+
+def nothing_to_report(found: Sequence[Finding]) -> str:
+    """For who may not decide and reports what asks nobody."""
+    one = len(found) == 1
+    return (
+        f"{_names(found)} {'blocks' if one else 'block'} nothing and {'asks' if one else 'ask'} nobody, so nobody is "
+        f"asked. Somebody else with the role write can call {'it' if one else 'them'} a false alarm."
+    )
+
+
+def look_again() -> str:
+    """For a judgement after the run is over, which nothing looks at before the next one."""
+    return "The last run is over, so the check stays as it is until `/forge review full` or a push."
+
+
+def _undo(found: Sequence[Finding]) -> str:
+    return (
+        " ".join(f"`/forge undismiss {each.id}` takes it back." for each in found[:1])
+        if len(found) == 1
+        else ("`/forge undismiss F-ID` takes it back for each.")
     )
 
 
@@ -100,8 +151,8 @@ def confirm_violation(found: Sequence[Finding]) -> str:
     """The receipt for a confirmed finding."""
     verb = "is" if len(found) == 1 else "are"
     return (
-        f"{_names(found)} {verb} confirmed: the check fails until that is mended, and its detector is believed more "
-        f"here. `/forge undismiss {found[0].id}` takes it back."
+        f"{_names(found)} {verb} confirmed: the check fails until that is mended, and what found it is believed more "
+        f"here. {_undo(found)}"
     )
 
 

@@ -205,7 +205,10 @@ def _warning(problem: str | None) -> list[str]:
 
 
 def _title(review: Review) -> str:
-    blocking = sum(finding.severity.rank >= Severity.error.rank for finding in review.findings)
+    blocking = sum(
+        finding.severity.rank >= Severity.error.rank or finding.fingerprint in review.judged.confirmed
+        for finding in review.findings
+    )
     if review.decision is Decision.request_changes:
         return f"Changes requested: {_count(blocking, 'finding')} to fix"
     if review.decision is Decision.require_human:

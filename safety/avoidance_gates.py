@@ -17,10 +17,12 @@ from domain.review.avoidance import (
     AvoidanceKind,
     is_critical,
 )
-from domain.review.findings import Finding
+from domain.review.findings import Finding, Severity
+from domain.review.judgements import FindingJudgement, JudgementKind
 from domain.review.review import JudgedFindings, Review
 from domain.runs.run import Phase
 from domain.verdicts import Reason
+from safety.authorization import AuthorizationFacts, refuse_role
 from safety.gate_requests import build_request
 
 _SHOWN = 10
@@ -116,9 +118,31 @@ def request_false_positive(review: Review, configuration: Configuration) -> list
     ]
 
 
+def list_mattering(review: Review, configuration: Configuration) -> set[str]:
+    """The fingerprints of the findings of giving up that block, or that people are asked about."""
+    asked = {each.fingerprint for each, _ in list_destructive(review, configuration)}
+    blocking = {
+        each.fingerprint
+        for each in review.findings
+        if each.rule in _BY_RULE and each.severity.rank >= Severity.error.rank
+    }
+    return asked | blocking | {*review.judged.disputed}
+
+
 def is_disputed(finding: Finding, judged: JudgedFindings) -> bool:
     """Whether people are to decide if it is right."""
     return finding.fingerprint in judged.disputed and finding.fingerprint not in judged.confirmed
+
+
+def may_overrule(said: FindingJudgement, facts: AuthorizationFacts, account: int) -> bool:
+    """Whether somebody may take back or change what was said: their own word, or with the role maintain that of others.
+
+    What makes a change pass is anybody's to take back. The author never takes back what was said against the change.
+    """
+    if said.kind in {JudgementKind.legitimate, JudgementKind.reported}:
+        return True
+    is_own = said.by_id == account
+    return not facts.is_author and (is_own or refuse_role(facts.role, "maintain") is None)
 
 
 def _asks(finding: Finding, configuration: Configuration) -> bool:

@@ -12,7 +12,7 @@ from domain.review.findings import Severity
 CERTAIN = 0.7
 """The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
 HARDLY_BELIEVED = 0.35
-"""Below this, people are not even asked any more about what a detector finds that was often wrong here."""
+"""Below this, a detector that was often wrong here is not worth a question: what it finds is shown only."""
 MANY_ASSERTIONS = 2
 """So many assertions may be removed or weakened before a person is asked."""
 MEMORY_DAYS = 90
@@ -68,9 +68,9 @@ class Avoidance(BaseModel):
 class DetectorRecord:
     """How a detector did in one repository.
 
-    :param found: how many findings it made.
-    :param dismissed: how many of them people dismissed.
-    :param confirmed: how many of them people said to be right; each makes up for a false alarm.
+    :param found: in how many pull requests it found something.
+    :param dismissed: in how many of them people dismissed that.
+    :param confirmed: in how many people said it to be right; each makes up for a false alarm.
     """
 
     found: int

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.review.avoidance import find_version, is_whole_file
+from domain.review.avoidance import AvoidanceKind, find_version, is_whole_file
 from domain.review.findings import Finding
 
 WHITELIST_TIME = timedelta(days=90)
@@ -93,16 +93,18 @@ class Whitelisting(BaseModel):
     path: str
     version: int
     words: str
+    by_id: int
     by_login: str
     at: datetime
     until: datetime
     ended: Lapse | None = None
 
     def covers(self, finding: Finding) -> bool:
-        """Whether it is about such a finding, if it still holds. That a whole file goes is never covered by its own."""
+        """Whether it is about such a finding, if it still holds. That its file goes is never covered by its own."""
         if finding.rule != self.rule:
             return False
-        return not self.path or (finding.path == self.path and not is_whole_file(finding))
+        is_gone = is_whole_file(finding) or (finding.rule == AvoidanceKind.test_removed.rule and finding.line is None)
+        return not self.path or (finding.path == self.path and not is_gone)
 
     def find_lapse(self, now: datetime) -> Lapse | None:
         """Why it does not hold any more; None if it does."""

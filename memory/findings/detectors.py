@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Label, String, cast, func, select
 
 from domain.review.avoidance import RULE, DetectorRecord
 from domain.review.judgements import JudgementKind
@@ -12,18 +12,19 @@ from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow
 
 
 async def load_records(database: Database, repository_id: int | None, since: datetime) -> Mapping[str, DetectorRecord]:
-    """Rule → what it found since a moment, and how much of that people dismissed or confirmed.
+    """Rule → in how many pull requests it found something since a moment, and in how many people dismissed or
+    confirmed that: what is said about one change is one word, however many findings it has.
 
     :param repository_id: None: in all repositories.
     """
     rule = FindingRow.content["rule"].as_string()
     found = (
-        select(rule.label("rule"), func.count().label("number"))
+        select(rule.label("rule"), _count_pulls(FindingRow))
         .where(*_is_in(FindingRow, repository_id), FindingRow.created_at >= since, rule.startswith(RULE))
         .group_by(rule)
     )
     dismissed = (
-        select(DismissalRow.rule, func.count().label("number"))
+        select(DismissalRow.rule, _count_pulls(DismissalRow))
         .where(
             *_is_in(DismissalRow, repository_id),
             DismissalRow.created_at >= since,
@@ -33,7 +34,7 @@ async def load_records(database: Database, repository_id: int | None, since: dat
         .group_by(DismissalRow.rule)
     )
     confirmed = (
-        select(JudgementRow.rule, func.count(JudgementRow.fingerprint.distinct()).label("number"))
+        select(JudgementRow.rule, _count_pulls(JudgementRow))
         .where(
             *_is_in(JudgementRow, repository_id),
             JudgementRow.created_at >= since,
@@ -57,3 +58,8 @@ def _is_in(
     table: type[FindingRow | DismissalRow | JudgementRow], repository_id: int | None
 ) -> tuple[ColumnElement[bool], ...]:
     return () if repository_id is None else (table.repository_id == repository_id,)
+
+
+def _count_pulls(table: type[FindingRow | DismissalRow | JudgementRow]) -> Label[int]:
+    place = cast(table.repository_id, String) + " " + cast(table.number, String)
+    return func.count(place.distinct()).label("number")

@@ -12,6 +12,7 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Use, create_memory
 from domain.review.anchors import Anchor
+from domain.review.avoidance import RULE
 from domain.review.findings import Finding, Layer, Severity
 from domain.review.suppression import PriorDismissal, parent_folder
 from domain.runs.run import RepositoryRef, Run
@@ -178,9 +179,12 @@ async def has_changed_during(database: Database, run: Run) -> bool:
 
 
 async def find_by_fingerprint(
-    database: Database, repository: RepositoryRef, fingerprints: Collection[str]
+    database: Database, repository: RepositoryRef, number: int, fingerprints: Collection[str]
 ) -> dict[str, Dismissal]:
-    """Which of these findings were dismissed in this repository, in this pull request or an earlier one."""
+    """Which of these findings were dismissed in this repository, in this pull request or an earlier one.
+
+    Those of giving up only in this one: what was right to go in one change is not in the next.
+    """
     async with database.transaction() as session:
         rows = await session.scalars(
             select(DismissalRow)
@@ -188,6 +192,7 @@ async def find_by_fingerprint(
                 DismissalRow.repository_id == repository.id,
                 DismissalRow.fingerprint.in_(fingerprints),
                 DismissalRow.undone_at.is_(None),
+                or_(DismissalRow.number == number, ~DismissalRow.rule.startswith(RULE)),
             )
             .order_by(DismissalRow.id)
         )

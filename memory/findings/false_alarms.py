@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import delete, func, or_, select, update
 
 from domain.ids import new_id
 from domain.review.avoidance import AvoidanceKind, find_version
@@ -56,6 +56,17 @@ async def keep(
     }
     async with database.transaction() as session:
         await session.execute(insert_new(database.dialect, FalseAlarmRow, values))
+
+
+async def forget(database: Database, repository_id: int, number: int, fingerprint: str) -> None:
+    """Forget one, because what people said of it is taken back."""
+    where = (
+        FalseAlarmRow.repository_id == repository_id,
+        FalseAlarmRow.number == number,
+        FalseAlarmRow.fingerprint == fingerprint,
+    )
+    async with database.transaction() as session:
+        await session.execute(delete(FalseAlarmRow).where(*where))
 
 
 async def list_untried(database: Database, most: int) -> Sequence[FalseAlarm]:

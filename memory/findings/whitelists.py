@@ -114,6 +114,14 @@ async def end(database: Database, repository: RepositoryRef, ids: Collection[str
             )
 
 
+async def end_covering(database: Database, repository: RepositoryRef, finding: Finding, now: datetime) -> bool:
+    """End all by which a finding passes; whether there were any."""
+    known = await list_for_rules(database, repository.id, {finding.rule})
+    ids = [each.id for each in known if each.covers(finding) and each.find_lapse(now) is None]
+    await end(database, repository, ids, Lapse.undone, now)
+    return bool(ids)
+
+
 async def undo(database: Database, repository: RepositoryRef, number: int, fingerprint: str, now: datetime) -> None:
     """End those that somebody asked for at a finding, because that is taken back."""
     query = select(WhitelistRow.id).where(
@@ -135,6 +143,7 @@ def _from_row(row: WhitelistRow) -> Whitelisting:
         path=row.path,
         version=row.version,
         words=row.words,
+        by_id=row.by_id,
         by_login=row.by_login,
         at=row.created_at,
         until=row.until,

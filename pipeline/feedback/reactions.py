@@ -76,7 +76,7 @@ async def _list_gone(services: Services, run: Run, review: Review) -> list[Findi
         if finding.fingerprint in commented and there.isdisjoint((finding.fingerprint, finding.trail))
     ]
     dismissed = await dismissals.find_by_fingerprint(
-        services.database, run.repository, [each.fingerprint for each in gone]
+        services.database, run.repository, run.number, [each.fingerprint for each in gone]
     )
     return [finding for finding in gone if finding.fingerprint not in dismissed]
 
@@ -113,7 +113,7 @@ async def record_thumbs(services: Services, repository: RepositoryRef, live: Pul
     for each in given:
         await _record_thumb(services, repository, live.number, carried[each.comment_id], each)
     if is_learning:
-        await _doubt_memories(services, repository, [(each, carried[each.comment_id]) for each in doubts])
+        await _doubt_memories(services, repository, live.number, [(each, carried[each.comment_id]) for each in doubts])
     return len(given)
 
 
@@ -157,11 +157,11 @@ async def _record_thumb(
 
 
 async def _doubt_memories(
-    services: Services, repository: RepositoryRef, doubts: Sequence[tuple[ThumbGiven, Finding]]
+    services: Services, repository: RepositoryRef, number: int, doubts: Sequence[tuple[ThumbGiven, Finding]]
 ) -> None:
     """Doubt the memories behind findings with a thumb down. For a dismissed finding that happened already."""
     fingerprints = {finding.fingerprint for _, finding in doubts}
-    dismissed = await dismissals.find_by_fingerprint(services.database, repository, fingerprints)
+    dismissed = await dismissals.find_by_fingerprint(services.database, repository, number, fingerprints)
     now = services.clock.now()
     for given, finding in doubts:
         if finding.fingerprint not in dismissed:

@@ -76,7 +76,7 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
         await show_outcome(services, gate)
         return GateDecisionReply(gate_answers.confirm_decision(gate))
-    stale = find_stale_reason(gate, answer, await _find_shown_at(services, gate)) if gate.is_waiting else None
+    stale = find_stale_reason(gate, answer, await find_shown_at(services, gate)) if gate.is_waiting else None
     if stale is not None:
         return GateDecisionReply(stale)
     allowed = await _authorise_answer(services, guid, gate, answer.command, answer.sender)
@@ -143,7 +143,7 @@ def _complete_extension(gate: Gate, named: BudgetExtension | None) -> BudgetExte
     return BudgetExtension(amount=named.amount or offered.amount, calls=named.calls or offered.calls)
 
 
-async def _find_shown_at(services: Services, gate: Gate) -> datetime | None:
+async def find_shown_at(services: Services, gate: Gate) -> datetime | None:
     """When people could first read the question in its comment; None if they cannot yet.
 
     If GitHub took no comment (a locked conversation), the question is in the check only.

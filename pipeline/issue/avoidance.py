@@ -1,5 +1,6 @@
 """Looks where the change of a run gives up in disguise, whatever the repository says about the changes of people."""
 
+import structlog
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
@@ -16,6 +17,8 @@ from memory.runs import outbox
 from pipeline.run_context import RunContext
 from pipeline.verdicts.request import load_request, load_request_of_pull_request
 from workspace.mirror import Mirror
+
+log = structlog.get_logger(__name__)
 
 
 class AvoidanceTerms(BaseModel):
@@ -47,11 +50,19 @@ async def find_avoidance(context: RunContext, mirror: Mirror, change: Change, as
     return (await detect(change, await mirror.versions(change.files), _build_budget(context), asked)).found
 
 
-async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[HiddenFailure, ...]:
-    """What an agent hid in a change, before it is taken; only what is certain and has no excuse."""
+async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[HiddenFailure, ...] | None:
+    """What an agent hid in a change, before it is taken; only what is certain and has no excuse.
+
+    None if nothing was found and not all could be looked at; the review looks again, and asks a person if it cannot.
+    """
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
     asked = await load_request(context.database, context.run)
-    return list_certain_failures((await detect_in_pairs(pairs, _build_budget(context), asked)).found)
+    done = await detect_in_pairs(pairs, _build_budget(context), asked)
+    found = list_certain_failures(done.found)
+    if done.problem is not None and not found:
+        log.warning("avoidance.not_looked", run=context.run.id, problem=done.problem)
+        return None
+    return found
 
 
 def _build_budget(context: RunContext) -> WorkerBudget:

@@ -105,6 +105,8 @@ class Recoveries:
             return known
         is_new = await self._is_new(caught, is_planned=is_planned)
         hidden = await find_hidden_failures(self.context, whole) if is_new else ()
+        if hidden is None:
+            return None
         if hidden:
             return await self._keep(caught.model_copy(update={"hidden": hidden}), past)
         await recoveries.mark_mended(self.context.database, self.context.run.id, caught.work)

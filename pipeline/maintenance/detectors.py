@@ -44,6 +44,9 @@ class DetectorSweep:
         except ToolError as error:
             log.warning("detector.not_tried", rule=alarm.rule, error=str(error))
             return
+        if done.problem is not None:
+            log.warning("detector.not_tried", rule=alarm.rule, error=done.problem)
+            return
         still = any(each.kind.rule == alarm.rule for each in list_certain(done.found))
         await false_alarms.record_trial(self._services.database, alarm, is_found=still)
 

@@ -70,7 +70,7 @@ class ReviewAnalysis:
         earlier = {
             each.fingerprint for each in await findings.load_credentials(database, run.repository.id, run.number)
         }
-        return bool(earlier - set(await dismissals.find_by_fingerprint(database, run.repository, earlier)))
+        return bool(earlier - set(await dismissals.find_by_fingerprint(database, run.repository, run.number, earlier)))
 
     async def check_files(self, touched: Collection[str]) -> Conclusion:
         """Check Forge's own files as the pull request has them, and show it; they take no effect.

@@ -27,6 +27,11 @@ async def build_avoidance_check(
     return AvoidanceCheck(configuration.avoidance, request, owned, records)
 
 
+async def _is_open(services: Services, run: Run, number: int) -> bool:
+    """Whether the pull request may still bring the file."""
+    return (await services.host.pull_request(run.repository, number)).is_open
+
+
 async def end_orphaned_whitelists(services: Services, run: Run, mirror: Mirror) -> None:
     """End the whitelists of files that the base of a pull request into the default branch does not have any more."""
     database, now = services.database, services.clock.now()
@@ -34,6 +39,7 @@ async def end_orphaned_whitelists(services: Services, run: Run, mirror: Mirror) 
     if not held:
         return
     there = await mirror.read(run.base_sha, sorted({each.path for each in held}))
-    gone = [each.id for each in held if each.path not in there]
+    missing = [each for each in held if each.path not in there]
+    gone = [each.id for each in missing if not await _is_open(services, run, each.number)]
     if gone:
         await whitelists.end(database, run.repository, gone, Lapse.file, now)

@@ -4,6 +4,7 @@ from domain.errors import CodeAccessError, CodeHostError, CommitGone
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Finding
 from domain.runs.run import RepositoryRef
+from domain.text.redaction import redact_outgoing
 from memory.findings import false_alarms
 from memory.findings.false_alarms import FalseAlarm
 from pipeline.checkout import fetch_commits
@@ -45,4 +46,9 @@ async def _load(
     sides = () if versions is None else (versions.base, versions.head)
     if versions is None or any(side is not None and len(side) > LARGEST for side in sides):
         return None
-    return FalseAlarm("", finding.rule, file.path, file.old_path or file.path, versions.base, versions.head)
+    base, head = (None if side is None else _redact(side) for side in (versions.base, versions.head))
+    return FalseAlarm("", finding.rule, file.path, file.old_path or file.path, base, head)
+
+
+def _redact(content: bytes) -> bytes:
+    return redact_outgoing(content.decode(errors="replace")).encode()

@@ -8,33 +8,43 @@ from domain.review.findings import Finding
 from domain.review.judgements import JudgementKind, Whitelisting, find_lapsed, find_whitelisting
 from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from domain.runs.run import Run
-from memory.db.engine import Database
 from memory.findings import judgements, whitelists
 from memory.runs import outbox
 from messages import judgements as texts
+from pipeline.context import Services
+from pipeline.gates.actor import load_authorship
 
 
-async def load_judged(database: Database, run: Run, review: Review, now: datetime) -> JudgedFindings:
-    """What was said until now. No whitelist holds for what Forge proposed itself."""
+async def load_judged(services: Services, run: Run, review: Review) -> JudgedFindings:
+    """What was said until now. No whitelist holds for what Forge proposed itself, nor for who asked for it."""
+    database, now = services.database, services.clock.now()
     found = [each for each in review.all_findings if each.rule.startswith(RULE)]
     if not found:
         return NOTHING_JUDGED
     prints = [each.fingerprint for each in found]
     said = await judgements.load_standing(database, run.repository.id, run.number, prints)
     known = await whitelists.list_for_rules(database, run.repository.id, {each.rule for each in found})
-    if known and await outbox.find_proposing_run(database, run.repository.id, run.number) is not None:
-        known = ()
-    whitelisted, lapsed = _weigh(found, known, now)
+    if known:
+        known = await _select_of_others(services, run, known)
+    confirmed = {
+        print_: texts.describe_judgement(each) for print_, each in said.items() if each.kind is JudgementKind.violation
+    }
+    whitelisted, lapsed = _weigh([each for each in found if each.fingerprint not in confirmed], known, now)
     return JudgedFindings(
-        confirmed={
-            print_: texts.describe_judgement(each)
-            for print_, each in said.items()
-            if each.kind is JudgementKind.violation
-        },
+        confirmed=confirmed,
         disputed={print_: texts.describe_judgement(each) for print_, each in said.items() if each.kind.is_open},
         whitelisted=whitelisted,
         lapsed=lapsed,
     )
+
+
+async def _select_of_others(services: Services, run: Run, known: Sequence[Whitelisting]) -> Sequence[Whitelisting]:
+    """Those that somebody else than the author of this change asked for; none if the change is Forge's."""
+    if await outbox.find_proposing_run(services.database, run.repository.id, run.number) is not None:
+        return ()
+    pull_request = await services.host.pull_request(run.repository, run.number)
+    wrote = await load_authorship(services, run.repository, pull_request, set())
+    return [each for each in known if not wrote.includes(each.by_id)]
 
 
 def _weigh(

@@ -7,13 +7,18 @@ from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Finding
 from domain.review.judgements import FindingJudgement, JudgementKind
-from domain.runs.run import RepositoryRef
-from memory.findings import findings, judgements
+from domain.runs.run import RepositoryRef, RunState
+from memory.findings import dismissals, false_alarms, findings, judgements, whitelists
+from memory.runs import checkpoints, runs
+from messages import commands as command_texts
+from messages import judgements as texts
+from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.gates.actor import CommandActor
-from pipeline.verdicts import threads
+from pipeline.verdicts import threads, update
 from pipeline.verdicts.dismissal import dismiss
 from pipeline.verdicts.false_alarm import keep_false_alarm
+from safety.avoidance_gates import list_mattering, may_overrule
 
 
 @dataclass(frozen=True)
@@ -39,16 +44,30 @@ class Judging:
             said = await self._build(kind, each)
             await judgements.add(database, self.repository, said, make_cause(self.guid, kind, each))
 
-    async def count_as_false_alarm(self) -> None:
-        """Dismiss the findings, and keep their code."""
+    async def count_as_false_alarm(self) -> bool:
+        """Dismiss the findings, and keep their code; whether all of it could be kept."""
         services, where = self.services, (self.repository, self.pull_request.number)
         await self.keep(JudgementKind.legitimate)
-        for each in self.found:
-            await keep_false_alarm(services, self.repository, self.pull_request, each)
+        kept = [await keep_false_alarm(services, self.repository, self.pull_request, each) for each in self.found]
         cause = f"{self.guid} dismiss {self.found[0].id}"
         await dismiss(services, *where, tuple(self.found), self.actor.sender, self.words, cause)
         for each in self.found:
             await threads.resolve(services, *where, each)
+        return all(kept)
+
+    async def matters(self) -> bool:
+        """Whether all of the findings block, or people are asked about them."""
+        services, number = self.services, self.pull_request.number
+        review = await checkpoints.load_latest_review(services.database, self.repository.id, number)
+        ceilings = services.ceilings.of_configuration
+        loaded = await loading.load(services.host, services.database, self.repository, ceilings)
+        known: set[str] = set() if review is None else list_mattering(review, loaded.configuration)
+        return {each.fingerprint for each in self.found} <= known
+
+    async def is_run_over(self) -> bool:
+        """Whether the newest run ended without a verdict that could change."""
+        past = await runs.list_for_pull_request(self.services.database, self.repository.id, self.pull_request.number)
+        return bool(past) and past[0].run.state in {RunState.failed, RunState.cancelled}
 
     async def _build(self, kind: JudgementKind, finding: Finding) -> FindingJudgement:
         number, now = self.pull_request.number, self.services.clock.now()
@@ -69,6 +88,26 @@ class Judging:
             asked_at=since or now,
             at=now,
         )
+
+
+async def take_back(
+    services: Services, repository: RepositoryRef, number: int, actor: CommandActor, finding: Finding, cause: str
+) -> str:
+    """Take back all that was said about a finding, and end the whitelists by which it passes; the answer.
+
+    The caller checked the role. May be repeated.
+    """
+    database, now, here = services.database, services.clock.now(), (repository.id, number)
+    said = (await judgements.load_standing(database, *here, [finding.fingerprint])).get(finding.fingerprint)
+    if said is not None and not may_overrule(said, actor.facts, actor.sender.id):
+        return texts.refuse_to_overrule(finding, said)
+    is_undone = await dismissals.undo(database, repository, number, finding, actor.sender, now)
+    is_undone |= await judgements.undo(database, *here, finding.fingerprint, now)
+    is_undone |= await whitelists.end_covering(database, repository, finding, now)
+    await whitelists.undo(database, repository, number, finding.fingerprint, now)
+    await false_alarms.forget(database, *here, finding.fingerprint)
+    await update.update_verdict(services, repository, number, cause)
+    return texts.confirm_taking_back(finding) if is_undone else command_texts.not_dismissed(finding)
 
 
 def make_cause(guid: str, kind: JudgementKind, finding: Finding) -> str:

@@ -35,11 +35,11 @@ async def apply_dismissals(
     :param configured: the repository's configuration; loaded where it matters and is not given.
     """
     repository = run.repository
-    dismissed = await dismissals.find_by_fingerprint(services.database, repository, review.fingerprints)
+    dismissed = await dismissals.find_by_fingerprint(services.database, repository, run.number, review.fingerprints)
     history = await load_dismissal_history(services.database, repository, review.all_findings)
     if history.dismissed and not await is_learning_enabled(services, repository, configured):
         history = NO_HISTORY
-    judged = await load_judged(services.database, run, review, services.clock.now())
+    judged = await load_judged(services, run, review)
     return with_dismissals(review, dismissed, history, judged)
 
 

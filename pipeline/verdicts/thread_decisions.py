@@ -38,7 +38,7 @@ async def record_resolution(services: Services, guid: str, command: RecordThread
     if command.is_resolved:
         return await _dismiss(services, guid, command, remark)
     known = await dismissals.find_by_fingerprint(
-        services.database, command.repository, [each.fingerprint for each in remark]
+        services.database, command.repository, command.number, [each.fingerprint for each in remark]
     )
     back = [each for each in remark if each.fingerprint in known and known[each.fingerprint].reason == RESOLVED]
     if not back:

@@ -65,7 +65,7 @@ async def _settle_thread(
     if not over or not _is_own(thread):
         return []
     others = [finding.fingerprint for finding in remark if finding not in over]
-    dismissed = await dismissals.find_by_fingerprint(services.database, run.repository, others)
+    dismissed = await dismissals.find_by_fingerprint(services.database, run.repository, run.number, others)
     if len(dismissed) == len(others) and not thread.is_resolved:
         await reviews.resolve_thread(services, run.repository, thread.id)
     return [finding.id for finding in over]
@@ -74,7 +74,7 @@ async def _settle_thread(
 async def _reopen(services: Services, run: Run, review: Review, thread: ReviewThread, remark: Remark) -> None:
     """Open a thread that Forge resolved if one of its findings counts again and nobody dismissed it since."""
     back = {each.fingerprint for each in review.findings} & {each.fingerprint for each in remark}
-    if back - set(await dismissals.find_by_fingerprint(services.database, run.repository, back)):
+    if back - set(await dismissals.find_by_fingerprint(services.database, run.repository, run.number, back)):
         await reviews.reopen_thread(services, run.repository, thread.id)
 
 
@@ -122,7 +122,7 @@ async def resolve(services: Services, repository: RepositoryRef, number: int, fi
             continue
         others = [each for each in remark if not _is_same(each, finding) and _may_count(each, review)]
         dismissed = await dismissals.find_by_fingerprint(
-            services.database, repository, [each.fingerprint for each in others]
+            services.database, repository, number, [each.fingerprint for each in others]
         )
         if all(each.fingerprint in dismissed for each in others):
             await reviews.resolve_thread(services, repository, thread.id)

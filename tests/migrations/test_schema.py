@@ -361,6 +361,6 @@ async def test_what_was_dismissed_before_is_judged_beside_it(backend: Backend, t
     assert await judgements.load_standing(database, 10, 1, ["1", "2"]) == {"2": right}
     since = datetime(2025, 1, 1, tzinfo=UTC)
     records = await detectors.load_records(database, 10, since)
-    assert records == {"avoidance/test-removed": DetectorRecord(2, 1, 1)}
+    assert records == {"avoidance/test-removed": DetectorRecord(1, 1, 1)}
     await database.close()
     drop_database(url)

@@ -204,6 +204,8 @@ async def test_a_whitelist_ends_with_its_file(story: Story) -> None:
     skipped = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_north.py']}"}
     scene = await _begin(story, skipped)
     await scene.say(scene.carol, f"/forge whitelist {scene.finding} file no winter, no north")
+    await scene.carol.merge(scene.pull)
+    await story.settle()
     await scene.alice.push(scene.repository, "main", {"tests/test_north.py": None})
     await story.settle()
     await scene.propose("other", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"})

@@ -66,17 +66,17 @@ def build_findings(
 ) -> list[RawFinding]:
     """Those without an excuse as findings. Doubtful ones are for agents only: people would be told too much.
 
-    Where only the record of its detector makes one doubtful, people are asked whether it is right, until the detector
-    is hardly believed at all.
+    Where only the record of its detector makes one doubtful, people are asked whether it is right, and where it is
+    hardly believed any more, it is shown.
 
-    :param records: how each detector did in this repository, by its rule.
+    :param records: how each detector did in this repository, by its rule; of Forge's own changes it is believed.
     :param owned: Forge proposed the change; then those that are certain block.
     """
-    believed = zip(found, apply_records(found, records), strict=True)
+    believed = found if owned else apply_records(found, records)
     return [
         _build_finding(each, now.confidence, owned=owned)
-        for each, now in believed
-        if not each.excuse and (owned or (each.confidence >= CERTAIN and now.confidence >= HARDLY_BELIEVED))
+        for each, now in zip(found, believed, strict=True)
+        if not each.excuse and (owned or each.confidence >= CERTAIN)
     ]
 
 
@@ -84,7 +84,7 @@ def _build_finding(found: Avoidance, confidence: float, *, owned: bool) -> RawFi
     return RawFinding(
         rule=found.kind.rule,
         category=Category.avoidance,
-        severity=Severity.error if owned and confidence >= CERTAIN else found.severity,
+        severity=_rate(found.severity, confidence, owned=owned),
         confidence=confidence,
         path=found.path,
         line=found.line,
@@ -92,5 +92,13 @@ def _build_finding(found: Avoidance, confidence: float, *, owned: bool) -> RawFi
         message=f"{found.what} {LEGITIMATE[found.kind]}",
         layer=Layer.static,
         mark=found.name,
-        is_doubted=not owned and confidence < CERTAIN,
+        is_doubted=not owned and HARDLY_BELIEVED <= confidence < CERTAIN,
     )
+
+
+def _rate(stated: Severity, confidence: float, *, owned: bool) -> Severity:
+    if owned:
+        return Severity.error if confidence >= CERTAIN else stated
+    if confidence >= CERTAIN:
+        return stated
+    return Severity.info if confidence < HARDLY_BELIEVED else min(stated, Severity.warning, key=lambda each: each.rank)

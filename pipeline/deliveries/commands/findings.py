@@ -2,23 +2,21 @@
 
 from difflib import get_close_matches
 
+from domain.review.avoidance import RULE
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
-from domain.runs.run import Phase
-from domain.slash.commands import AboutFinding, Approve, Dismiss, Judge, LookBack, Whitelist
+from domain.slash.commands import AboutFinding, Dismiss, Judge, LookBack, Whitelist
 from domain.slash.verbs import Verb
-from memory.findings import dismissals, findings, judgements, whitelists
+from memory.findings import dismissals, findings
 from memory.runs import checkpoints
 from messages import commands as texts
 from messages import memory as memory_texts
-from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.gates.actor import load_actor
+from pipeline.deliveries.commands.gate_roles import refuse_at_gate
 from pipeline.verdicts import threads, update
 from pipeline.verdicts.dismissal import dismiss as dismiss_findings
+from pipeline.verdicts.judging import take_back
 from pipeline.verdicts.suppression import is_learning_enabled, load_dismissal_history, load_evidence
-from safety.authorization import GateRule, authorise
-from safety.gate_requests import build_request
 from safety.gates import needs_security_gate
 from safety.suppression import list_to_release
 
@@ -42,7 +40,9 @@ async def _answer(context: CommandContext, asked: AboutFinding) -> str:
         return await _undismiss(context, finding)
     if asked.verb is Verb.why:
         return await _explain_why(context, finding)
-    known = await dismissals.find_by_fingerprint(context.database, context.repository, [finding.fingerprint])
+    known = await dismissals.find_by_fingerprint(
+        context.database, context.repository, context.number, [finding.fingerprint]
+    )
     return texts.explain_finding(finding, known.get(finding.fingerprint))
 
 
@@ -56,7 +56,7 @@ async def _dismiss(context: CommandContext, asked: Dismiss) -> str:
         if refused is not None:
             return refused
     known = await dismissals.find_by_fingerprint(
-        context.database, context.repository, [each.fingerprint for each in meant]
+        context.database, context.repository, context.number, [each.fingerprint for each in meant]
     )
     new = tuple(finding for finding in meant if finding.fingerprint not in known)
     if not new:
@@ -72,18 +72,16 @@ async def _dismiss(context: CommandContext, asked: Dismiss) -> str:
 
 async def _undismiss(context: CommandContext, finding: Finding) -> str:
     """Take a dismissal back; of a finding that resembles dismissed ones, the dismissals of those."""
+    cause = f"{context.guid} undismiss {finding.id}"
+    if finding.rule.startswith(RULE):
+        return await take_back(context.services, context.repository, context.number, context.actor, finding, cause)
     where, now = (context.repository, context.number), context.services.clock.now()
     is_undone = await dismissals.undo(context.database, *where, finding, context.sender, now)
-    is_undone |= await judgements.undo(
-        context.database, context.repository.id, context.number, finding.fingerprint, now
-    )
-    await whitelists.undo(context.database, *where, finding.fingerprint, now)
     history = None if is_undone else await load_dismissal_history(context.database, context.repository, [finding])
     similar = () if history is None else list_to_release(finding, history)
     if similar:
         ids = [past.id for past in similar]
         await dismissals.undo_all(context.database, *where, ids, context.sender, now)
-    cause = f"{context.guid} undismiss {finding.id}"
     await update.update_verdict(context.services, *where, cause)
     if similar:
         return memory_texts.confirm_similar_undismissal(finding, similar)
@@ -97,21 +95,15 @@ async def _explain_why(context: CommandContext, finding: Finding) -> str:
 
 
 async def _find_refusal(context: CommandContext, finding: Finding) -> str | None:
-    """A finding that the gate ``security_findings`` asks about needs the role of that gate, too."""
-    services, where = context.services, (context.repository, context.number)
+    """A finding that a gate asks about needs the role of that gate, too."""
+    services = context.services
+    if finding.rule.startswith(RULE):
+        return await refuse_at_gate(context, "false_positive", Verb.dismiss)
     review = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
     current = () if review is None else review.findings
     if not needs_security_gate(finding) or finding.fingerprint not in {each.fingerprint for each in current}:
         return None
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, context.repository, ceilings)
-    wanted = build_request("security_findings", Phase.review, "", "", (), loaded.configuration)
-    actor = await load_actor(services, *where, context.sender)
-    refused = authorise(Approve(), actor.facts, GateRule(wanted.role, wanted.not_author))
-    if refused is None:
-        return None
-    await context.record_refusal(refused)
-    return texts.refuse(refused.model_copy(update={"verb": Verb.dismiss}), context.sender.login)
+    return await refuse_at_gate(context, "security_findings", Verb.dismiss)
 
 
 async def find_meant(context: CommandContext, name: str | None) -> Remark:

@@ -9,6 +9,7 @@ from domain.money import BudgetExtension, to_micro
 from domain.slash.commands import Approve, Continue, Delegate, Judge, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
 from memory.budgets import grants
+from memory.findings import findings
 from memory.runs import runs
 from messages import automation as automation_texts
 from messages import commands as texts
@@ -19,7 +20,15 @@ from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.judgements import judge_in_step
 from pipeline.deliveries.commands.other_agent import find_lacking_agent
 from pipeline.gates.ask import list_gates
-from pipeline.gates.decide import GateAnswer, GateDecisionReply, decide_gate, delegate_gate, find_gate
+from pipeline.gates.decide import (
+    GateAnswer,
+    GateDecisionReply,
+    decide_gate,
+    delegate_gate,
+    find_gate,
+    find_shown_at,
+    find_stale_reason,
+)
 from safety.authorization import authorise
 from safety.review_quota import OUTSIDERS
 
@@ -113,8 +122,19 @@ async def _decide(context: CommandContext, name: str | None, answer: GateAnswer)
     if isinstance(gate, str):
         return GateDecisionReply(gate)
     if gate.name == "false_positive":
-        return GateDecisionReply(await judge_in_step(context, _read_judgement(answer)))
+        return await _judge_at_gate(context, gate, answer)
     return await decide_gate(context.services, context.guid, gate, answer)
+
+
+async def _judge_at_gate(context: CommandContext, gate: Gate, answer: GateAnswer) -> GateDecisionReply:
+    """Judge all that the gate asks about, whatever thread it is answered in."""
+    shown_at = await find_shown_at(context.services, gate)
+    stale = find_stale_reason(gate, answer, shown_at) if gate.is_waiting else None
+    if stale is not None:
+        return GateDecisionReply(stale)
+    where = (context.database, context.repository.id, context.number)
+    found = await findings.load_by_fingerprint(*where, gate.request.findings)
+    return GateDecisionReply(await judge_in_step(context, _read_judgement(answer), found))
 
 
 def _read_judgement(answer: GateAnswer) -> Judge:

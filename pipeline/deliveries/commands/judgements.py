@@ -3,22 +3,27 @@
 Where the gate ``false_positive`` waits for just these findings, the answer decides it, by its rules.
 """
 
+from collections.abc import Sequence
+
 from domain.gates import Choice, Gate
 from domain.review.avoidance import RULE
 from domain.review.findings import Finding
 from domain.review.judgements import JudgementKind, WhitelistScope
-from domain.slash.commands import Dismiss, Judge, Whitelist
+from domain.slash.commands import Judge, Whitelist
 from domain.slash.verbs import Verb
 from memory.findings import dismissals, findings, judgements, whitelists
 from memory.gates import gates
+from memory.runs import checkpoints
 from messages import commands as command_texts
 from messages import judgements as texts
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
+from pipeline.deliveries.commands.gate_roles import find_gate_refusal
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateAnswer, decide_gate
 from pipeline.verdicts.judging import Judging, make_cause
-from safety.authorization import authorise, refuse_role
+from safety.authorization import refuse_role
+from safety.avoidance_gates import may_overrule
 
 _GATE = "false_positive"
 _CHOICES = {Verb.legitimate: Choice.legitimate, Verb.violation: Choice.violation}
@@ -36,9 +41,12 @@ async def whitelist(context: CommandContext, asked: Whitelist) -> str:
     return await context.step_with_permission(asked.verb, asked, _whitelist, context, asked)
 
 
-async def judge_in_step(context: CommandContext, asked: Judge) -> str:
-    """The same within a step that asked for permission, or where a gate does."""
-    case = await _build_case(context, asked, asked.justification or "")
+async def judge_in_step(context: CommandContext, asked: Judge, found: Sequence[Finding] = ()) -> str:
+    """The same within a step that asked for permission, or where a gate does.
+
+    :param found: the findings of the gate, where it is answered itself.
+    """
+    case = await _build_case(context, asked, asked.justification or "", found)
     if isinstance(case, str):
         return case
     if not case.words and asked.verb is not Verb.needs_review:
@@ -70,26 +78,47 @@ async def _whitelist(context: CommandContext, asked: Whitelist) -> str:
     return texts.confirm_whitelisting(finding, listed)
 
 
-async def _build_case(context: CommandContext, asked: Judge | Whitelist, words: str) -> Judging | str:
+async def _build_case(
+    context: CommandContext, asked: Judge | Whitelist, words: str, found: Sequence[Finding] = ()
+) -> Judging | str:
     actor = await context.load_actor()
     if actor is None or actor.pull_request is None:
         return command_texts.cannot_ask(context.sender.login) if actor is None else texts.which_findings(asked.verb)
-    meant = await find_meant(context, asked.finding)
+    meant = found or await find_meant(context, asked.finding)
     if asked.finding is not None and not meant:
         return await answer_no_finding(context, asked)
-    found = [*meant] or await _list_asked(context)
-    if not found:
+    meant = meant or await _list_asked(context)
+    if not meant:
         return texts.which_findings(asked.verb)
-    other = next((each for each in found if not each.rule.startswith(RULE)), None)
-    if other is not None:
-        return texts.no_avoidance(other, asked.verb)
+    case = Judging(context.services, context.repository, actor, actor.pull_request, meant, words, context.guid)
+    return await _find_obstacle(context, asked, case) or case
+
+
+async def _find_obstacle(context: CommandContext, asked: Judge | Whitelist, case: Judging) -> str | None:
+    """Why these findings are not judged so; None if they may be."""
+    where = (context.database, context.repository.id, context.number)
+    review = await checkpoints.load_latest_review(*where)
+    there: set[str] = set() if review is None else {each.fingerprint for each in review.all_findings}
+    said = await judgements.load_standing(*where, [each.fingerprint for each in case.found])
     known = await dismissals.find_by_fingerprint(
-        context.database, context.repository, [each.fingerprint for each in found]
+        context.database, context.repository, context.number, [each.fingerprint for each in case.found]
     )
-    for each in found:
-        if each.fingerprint in known and not await _is_own(context, each):
+    for each in case.found:
+        if not each.rule.startswith(RULE):
+            return texts.no_avoidance(each, asked.verb)
+        if each.fingerprint not in there:
+            return texts.not_there(each)
+        is_known = each.fingerprint in known and not isinstance(asked, Whitelist)
+        if is_known and not await _is_own(context, each):
             return command_texts.already_dismissed(each, known[each.fingerprint])
-    return Judging(context.services, context.repository, actor, actor.pull_request, found, words, context.guid)
+        before = said.get(each.fingerprint)
+        if (
+            before is not None
+            and asked.verb is not Verb.violation
+            and not may_overrule(before, case.actor.facts, context.sender.id)
+        ):
+            return texts.refuse_to_overrule(each, before)
+    return None
 
 
 async def _is_own(context: CommandContext, finding: Finding) -> bool:
@@ -99,14 +128,12 @@ async def _is_own(context: CommandContext, finding: Finding) -> bool:
     return await judgements.is_kept(*where, finding.fingerprint, cause)
 
 
-async def _list_asked(context: CommandContext) -> list[Finding]:
+async def _list_asked(context: CommandContext) -> Sequence[Finding]:
     """The findings that the gate asks about, if it waits."""
     known = await list_gates(context.services, context.repository, context.number)
     asking = next((each for each in reversed(known) if each.name == _GATE and _is_open(context, each)), None)
-    if asking is None:
-        return []
     where = (context.database, context.repository.id, context.number)
-    return [*await findings.load_by_fingerprint(*where, asking.request.findings)]
+    return () if asking is None else await findings.load_by_fingerprint(*where, asking.request.findings)
 
 
 def _is_open(context: CommandContext, gate: Gate) -> bool:
@@ -127,14 +154,21 @@ async def _decide(context: CommandContext, case: Judging, verb: Verb, *, may_rep
     if gate is not None:
         answer = GateAnswer(context.sender, _CHOICES[verb], case.words, None, context.comment.written_at)
         return await _answer_gate(context, gate, answer)
-    refused = authorise(Dismiss(reason="judged"), case.actor.facts)  # judging takes what a dismissal takes
+    refused = await find_gate_refusal(context, _GATE)
     if refused is None:
         return None
     if may_report and (case.actor.facts.is_author or refuse_role(case.actor.role, "triage") is None):
-        await case.keep(JudgementKind.reported)
-        return texts.confirm_report(case.found)
+        return await _report(case)
     await context.record_refusal(refused)
     return command_texts.refuse(refused.model_copy(update={"verb": verb}), context.sender.login)
+
+
+async def _report(case: Judging) -> str:
+    """Have others asked about what people are asked about in any case, or what blocks; nothing else begins to."""
+    if not await case.matters():
+        return texts.nothing_to_report(case.found)
+    await case.keep(JudgementKind.reported)
+    return texts.confirm_report(case.found)
 
 
 async def _answer_gate(context: CommandContext, gate: Gate, answer: GateAnswer) -> str | None:
@@ -145,10 +179,15 @@ async def _answer_gate(context: CommandContext, gate: Gate, answer: GateAnswer) 
 
 
 async def _confirm_false_alarm(case: Judging) -> str:
-    await case.count_as_false_alarm()
-    return texts.confirm_legitimate(case.found, case.words)
+    is_kept = await case.count_as_false_alarm()
+    return texts.confirm_legitimate(case.found, case.words, is_kept=is_kept) + await _hint(case)
 
 
 async def _confirm_violation(case: Judging) -> str:
     await case.keep(JudgementKind.violation)
-    return texts.confirm_violation(case.found)
+    return texts.confirm_violation(case.found) + await _hint(case)
+
+
+async def _hint(case: Judging) -> str:
+    """What has to be done for it to count, where no verdict can change any more."""
+    return f" {texts.look_again()}" if await case.is_run_over() else ""

@@ -136,6 +136,8 @@ async def _render_verdict(context: CommandContext) -> str:
     if review is None:
         return texts.render_verdict(None, {})
     everything = review.all_findings
-    known = await dismissals.find_by_fingerprint(database, repository, [each.fingerprint for each in everything])
+    known = await dismissals.find_by_fingerprint(
+        database, repository, number, [each.fingerprint for each in everything]
+    )
     dismissed = {each.id: known[each.fingerprint] for each in everything if each.fingerprint in known}
     return texts.render_verdict(review, dismissed)

@@ -68,7 +68,9 @@ async def _handle_disagreement(
     services: Services, command: ReadReply, guid: str, finding: Finding, reading: ReplyReading, *, may_dismiss: bool
 ) -> ReplyOutcome:
     why = redact_outgoing(flatten_markdown(command.words, LONGEST_TEXT))
-    known = await dismissals.find_by_fingerprint(services.database, command.repository, [finding.fingerprint])
+    known = await dismissals.find_by_fingerprint(
+        services.database, command.repository, command.number, [finding.fingerprint]
+    )
     before = known.get(finding.fingerprint)
     if before is not None and (before.by, before.reason) != (command.sender.login, why):
         return ReplyOutcome()  # dismissed by another reply; one by this reply was interrupted before the answer

@@ -129,7 +129,7 @@ async def test_what_a_run_teaches(there: float, stored: int, database: Database)
 async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Database) -> None:
     await memories.add(database, _build_pinned(1))
     assert await dismissals.add(database, SHOP, 1, [build_finding()], CAROL, "no", NOON, most=1) == {}
-    assert list(await dismissals.find_by_fingerprint(database, SHOP, ["A"])) == ["A"]
+    assert list(await dismissals.find_by_fingerprint(database, SHOP, 1, ["A"])) == ["A"]
     assert await _live(database) == {"Number 1."}
 
 

@@ -37,7 +37,7 @@ async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) 
     await memories.add(database, led)
     one = build_finding(memories=(led.id,))
     assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON, learns=False) == {}
-    assert list(await dismissals.find_by_fingerprint(database, SHOP, ["A"])) == ["A"]
+    assert list(await dismissals.find_by_fingerprint(database, SHOP, 1, ["A"])) == ["A"]
     assert (await load_memory(database, led.id)).confidence == 0.5
     assert await memories.list_live(database, SHOP.id) == []
     assert await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
@@ -61,7 +61,7 @@ async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) 
     assert [past.name for past in await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
     assert await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON) == []
     assert await dismissals.find_pull_requests(database, SHOP, taught) == {1}
-    assert await dismissals.find_by_fingerprint(database, SHOP, ["A"]) == {}
+    assert await dismissals.find_by_fingerprint(database, SHOP, 1, ["A"]) == {}
     assert (await load_memory(database, taught)).archived_why is Archived.forgotten
 
 
@@ -72,7 +72,7 @@ async def test_what_is_dismissed_together_teaches_once_for_each_folder(database:
     assert len(await memories.list_live(database, SHOP.id)) == 2
     again = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
     assert again == taught
-    assert set(await dismissals.find_by_fingerprint(database, SHOP, ["A", "B", "C"])) == {"A", "B", "C"}
+    assert set(await dismissals.find_by_fingerprint(database, SHOP, 1, ["A", "B", "C"])) == {"A", "B", "C"}
 
 
 async def test_a_memory_lasts_as_long_as_one_of_those_that_taught_it(database: Database) -> None:
