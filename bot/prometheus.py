@@ -94,7 +94,7 @@ class Metrics:
         )
         self._detected = Gauge(
             "forge_detector_findings",
-            "Findings of giving up in ninety days, by what people said",
+            "Pull requests with findings of giving up in ninety days, by what people said",
             ["kind", "judged"],
             registry=registry,
         )

@@ -293,3 +293,31 @@ async def test_what_people_decided_is_counted(story: Story) -> None:
     assert {name: weekly[name] for name in wanted} == pytest.approx(wanted)
     for each in (first, second, third):
         story.pass_over(each.pull)
+
+
+async def test_the_author_lifts_nothing_that_was_said_against_the_change(story: Story) -> None:
+    scene = await _begin(story)
+    name = scene.finding
+    await scene.say(scene.carol, f"/forge violation {name} it matters")
+    assert scene.conclusion == "failure"
+    assert "Refused" in await scene.say(scene.alice, f"/forge undismiss {name}")
+    assert "Refused" in await scene.say(scene.alice, f"/forge legitimate {name} no")
+    assert "Refused" in await scene.say(scene.bob, f"/forge legitimate {name} no")
+    assert scene.conclusion == "failure"
+    assert "is taken back" in await scene.say(scene.carol, f"/forge undismiss {name}")
+    assert (scene.conclusion, scene.gates) == ("action_required", ["destructive"])
+    story.pass_over(scene.pull)
+
+
+async def test_what_is_judged_in_one_pull_request_counts_in_no_other(story: Story) -> None:
+    """A puppet proposes the same first, so that its author may judge it there."""
+    scene = await _begin(story)
+    await scene.bob.push(scene.repository, "puppet", {"tests/test_east.py": None}, base="main")
+    puppet = await scene.bob.open_pull_request(scene.repository, "puppet", "main", title="Tidy up")
+    await story.settle()
+    other = Scene(story, scene.repository, scene.alice, scene.bob, scene.carol, puppet)
+    assert "is kept as a false alarm" in await other.say(scene.alice, f"/forge legitimate {other.finding} fine")
+    mine = await scene.propose("mine", {"tests/test_east.py": None})
+    assert mine.gates == ["destructive"]
+    for each in (scene, other, mine):
+        story.pass_over(each.pull)

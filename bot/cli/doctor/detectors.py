@@ -30,4 +30,4 @@ async def check_detectors(settings: Settings) -> Diagnosis | None:
         advice = "`forge metrics --detectors` shows more; `avoidance:` in `.github/forge.yml` makes one a note."
         return warn("detectors", f"wrong too often in {MEMORY_DAYS} days: {', '.join(wrong)}", advice)
     found = sum(record.found for record in records.values())
-    return ok("detectors", f"{found} findings of giving up in {MEMORY_DAYS} days, few of them dismissed")
+    return ok("detectors", f"what they found in {found} pull requests in {MEMORY_DAYS} days was mostly right")
