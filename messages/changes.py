@@ -77,26 +77,25 @@ def _list_commit(commit: OwnCommit) -> Iterator[str]:
 
 
 def _fold_diff(commits: Sequence[OwnCommit]) -> str:
-    lines = [line for commit in commits for line in _show_commit(commit)]
+    block, rest = render_diff([file for commit in commits for file in commit.change.files])
+    more = f"\n\n{rest} more lines: see the commits {', '.join(each.sha for each in commits)}." if rest else ""
+    return f"<details><summary>The diff</summary>\n\n{block}{more}\n\n</details>"
+
+
+def render_diff(files: Sequence[FileChange]) -> tuple[str, int]:
+    """A unified diff of files as far as it fits into a comment, and how many lines are left out."""
+    lines = [line for file in files for line in _render_file(file)]
     shown, left = list[str](), LONGEST_DIFF
     for line in lines:
         left -= len(line) + 1
         if left < 0:
             break
         shown.append(line)
-    rest = len(lines) - len(shown)
-    more = f"\n\n{rest} more lines: see the commits {', '.join(each.sha for each in commits)}." if rest else ""
-    block = code_block("\n".join(shown), "diff")
-    return f"<details><summary>The diff</summary>\n\n{block}{more}\n\n</details>"
+    return code_block("\n".join(shown), "diff"), len(lines) - len(shown)
 
 
-def _show_commit(commit: OwnCommit) -> Iterator[str]:
-    for file in commit.change.files:
-        yield from render_file(file)
-
-
-def render_file(file: FileChange) -> Iterator[str]:
-    """The lines of a unified diff of one file; long lines are cut."""
+def _render_file(file: FileChange) -> Iterator[str]:
+    """The lines of one file; long ones are cut."""
     yield f"--- {file.old_path or file.path}"
     yield f"+++ {file.path}"
     for hunk in file.hunks:

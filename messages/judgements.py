@@ -8,8 +8,8 @@ from domain.review.avoidance import INSTEAD, LEGITIMATE, TITLES, AvoidanceKind, 
 from domain.review.changes import FileChange
 from domain.review.findings import Finding
 from domain.review.judgements import FindingJudgement, JudgementKind, Lapse, Whitelisting
-from domain.text.escaping import code_block, escape, inline_code, inline_path
-from messages.changes import LONGEST_DIFF, render_file
+from domain.text.escaping import escape, inline_code, inline_path
+from messages.changes import render_diff
 
 _LAPSES = {
     Lapse.time: "its time is over",
@@ -167,10 +167,13 @@ def confirm_whitelisting(finding: Finding, listed: Whitelisting) -> str:
 
 
 def ask_author(found: Sequence[Finding], words: str, author: str) -> str:
-    """What somebody who decides wants to know first; it mentions the author, once."""
+    """What somebody who decides wants to know first; it mentions the author, once.
+
+    :param author: empty: an App, which nobody mentions.
+    """
     asked = escape(words, 500) if words else "Why is this right?"
     return (
-        f"@{author}, about {_names(found)}: {asked}\n\nAnswer here, or write "
+        f"{f'@{author}, about' if author else 'About'} {_names(found)}: {asked}\n\nAnswer here, or write "
         f"`/forge legitimate {found[0].id} why`; somebody with the role write decides."
     )
 
@@ -203,17 +206,10 @@ def render_places(found: Sequence[Finding], files: Sequence[FileChange], head_sh
     """Answers ``diff`` about findings: their files before and after."""
     rows = [f"- {each.id} {inline_path(each.where)}: {escape(each.message, 300)}" for each in found[:_MOST_LINES]]
     more = [f"- and {len(found) - len(rows)} more"] if len(found) > len(rows) else []
-    lines = [line for file in files for line in render_file(file)]
-    shown, left = list[str](), LONGEST_DIFF
-    for line in lines:
-        left -= len(line) + 1
-        if left < 0:
-            break
-        shown.append(line)
-    rest = len(lines) - len(shown)
+    block, rest = render_diff(files)
     cut = f"\n\n{rest} more lines are left out; see *Files changed*." if rest else ""
     head = f"Before and after, at {inline_code(head_sha[:7])}:"
-    return "\n\n".join([head, "\n".join([*rows, *more]), code_block("\n".join(shown), "diff") + cut])
+    return "\n\n".join([head, "\n".join([*rows, *more]), block + cut])
 
 
 def nothing_to_compare(found: Sequence[Finding]) -> str:

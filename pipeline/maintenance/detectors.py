@@ -14,9 +14,9 @@ from pipeline.context import Services
 
 log = structlog.get_logger(__name__)
 
-EVERY = timedelta(days=1)
+_TRIES_EVERY, _TELLS_EVERY = timedelta(hours=1), timedelta(days=1)
 _AT_ONCE = 50
-"""False alarms that are tried in one sweep; more wait for the next heartbeat."""
+"""False alarms that are tried in one sweep; more, and those that could not be, wait for the next one."""
 
 
 class DetectorSweep:
@@ -24,17 +24,19 @@ class DetectorSweep:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._tried: datetime | None = None
         self._told: datetime | None = None
 
     async def sweep(self) -> None:
-        """Try what this version was not tried against, and once a day say which detectors are wrong too often."""
-        for alarm in await false_alarms.list_untried(self._services.database, _AT_ONCE):
-            await self._try(alarm)
+        """Once an hour try what this version was not tried against; once a day say which are wrong too often."""
         now = self._services.clock.now()
-        if self._told is not None and timedelta() <= now - self._told < EVERY:
-            return
-        self._told = now
-        await self._tell(now)
+        if _is_due(self._tried, _TRIES_EVERY, now):
+            self._tried = now
+            for alarm in await false_alarms.list_untried(self._services.database, _AT_ONCE):
+                await self._try(alarm)
+        if _is_due(self._told, _TELLS_EVERY, now):
+            self._told = now
+            await self._tell(now)
 
     async def _try(self, alarm: FalseAlarm) -> None:
         toolbox = self._services.toolbox
@@ -58,3 +60,8 @@ class DetectorSweep:
                 log.warning(
                     "detector.unreliable", rule=rule, found=record.found, dismissed=record.dismissed, share=share
                 )
+
+
+def _is_due(last: datetime | None, every: timedelta, now: datetime) -> bool:
+    """Whether it is time again; a clock that went back counts as that, too."""
+    return last is None or not timedelta() <= now - last < every

@@ -1,6 +1,6 @@
 """Keeps the code of a false alarm, so that later versions of its detector are tried against it."""
 
-from domain.errors import CodeAccessError, CodeHostError, CommitGone
+from domain.errors import CodeAccessError, CodeHostError, CommitGone, RateLimited
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Finding
 from domain.runs.run import RepositoryRef
@@ -17,13 +17,17 @@ LARGEST = 200_000
 async def keep_false_alarm(
     services: Services, repository: RepositoryRef, pull_request: PullRequest, finding: Finding
 ) -> bool:
-    """Keep both versions of a finding's file; whether they could be kept.
+    """Keep both versions of a finding's file, without credentials; whether they could be kept.
 
     They cannot if the head changes the file no more, a version is too large, or GitHub does not give the code. What
     people decided about the finding counts all the same.
+
+    :raises RateLimited: GitHub gives it later.
     """
     try:
         alarm = await _load(services, repository, pull_request, finding)
+    except RateLimited:  # GitHub gives it later, and so this is done again
+        raise
     except (CodeAccessError, CodeHostError, CommitGone):
         return False
     if alarm is None:

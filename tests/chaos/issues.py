@@ -10,8 +10,10 @@ from sqlalchemy import select
 from domain.money import format_usd
 from memory.db.tables.money import AnswerRow, SpendRow
 from memory.db.tables.runs import OutboxRow, RunRow
-from simulator.state import Issue
-from tests.chaos.driver import Chooser, never
+from simulator import User
+from simulator.gitstore import FileContent
+from simulator.state import Issue, Repository
+from tests.chaos.driver import ChaosStage, Chooser, Point, never
 from tests.chaos.model import SHOP
 from tests.chaos.scenes import Scene, normalize
 
@@ -119,3 +121,26 @@ class Planned(Carried):
         assert self.issue is not None
         await self.alice.comment(self.issue, "/forge approve architecture_approval with: tell operations")
         await self.stage.settle()
+
+
+async def run_and_die(
+    there: ChaosStage, files: Mapping[str, FileContent], where: str, moment: str
+) -> tuple[Repository, User, Issue]:
+    """Alice asks for an issue to be carried out, and the process dies at a point of that, once; it came to rest since.
+
+    :param files: of the repository.
+    """
+    repository = there.github.create_repository("octo-org/shop", files=files)
+    there.github.install(repository)
+    alice = there.github.user("alice")
+    there.github.grant(repository, alice, "write")
+    await there.start()
+
+    def dies(point: Point) -> bool:
+        return not there.kills and where in point.where and point.moment == moment
+
+    there.begin(None, dies)
+    issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
+    await alice.comment(issue, "/forge run")
+    await there.settle()
+    return repository, alice, issue

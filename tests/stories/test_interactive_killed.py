@@ -10,7 +10,8 @@ from domain.events import EventType
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow
 from simulator.state import PullRequest
-from tests.chaos.driver import Point, stage
+from tests.chaos.driver import stage
+from tests.chaos.issues import run_and_die
 from tests.chaos.model import SHOP
 
 GENERATE = """\
@@ -39,19 +40,7 @@ FILES = {
 async def test_a_command_runs_once(where: str, moment: str, most: int, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
         there.forge.part = replace(there.forge.part, risk="low", runs="python3 tools/generate.py")
-        repository = there.github.create_repository("octo-org/shop", files=FILES)
-        there.github.install(repository)
-        alice = there.github.user("alice")
-        there.github.grant(repository, alice, "write")
-        await there.start()
-
-        def dies(point: Point) -> bool:
-            return not there.kills and where in point.where and point.moment == moment
-
-        there.begin(None, dies)
-        issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
-        await alice.comment(issue, "/forge run")
-        await there.settle()
+        repository, _, _ = await run_and_die(there, FILES, where, moment)
         assert there.kills == 1
         [pull] = [each for each in repository.issues.values() if isinstance(each, PullRequest)]
         made = (repository.git.read(pull.head_sha, "shop/made.py") or b"").decode()

@@ -9,7 +9,8 @@ from sqlalchemy import select
 from memory.db.tables.gates import GateRow
 from memory.db.tables.runs import RecoveryRow
 from simulator.state import PullRequest
-from tests.chaos.driver import Point, stage
+from tests.chaos.driver import stage
+from tests.chaos.issues import run_and_die
 from tests.chaos.model import SHOP
 
 
@@ -29,19 +30,7 @@ from tests.chaos.model import SHOP
 async def test_an_attempt_counts_once(where: str, moment: str, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
         there.forge.part = replace(there.forge.part, risk="low", hides=True)
-        repository = there.github.create_repository("octo-org/shop", files=SHOP)
-        there.github.install(repository)
-        alice = there.github.user("alice")
-        there.github.grant(repository, alice, "write")
-        await there.start()
-
-        def dies(point: Point) -> bool:
-            return not there.kills and where in point.where and point.moment == moment
-
-        there.begin(None, dies)
-        issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
-        await alice.comment(issue, "/forge run")
-        await there.settle()
+        repository, alice, issue = await run_and_die(there, SHOP, where, moment)
         await alice.comment(issue, "/forge approve recovery with: let the test count")
         await there.settle()
         assert there.kills == 1

@@ -32,19 +32,24 @@ class FindingRow(TableRow):
     created_at: Mapped[datetime]
 
 
-class DismissalRow(TableRow):
+class _AboutFinding:
+    """The columns by which a row says which finding it is about."""
+
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    fingerprint: Mapped[str]
+    rule: Mapped[str]
+    path: Mapped[str]
+
+
+class DismissalRow(_AboutFinding, TableRow):
     """A dismissal of a finding by a person with write access. It lasts until it is undone."""
 
     __tablename__ = "dismissals"
     __table_args__ = (Index("dismissals_by_fingerprint", "repository_id", "fingerprint"),)
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    repository_id: Mapped[int]
-    number: Mapped[int]
     name: Mapped[str]
-    fingerprint: Mapped[str]
-    rule: Mapped[str]
-    path: Mapped[str]
     place: Mapped[str] = mapped_column(server_default="")  # where a finding in other words is the same one
     by_id: Mapped[int]
     by_login: Mapped[str]
@@ -55,7 +60,7 @@ class DismissalRow(TableRow):
     undone_at: Mapped[datetime | None]
 
 
-class JudgementRow(TableRow):
+class JudgementRow(_AboutFinding, TableRow):
     """What a person said about a finding of giving up in disguise; see :mod:`domain.review.judgements`."""
 
     __tablename__ = "judgements"
@@ -65,12 +70,7 @@ class JudgementRow(TableRow):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    repository_id: Mapped[int]
-    number: Mapped[int]
     name: Mapped[str]
-    fingerprint: Mapped[str]
-    rule: Mapped[str]
-    path: Mapped[str]
     judgement: Mapped[str]
     words: Mapped[str] = mapped_column(Text)
     by_id: Mapped[int]
@@ -84,8 +84,8 @@ class JudgementRow(TableRow):
     undone_at: Mapped[datetime | None]
 
 
-class WhitelistRow(TableRow):
-    """What may pass for a time in a repository, or in one file of it."""
+class WhitelistRow(_AboutFinding, TableRow):
+    """What may pass for a time in a repository, which ``path`` leaves empty, or in one file of it."""
 
     __tablename__ = "whitelists"
     __table_args__ = (
@@ -94,12 +94,7 @@ class WhitelistRow(TableRow):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    repository_id: Mapped[int]
-    number: Mapped[int]
     name: Mapped[str]
-    fingerprint: Mapped[str]
-    rule: Mapped[str]
-    path: Mapped[str]  # empty: the whole repository
     version: Mapped[int]
     words: Mapped[str] = mapped_column(Text)
     by_id: Mapped[int]
@@ -111,18 +106,13 @@ class WhitelistRow(TableRow):
     ended_at: Mapped[datetime | None]
 
 
-class FalseAlarmRow(TableRow):
+class FalseAlarmRow(_AboutFinding, TableRow):
     """The two versions of a file in which a detector was wrong; what it finds in them is tried again."""
 
     __tablename__ = "false_alarms"
     __table_args__ = (UniqueConstraint("repository_id", "number", "fingerprint", name="one_false_alarm_per_finding"),)
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    repository_id: Mapped[int]
-    number: Mapped[int]
-    fingerprint: Mapped[str]
-    rule: Mapped[str]
-    path: Mapped[str]
     old_path: Mapped[str]
     before: Mapped[bytes | None] = mapped_column(LargeBinary)
     after: Mapped[bytes | None] = mapped_column(LargeBinary)

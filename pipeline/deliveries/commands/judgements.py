@@ -58,7 +58,8 @@ async def judge_in_step(context: CommandContext, asked: Judge, found: Sequence[F
             return await _decide(context, case, asked.verb) or await _confirm_violation(case)
         case _:
             await case.keep(JudgementKind.needs_review)
-            return texts.ask_author(case.found, case.words, case.pull_request.author_login)
+            pull = case.pull_request
+            return texts.ask_author(case.found, case.words, "" if pull.author_is_bot else pull.author_login)
 
 
 async def _whitelist(context: CommandContext, asked: Whitelist) -> str:
