@@ -9,7 +9,7 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from bot.github.places import Resolve, resolve_host
+from bot.addresses import Resolve, resolve_host
 from domain.errors import ConfigurationError
 
 _ADDRESSES = (

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
-from ssl import SSLContext
 from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from bot.github.places import Resolve, choose_address, resolve_host
+from bot.addresses import Resolve, resolve_host
+from bot.certificates import load_trusted
+from bot.github.places import choose_address
 from domain.errors import Unavailable
 
 CONNECT_TIMEOUT_S = 10.0
@@ -75,7 +75,7 @@ class Transport:
         self._origin = _origin(httpx2.URL(api_url))
         self._resolve = resolve
         self._http = httpx2.AsyncClient(
-            verify=_trust(),
+            verify=load_trusted(),
             timeout=httpx2.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
             limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS // 2),
             follow_redirects=False,
@@ -184,12 +184,6 @@ class Transport:
 def _is_proxied(url: httpx2.URL) -> bool:
     """Whether the operator's proxy makes the connection; it resolves the address and has its own rules."""
     return bool(getproxies().get(url.scheme)) and not proxy_bypass(url.host)
-
-
-@cache
-def _trust() -> SSLContext:
-    """The trusted certificates; read once, because that takes 50 ms."""
-    return httpx2.create_ssl_context()
 
 
 def _redirect(method: str, answer: Answer) -> str | None:

@@ -1,0 +1,81 @@
+"""Finds the numeric addresses of a host, and tells those of the internet from those of this machine and its network."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from enum import StrEnum
+from functools import partial
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The numeric addresses of a host."""
+
+
+class Reach(StrEnum):
+    """From where an address can be reached."""
+
+    public = "public"
+    private = "private"  # an inner network
+    shared = "a carrier's"  # 100.64.0.0/10, between a carrier and its customers
+    loopback = "loopback"
+    link_local = "link-local"  # metadata services of clouds answer there
+    metadata = "a cloud's own"  # metadata services elsewhere
+    multicast = "multicast"
+    unspecified = "unspecified"
+    reserved = "reserved"
+
+
+_INTERNET_6 = ip_network("2000::/3")  # all that IANA has given away as global unicast
+_NAT64 = ip_network("64:ff9b::/96")
+_SHARED = ip_network("100.64.0.0/10")
+_THIS_NETWORK = ip_network("0.0.0.0/8")
+_METADATA = frozenset(ip_address(each) for each in ("168.63.129.16", "192.0.0.192", "100.100.100.200", "fd00:ec2::254"))
+"""Azure, Oracle, Alibaba and AWS: addresses that only machines of that cloud reach."""
+_NOT_PUBLIC = tuple(ip_network(each) for each in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "3fff::/20"))
+"""Registered as not global (RFC 6890 and later); not every release of Python knows them."""
+
+
+async def resolve_host(host: str, port: int, threads: Executor | None = None) -> Sequence[str]:
+    """The numeric addresses of a host, as the system knows them.
+
+    :param threads: what waits for the answer, if not the threads that everything else shares.
+    :raises OSError: it has none.
+    """
+    ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await asyncio.get_running_loop().run_in_executor(threads, ask)
+    except UnicodeError:  # a label that is empty or longer than 63 letters
+        raise socket.gaierror(socket.EAI_NONAME, "not the name of a host") from None
+    return [str(place[0]).partition("%")[0] for *_, place in found]
+
+
+def unwrap(address: str) -> Address:
+    """The address; an IPv4 address within an IPv6 one (mapped, 6to4, NAT64) is taken out."""
+    found = ip_address(address)
+    if not isinstance(found, IPv6Address):
+        return found
+    if found in _NAT64:
+        return IPv4Address(int(found) & 0xFFFFFFFF)
+    return found.ipv4_mapped or found.sixtofour or found
+
+
+def classify(address: Address) -> Reach:
+    """From where an address can be reached."""
+    if address.is_unspecified or address in _THIS_NETWORK:
+        return Reach.unspecified
+    if address in _METADATA:
+        return Reach.metadata
+    for reach, is_it in (
+        (Reach.loopback, address.is_loopback),
+        (Reach.link_local, address.is_link_local),
+        (Reach.multicast, address.is_multicast),
+        (Reach.shared, address in _SHARED),
+        (Reach.reserved, address.is_reserved or any(address in each for each in _NOT_PUBLIC)),
+        (Reach.private, address.is_private),
+        (Reach.reserved, not address.is_global or (address.version == 6 and address not in _INTERNET_6)),
+    ):
+        if is_it:
+            return reach
+    return Reach.public
