@@ -10,6 +10,7 @@ from agents.toolbox import Toolbox
 from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
+from bot.outbound.client import OutboundClient
 from bot.settings import Settings, provider_secrets
 from domain.ports import Clock
 from domain.text.markers import Markers
@@ -41,9 +42,12 @@ async def build_services(
     stack: AsyncExitStack,
     pool: WorkerPool | None = None,
 ) -> Services:
+    outbound = OutboundClient(settings.outbound_allow)
+    stack.callback(outbound.close)
     return Services(
         database=database,
         host=host,
+        outbound=outbound,
         clock=clock,
         mirrors=Mirrors(settings.data_dir / "mirrors"),
         toolbox=await stack.enter_async_context(

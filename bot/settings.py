@@ -24,6 +24,7 @@ from pydantic_settings import (
 
 from agents.llm.models import Models, ModelTier
 from bot.github.settings import GitHubSettings
+from bot.outbound.allowance import NOTHING, Allowance
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, FixedPrice, to_micro
 from workspace.sandbox.probing import Wanted
@@ -82,6 +83,7 @@ class Installation(ToolFolders):
     sandbox_user: str = "nobody"
     sandbox: Wanted = "auto"
     sandbox_proxy: Annotated[Address | None, NoDecode] = None
+    outbound_allow: Annotated[Allowance, NoDecode] = NOTHING
     dependency_cache: int = Field(default=5_000_000_000, ge=0)
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None
@@ -107,6 +109,11 @@ class Installation(ToolFolders):
     @classmethod
     def _address(cls, value: Any) -> Any:
         return Address.parse(value) if isinstance(value, str) else value
+
+    @field_validator("outbound_allow", mode="before")
+    @classmethod
+    def _allowance(cls, value: Any) -> Any:
+        return Allowance.parse(value) if isinstance(value, str) else value
 
     @field_validator("model_prices", mode="before")
     @classmethod

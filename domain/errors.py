@@ -15,6 +15,9 @@ ForgeError                     source, severity, recovery
 │   └── Unprocessable          GitHub validated the request and said no
 ├── CodeAccessError            git could not fetch the code
 │   └── CommitGone             the commit does not exist (any more)
+├── OutboundError              an address that a configuration names was not read
+│   ├── OutboundRefused        it may not be asked: say which rule, and what the operator can set
+│   └── OutboundFailed         it was asked, and did not answer as it should
 ├── ToolError                  a check failed; the others continue
 ├── Halted                     the operator stopped everything: wait durably until `forge resume`
 └── Superseded                 a newer run owns the pull request: stop writing
@@ -152,6 +155,23 @@ class CommitGone(CodeAccessError):
     """The commit does not exist on the remote (any more)."""
 
     recovery = Recovery.stop
+
+
+class OutboundError(ForgeError):
+    """An address that a repository's configuration names was not read."""
+
+    source = "outbound"
+    severity = ErrorSeverity.warning
+
+
+class OutboundRefused(OutboundError):
+    """Forge may not ask the address; nothing was sent there."""
+
+
+class OutboundFailed(OutboundError):
+    """The address was asked, and gave no whole answer."""
+
+    recovery = Recovery.retry
 
 
 class ToolError(ForgeError):

@@ -1,7 +1,9 @@
-"""What a lower layer needs from above: the code host and its log of deliveries, clock, journal of steps and purse."""
+"""What a lower layer needs from above: the code host, its log of deliveries, other addresses, clock and purse."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Protocol
 
 from domain.github.checks import CheckRun, CheckRunRef
@@ -333,6 +335,33 @@ class DeliveryLog(Protocol):
 
     async def redeliver(self, attempt_id: int) -> None:
         """Have the event of an attempt delivered once more, with the same GUID; it arrives a moment later."""
+        ...
+
+
+@dataclass(frozen=True)
+class OutboundAnswer:
+    """What an address answered at the end of its redirects.
+
+    :param body: decompressed, at most 1 MiB.
+    :param seconds: from the look-up of its name to the last byte.
+    """
+
+    status: int
+    body: bytes
+    seconds: float
+
+
+class Outbound(Protocol):
+    """The addresses that a repository's configuration names."""
+
+    async def get(self, url: str, parameters: Mapping[str, str] = MappingProxyType({})) -> OutboundAnswer:
+        """The answer of an address, whatever its status. Nothing is sent along that tells who asks.
+
+        :param url: http or https, without credentials.
+        :param parameters: are added to its query.
+        :raises OutboundRefused: Forge may not ask it, or where it redirects to.
+        :raises OutboundFailed: there was no whole answer in time, or it was too large.
+        """
         ...
 
 

@@ -8,7 +8,7 @@ from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
 from domain.money import NO_CEILINGS, Ceilings
-from domain.ports import Clock, CodeHost
+from domain.ports import Clock, CodeHost, Outbound
 from domain.text.markers import Markers
 from memory.db.engine import Database
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
@@ -30,6 +30,7 @@ class Services:
 
     database: Database
     host: CodeHost
+    outbound: Outbound
     clock: Clock
     mirrors: Mirrors
     toolbox: Toolbox

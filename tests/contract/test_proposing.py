@@ -100,6 +100,7 @@ async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
     services = Services(
         database=database,
         host=stage.host,
+        outbound=cast(Any, None),
         clock=stage.clock,
         mirrors=mirrors,
         toolbox=cast(Any, None),

@@ -1,0 +1,1 @@
+"""The one HTTP client for addresses that a repository's configuration names."""

@@ -1,0 +1,252 @@
+"""Reads an address that a repository's configuration names, so that nobody reaches this machine or its network by it.
+
+The name is resolved here, once; the connection goes to a number that was looked at, whatever the name means a moment
+later. Every redirect is looked at in the same way. Nothing of the environment and nothing of an earlier answer is used:
+no proxy, no password file, no cookie, no open connection.
+"""
+
+import asyncio
+import re
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import httpx2
+import structlog
+
+from bot.addresses import Resolve, resolve_host
+from bot.certificates import load_trusted
+from bot.outbound.allowance import NOTHING, SETTING, Allowance
+from domain.deployments.readings import NO_PARAMETERS
+from domain.errors import OutboundFailed, OutboundRefused
+from domain.ports import OutboundAnswer
+
+log = structlog.get_logger(__name__)
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_HOST = re.compile(r"[a-z0-9_.-]+|[0-9a-f:.]+", re.IGNORECASE)
+_HEADERS = {"User-Agent": "Forge", "Accept": "*/*", "Accept-Encoding": "gzip", "Connection": "close"}
+
+
+@dataclass(frozen=True)
+class OutboundLimits:
+    """What one request may take.
+
+    :param connecting: seconds for each of a host's addresses.
+    :param total: seconds from the look-up of the name to the last byte, redirects included.
+    :param bytes: of a body, compressed and decompressed.
+    :param redirects: that are followed.
+    :param addresses: of one host that are tried.
+    :param at_once: requests; more of them wait, and their time does not run meanwhile.
+    """
+
+    connecting: float = 5.0
+    total: float = 10.0
+    bytes: int = 1 << 20
+    redirects: int = 3
+    addresses: int = 4
+    at_once: int = 20
+
+
+LIMITS = OutboundLimits()
+
+
+@dataclass(frozen=True)
+class _Hop:
+    """The answer of one address; with a location it is not the last one."""
+
+    status: int
+    body: bytes
+    location: str | None
+
+
+class OutboundClient:
+    """Asks addresses over HTTP/1.1.
+
+    :param allowed: what the operator allows besides the internet.
+    :param resolve: finds the numeric addresses of a host; None: the system does.
+    :param trust: whose certificates are accepted; None: those that the system trusts.
+    """
+
+    def __init__(
+        self,
+        allowed: Allowance = NOTHING,
+        resolve: Resolve | None = None,
+        trust: ssl.SSLContext | None = None,
+        limits: OutboundLimits = LIMITS,
+    ) -> None:
+        self._allowed = allowed
+        # Threads of its own: a name server that does not answer must not hold up what else waits in threads.
+        self._threads = ThreadPoolExecutor(limits.at_once, "outbound")
+        self._resolve = resolve or partial(resolve_host, threads=self._threads)
+        self._trust = trust or load_trusted()
+        self._limits = limits
+        self._places = asyncio.Semaphore(limits.at_once)
+
+    def close(self) -> None:
+        """Give back its threads; one that still waits for a name server ends by itself."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def get(self, url: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> OutboundAnswer:
+        """The answer of an address, whatever its status.
+
+        :raises OutboundRefused: Forge may not ask it, or where it redirects to.
+        :raises OutboundFailed: there was no whole answer in time, or it was too large.
+        """
+        target = _require_safe(_parse(url))
+        target = target.copy_merge_params(dict(parameters)) if parameters else target
+        async with self._places:
+            now = asyncio.get_running_loop().time
+            began = now()
+            try:
+                async with asyncio.timeout(self._limits.total):
+                    last = await self._follow(target)
+            except TimeoutError:
+                whole = f"{self._limits.total:g} seconds"
+                raise OutboundFailed(f"{_name(target)} gave no whole answer within {whole}.") from None
+            return OutboundAnswer(last.status, last.body, now() - began)
+
+    async def _follow(self, url: httpx2.URL) -> _Hop:
+        """The answer at the end of all redirects."""
+        for _ in range(self._limits.redirects + 1):
+            hop = await self._ask(url)
+            if hop.location is None:
+                return hop
+            url = _redirect(url, hop.location)
+        raise OutboundFailed(f"{_name(url)} is behind more than {self._limits.redirects} redirects.")
+
+    async def _ask(self, url: httpx2.URL) -> _Hop:
+        """The answer of the first of a host's addresses that accepts a connection."""
+        failure = OutboundFailed(f"{_name(url)} has no address.")
+        for address in await self._find_addresses(url):
+            try:
+                return await self._send(url, address)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                failure = OutboundFailed(f"{_name(url)} could not be connected to: {_explain(error)}.")
+            except httpx2.HTTPError as error:  # without its cause: that holds the whole address
+                kind = type(error).__name__
+                raise OutboundFailed(f"The connection to {_name(url)} broke ({kind}).") from None
+        raise failure
+
+    async def _find_addresses(self, url: httpx2.URL) -> list[str]:
+        """The numbers of a host, if every single one may be asked.
+
+        :raises OutboundRefused: one may not.
+        """
+        host = url.raw_host.decode("ascii")
+        try:
+            found = list(dict.fromkeys(await self._resolve(host, _port(url))))
+        except OSError:
+            raise OutboundFailed(f"The host of {_name(url)} cannot be found.") from None
+        for address in found:
+            obstacle = self._allowed.find_obstacle(host, address)
+            if obstacle is not None:
+                log.warning("outbound.refused", host=host, address=address, reach=obstacle.value)
+                raise OutboundRefused(
+                    f"{_name(url)} leads to an address that is not of the internet ({obstacle}).",
+                    f"Forge asks it only if its operator allows that ({SETTING}).",
+                )
+        return found[: self._limits.addresses]
+
+    async def _send(self, url: httpx2.URL, address: str) -> _Hop:
+        """One request to one number, in a connection of its own."""
+        host = url.raw_host.decode("ascii")
+        waits = {"connect": self._limits.connecting, **dict.fromkeys(("read", "write", "pool"), self._limits.total)}
+        request = httpx2.Request(
+            "GET",
+            url.copy_with(host=address),
+            headers={"Host": url.netloc.decode("ascii"), **_HEADERS},
+            extensions={"timeout": waits, "sni_hostname": host.removesuffix(".")},
+        )
+        # No pool: a connection whose certificate is that of one name would be used for another at the same number.
+        async with httpx2.AsyncHTTPTransport(verify=self._trust, trust_env=False) as transport:
+            response = await transport.handle_async_request(request)
+            try:
+                location = response.headers.get("location") if response.status_code in _REDIRECTS else None
+                body = b"" if location is not None else await self._read(response, _name(url))
+            finally:
+                await response.aclose()
+        return _Hop(response.status_code, body, location)
+
+    async def _read(self, response: httpx2.Response, name: str) -> bytes:
+        """The decompressed body. The raw bytes are read, because a small piece of them can become a gigabyte."""
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in {"", "identity", "gzip", "x-gzip"}:
+            raise OutboundFailed(f"{name} compressed its answer in a way that was not asked for.")
+        return await _collect(response.aiter_raw(), "gzip" in encoding, self._limits.bytes, name)
+
+
+async def _collect(parts: AsyncIterator[bytes], is_compressed: bool, most: int, name: str) -> bytes:
+    """The body, decompressed no further than ``most`` bytes."""
+    unzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if is_compressed else None
+    body, received = bytearray(), 0
+    async for part in parts:
+        received += len(part)
+        try:
+            body += part if unzip is None else unzip.decompress(part, most + 1 - len(body))
+        except zlib.error:
+            raise OutboundFailed(f"{name} gave an answer that cannot be decompressed.") from None
+        if max(received, len(body)) > most:
+            raise OutboundFailed(f"{name} answered with more than {most:,} bytes.")
+    if unzip is not None and received and (not unzip.eof or unzip.unused_data):
+        raise OutboundFailed(f"{name} gave an answer that cannot be decompressed.")
+    return bytes(body)
+
+
+def _parse(url: str) -> httpx2.URL:
+    try:
+        return httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError):
+        raise OutboundRefused("What should be read is not an address.", "Write https://HOST/PATH.") from None
+
+
+def _require_safe(url: httpx2.URL) -> httpx2.URL:
+    """The address, if it has the form of one that may be asked.
+
+    :raises OutboundRefused: it has not.
+    """
+    if url.scheme not in {"http", "https"}:
+        raise OutboundRefused("An address that Forge reads must begin with https:// or http://.")
+    if not _HOST.fullmatch(url.raw_host.decode("ascii")) or url.port == 0:
+        raise OutboundRefused("An address that Forge reads must name a host.", "Write https://HOST/PATH.")
+    if url.userinfo:
+        raise OutboundRefused(f"{_name(url)} must not be read with a user name or password in its address.")
+    return url
+
+
+def _redirect(url: httpx2.URL, location: str) -> httpx2.URL:
+    """Where an address redirects to.
+
+    :raises OutboundRefused: Forge does not follow there.
+    """
+    try:
+        target = url.join(location)
+    except (httpx2.InvalidURL, ValueError):
+        raise OutboundFailed(f"{_name(url)} redirects to something that is not an address.") from None
+    if url.scheme == "https" and target.scheme == "http":
+        raise OutboundRefused(f"{_name(url)} redirects from https to http, which Forge does not follow.")
+    return _require_safe(target)
+
+
+def _name(url: httpx2.URL) -> str:
+    """The address without path and query, which may hold secrets."""
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
+def _port(url: httpx2.URL) -> int:
+    return url.port or {"http": 80, "https": 443}[url.scheme]
+
+
+def _explain(error: httpx2.TransportError) -> str:
+    """Why there is no connection, from the error beneath."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not accepted ({cause.verify_message.rstrip('.')})"
+        if isinstance(cause, ssl.SSLError):
+            return "it does not speak TLS as expected"
+        cause = cause.__cause__ or cause.__context__
+    return "it does not answer" if isinstance(error, httpx2.ConnectTimeout) else "it does not accept connections"

@@ -1,0 +1,1 @@
+"""Deployments: what is read from what was deployed."""
