@@ -10,7 +10,7 @@ SETTING = "FORGE_OUTBOUND_ALLOW"
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*")
-_NUMERIC = re.compile(r"[0-9a-f.:]*[.:][0-9a-f.:]*|\d+|0x[0-9a-f]+")
+_NUMERIC = re.compile(r"[0-9a-f.]*:[0-9a-f.:]*|[0-9.]+|0x[0-9a-f]+")
 _BY_NAME = frozenset({Reach.private, Reach.shared, Reach.loopback})
 """What the name of a host can allow. The rest is allowed by its number alone, for a name can lead there by mistake."""
 
@@ -34,14 +34,15 @@ class Allowance:
         """
         hosts: set[str] = set()
         networks: list[IPv4Network | IPv6Network] = []
-        for part in (part.strip().lower().removesuffix(".") for part in text.split(",")):
-            if "/" in part or _NUMERIC.fullmatch(part):
-                networks.append(_parse_network(part))
+        for place, part in enumerate(text.split(","), 1):
+            part = part.strip().lower().removesuffix(".")
+            if _NUMERIC.fullmatch(part.partition("/")[0]):
+                networks.append(_parse_network(part, place))
             elif _HOST.fullmatch(part):
                 hosts.add(part)
             elif part:
                 raise ValueError(
-                    f"{part!r} is neither a host nor a network; write hosts without http:// and port, such as "
+                    f"entry {place} is neither a host nor a network; write hosts without http:// and port, such as "
                     "metrics.internal or *.svc.cluster.local, and networks such as 10.2.0.0/16, separated by commas"
                 )
         return cls(frozenset(hosts), tuple(networks))
@@ -70,11 +71,11 @@ class Allowance:
 NOTHING = Allowance()
 
 
-def _parse_network(part: str) -> IPv4Network | IPv6Network:
+def _parse_network(part: str, place: int) -> IPv4Network | IPv6Network:
     try:
         return ip_network(part)
     except ValueError as error:
         why = (
             "it has bits of a host set" if "host bits" in str(error) else "write it such as 10.2.0.0/16 or fd00:1::/32"
         )
-        raise ValueError(f"{part!r} is not a network: {why}") from None
+        raise ValueError(f"entry {place} is not a network: {why}") from None

@@ -35,7 +35,7 @@ _HEADERS = {"User-Agent": "Forge", "Accept": "*/*", "Accept-Encoding": "gzip", "
 class OutboundLimits:
     """What one request may take.
 
-    :param connecting: seconds for each of a host's addresses.
+    :param connecting: seconds for TCP, and again for TLS, with each of a host's addresses.
     :param total: seconds from the look-up of the name to the last byte, redirects included.
     :param bytes: of a body, compressed and decompressed.
     :param redirects: that are followed.
@@ -99,31 +99,33 @@ class OutboundClient:
         target = _require_safe(_parse(url))
         target = target.copy_merge_params(dict(parameters)) if parameters else target
         async with self._places:
-            now = asyncio.get_running_loop().time
-            began = now()
+            began = _now()
             try:
                 async with asyncio.timeout(self._limits.total):
-                    last = await self._follow(target)
+                    last = await self._follow(target, began + self._limits.total)
             except TimeoutError:
                 whole = f"{self._limits.total:g} seconds"
                 raise OutboundFailed(f"{_name(target)} gave no whole answer within {whole}.") from None
-            return OutboundAnswer(last.status, last.body, now() - began)
+            return OutboundAnswer(last.status, last.body, _now() - began)
 
-    async def _follow(self, url: httpx2.URL) -> _Hop:
-        """The answer at the end of all redirects."""
+    async def _follow(self, url: httpx2.URL, until: float) -> _Hop:
+        """The answer at the end of all redirects.
+
+        :param until: when the loop's clock shows it, there is no more time.
+        """
         for _ in range(self._limits.redirects + 1):
-            hop = await self._ask(url)
+            hop = await self._ask(url, until)
             if hop.location is None:
                 return hop
             url = _redirect(url, hop.location)
         raise OutboundFailed(f"{_name(url)} is behind more than {self._limits.redirects} redirects.")
 
-    async def _ask(self, url: httpx2.URL) -> _Hop:
+    async def _ask(self, url: httpx2.URL, until: float) -> _Hop:
         """The answer of the first of a host's addresses that accepts a connection."""
         failure = OutboundFailed(f"{_name(url)} has no address.")
         for address in await self._find_addresses(url):
             try:
-                return await self._send(url, address)
+                return await self._send(url, address, until)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 failure = OutboundFailed(f"{_name(url)} could not be connected to: {_explain(error)}.")
             except httpx2.HTTPError as error:  # without its cause: that holds the whole address
@@ -151,10 +153,12 @@ class OutboundClient:
                 )
         return found[: self._limits.addresses]
 
-    async def _send(self, url: httpx2.URL, address: str) -> _Hop:
+    async def _send(self, url: httpx2.URL, address: str, until: float) -> _Hop:
         """One request to one number, in a connection of its own."""
         host = url.raw_host.decode("ascii")
-        waits = {"connect": self._limits.connecting, **dict.fromkeys(("read", "write", "pool"), self._limits.total)}
+        # It waits for TCP, then for TLS. Cancelled meanwhile, the library would not close what it has opened.
+        connecting = max(0.0, min(self._limits.connecting, (until - _now()) / 2))
+        waits = {"connect": connecting, **dict.fromkeys(("read", "write", "pool"), self._limits.total)}
         request = httpx2.Request(
             "GET",
             url.copy_with(host=address),
@@ -210,7 +214,7 @@ def _require_safe(url: httpx2.URL) -> httpx2.URL:
     """
     if url.scheme not in {"http", "https"}:
         raise OutboundRefused("An address that Forge reads must begin with https:// or http://.")
-    if not _HOST.fullmatch(url.raw_host.decode("ascii")) or url.port == 0:
+    if not _HOST.fullmatch(url.raw_host.decode("ascii")) or not 0 < _port(url) < 1 << 16:
         raise OutboundRefused("An address that Forge reads must name a host.", "Write https://HOST/PATH.")
     if url.userinfo:
         raise OutboundRefused(f"{_name(url)} must not be read with a user name or password in its address.")
@@ -236,12 +240,18 @@ def _name(url: httpx2.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 def _port(url: httpx2.URL) -> int:
-    return url.port or {"http": 80, "https": 443}[url.scheme]
+    return {"http": 80, "https": 443}[url.scheme] if url.port is None else url.port
 
 
 def _explain(error: httpx2.TransportError) -> str:
     """Why there is no connection, from the error beneath."""
+    if isinstance(error, httpx2.ConnectTimeout):
+        return "it does not answer"
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -249,4 +259,4 @@ def _explain(error: httpx2.TransportError) -> str:
         if isinstance(cause, ssl.SSLError):
             return "it does not speak TLS as expected"
         cause = cause.__cause__ or cause.__context__
-    return "it does not answer" if isinstance(error, httpx2.ConnectTimeout) else "it does not accept connections"
+    return "it does not accept connections"

@@ -1,13 +1,12 @@
 """Where GitHub leads Forge to: nothing on this machine is asked, no credential leaves the API's origin (T-X5)."""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 
 import pytest
 
 from domain.errors import CodeHostError, Unavailable
 from tests.contract.stage import Stage, open_stage
+from tests.threats.traps import THIS_MACHINE, open_trap
 
 
 @pytest.fixture
@@ -16,28 +15,11 @@ async def stage() -> AsyncIterator[Stage]:
         yield set_up
 
 
-@asynccontextmanager
-async def _trap() -> AsyncGenerator[tuple[int, list[bytes]]]:
-    """A server that Forge must never speak to; its port, and what it heard."""
-    heard: list[bytes] = []
-
-    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.read(100))
-        writer.close()
-
-    server = await asyncio.start_server(listen, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1], heard
-
-
-HOSTS = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1", "2130706433"]
-
-
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", THIS_MACHINE)
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_t_x5_a_log_kept_on_this_machine_is_not_read(stage: Stage, scheme: str, host: str) -> None:
     run = stage.sim.run_workflow(stage.shelf, stage.head, "CI", {"test": ("failure", "1 failed\n")})
-    async with _trap() as (port, heard):
+    async with open_trap() as (port, heard):
         address = {"location": f"{scheme}://{host}:{port}/latest/meta-data/"}
         stage.sim.faults.add(kind="before", path="/logs$", times=None, status=302, headers=address, message="Found")
         with pytest.raises(Unavailable):
@@ -47,7 +29,7 @@ async def test_t_x5_a_log_kept_on_this_machine_is_not_read(stage: Stage, scheme:
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_t_x5_the_api_leads_nowhere_else(stage: Stage, status: int) -> None:
-    async with _trap() as (port, heard):
+    async with open_trap() as (port, heard):
         address = {"location": f"http://127.0.0.1:{port}/repos/acme/shelf/pulls/1"}
         fault = stage.sim.faults.add(
             kind="before", path=r"/(pulls|contents|issues)/.*", times=None, status=status, headers=address, message="x"

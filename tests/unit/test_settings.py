@@ -2,11 +2,13 @@
 
 import os
 import re
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
 from agents.llm.models import LanguageModel, ModelTier, Unusable
+from bot.outbound.allowance import NOTHING, Allowance
 from bot.settings import load, load_installation, load_tool_folders, provider_secrets
 from domain.errors import ConfigurationError
 
@@ -43,6 +45,12 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("FORGE_METRICS", "maybe", "FORGE_METRICS is wrong: it must be true or false."),
         ("FORGE_LOG_FORMAT", "xml", "FORGE_LOG_FORMAT is wrong: it must be 'console' or 'json'."),
         ("FORGE_FAST_MODEL", "haiku", "FORGE_FAST_MODEL is wrong: it must be PROVIDER:MODEL, e.g."),
+        (
+            "FORGE_OUTBOUND_ALLOW",
+            "10.2.0.1/16",
+            "FORGE_OUTBOUND_ALLOW is wrong: entry 1 is not a network: it has bits",
+        ),
+        ("FORGE_OUTBOUND_ALLOW", "a.b,http://c", "FORGE_OUTBOUND_ALLOW is wrong: entry 2 is neither a host nor"),
         ("FORGE_MODEL_PRICES", "cheap", "FORGE_MODEL_PRICES is wrong: write NAME=INPUT/OUTPUT, e.g."),
     ],
 )
@@ -51,6 +59,12 @@ def test_a_mistake_is_told_in_our_words(name: str, value: str, told: str, monkey
     with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}") as caught:
         load()
     assert "\n" not in str(caught.value)
+
+
+def test_what_may_be_read_besides_the_internet(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load().outbound_allow == NOTHING
+    monkeypatch.setenv("FORGE_OUTBOUND_ALLOW", "metrics.internal, 10.2.0.0/16")
+    assert load().outbound_allow == Allowance(frozenset({"metrics.internal"}), (ip_network("10.2.0.0/16"),))
 
 
 def test_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
