@@ -11,6 +11,7 @@ from domain.github.commits import Signature
 from domain.github.conversation import CommentEdit, CommentRef, Reaction, Remark, ReviewThread, ThumbGiven
 from domain.github.deliveries import AttemptsPage
 from domain.github.dependencies import DependencyChange
+from domain.github.deployments import Deployment, DeploymentState, DeploymentStatus
 from domain.github.issues import Issue, IssueComment
 from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
@@ -244,7 +245,108 @@ class Actions(Protocol):
         ...
 
 
-class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Protocol):
+class Deployments(Protocol):
+    """What is deployed, and the workflows that do it. The rules of ``CodeHost`` hold."""
+
+    async def create_deployment(
+        self,
+        repository: RepositoryRef,
+        *,
+        sha: str,
+        environment: str,
+        is_production: bool,
+        description: str,
+        payload: Mapping[str, str],
+        required_contexts: Sequence[str],
+        is_transient: bool = False,
+    ) -> Deployment:
+        """Announce that exactly this commit is to be deployed. Nothing is merged into it.
+
+        :param is_production: people use the environment directly.
+        :param description: cut after 140 characters.
+        :param payload: with ``forge`` as the key by which it is found again.
+        :param required_contexts: names of checks that must have succeeded; empty: none.
+        :param is_transient: the environment will not exist any more at some time.
+        :raises Unprocessable: one of these did not succeed, which is named, or there is no such commit.
+        """
+        ...
+
+    async def find_deployment(
+        self, repository: RepositoryRef, sha: str, environment: str, key: str
+    ) -> Deployment | None:
+        """The App's own deployment of a commit whose payload has this key as ``forge``; of several the oldest."""
+        ...
+
+    async def add_deployment_status(
+        self,
+        repository: RepositoryRef,
+        deployment_id: int,
+        state: DeploymentState,
+        *,
+        description: str,
+        log_url: str,
+        environment_url: str,
+        auto_inactive: bool,
+    ) -> int:
+        """Say how a deployment goes; the id of what was said.
+
+        :param description: cut after 140 characters.
+        :param log_url: empty if there is none; so is ``environment_url``.
+        :param auto_inactive: a success makes earlier ones of the environment inactive, unless that is transient or
+            production.
+        :raises NotFound: there is no such deployment (any more).
+        """
+        ...
+
+    async def list_deployment_statuses(
+        self, repository: RepositoryRef, deployment_id: int
+    ) -> Sequence[DeploymentStatus]:
+        """All that was said about a deployment, newest first.
+
+        :raises NotFound: there is no such deployment (any more).
+        """
+        ...
+
+    async def dispatch_workflow(
+        self, repository: RepositoryRef, workflow: str, ref: str, inputs: Mapping[str, str]
+    ) -> int | None:
+        """Start a workflow; the id of its run, None where GitHub does not tell it.
+
+        :param workflow: name of its file, such as ``deploy.yml``.
+        :param ref: a branch or tag, whose file counts.
+        :param inputs: at most 25.
+        :raises NotFound: the default branch has no such workflow.
+        :raises Unprocessable: no such ref, the workflow cannot be started there, or it has other inputs.
+        """
+        ...
+
+    async def find_dispatched_run(
+        self, repository: RepositoryRef, workflow: str, key: str, since: datetime
+    ) -> WorkflowRun | None:
+        """The run that somebody started and whose title has ``key``; of several the oldest. It may appear late.
+
+        :param since: when it was started, or earlier.
+        :raises NotFound: there is no such workflow.
+        """
+        ...
+
+    async def workflow_run(self, repository: RepositoryRef, run_id: int) -> WorkflowRun:
+        """A workflow run in its newest attempt.
+
+        :raises NotFound: there is none (any more).
+        """
+        ...
+
+    async def cancel_workflow_run(self, repository: RepositoryRef, run_id: int) -> None:
+        """Ask GitHub to cancel a run, which takes a moment.
+
+        :raises Unprocessable: it is completed.
+        :raises NotFound: there is none (any more).
+        """
+        ...
+
+
+class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes

@@ -70,7 +70,7 @@ class Lagging:
 def _copy(world: World) -> World:
     """The world at this moment, but for what does not lag: accounts, Apps, roles and who installed what."""
     shared: list[object] = [world.now, world.app, world.hooks, world.ids, world.accounts, world.apps, world.old_names]
-    shared += [world.installations, world.tokens, world.manifests, world.sign_ins, world.links]
+    shared += [world.installations, world.tokens, world.manifests, world.sign_ins, world.links, world.stage]
     shared += [world.graphql_schema, world.unpublished]
     shared += [*world.accounts.values(), *world.apps.values()]
     for repository in world.repositories.values():

@@ -18,14 +18,14 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import branch_protection, check_runs, user, workflows
+from simulator import branch_protection, check_runs, dispatching, user, workflows
 from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
 from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
-from simulator.rest import apps, checks, git, graphql, issues, protection, pulls, repositories, reviews
+from simulator.rest import apps, checks, deployments, git, graphql, issues, protection, pulls, repositories, reviews
 from simulator.rest import workflows as workflow_routes
 from simulator.signin import SignIn
 from simulator.state import (
@@ -37,6 +37,7 @@ from simulator.state import (
     Installation,
     Issue,
     IssueComment,
+    Play,
     PullRequest,
     Repository,
     Review,
@@ -52,6 +53,7 @@ from simulator.webhooks import Delivery, Webhooks
 ROUTES = [
     *apps.ROUTES,
     *checks.ROUTES,
+    *deployments.ROUTES,
     *workflow_routes.ROUTES,
     *git.ROUTES,
     *protection.ROUTES,
@@ -67,7 +69,7 @@ FIRST_ID = 2**32 + 1001
 FIRST_SMALL_ID = 1001
 """Of accounts and repositories: GraphQL's ``databaseId`` of these is an Int, of 32 bits, and has no longer form."""
 PERMISSIONS = {
-    "actions": "read",
+    "actions": "write",
     "checks": "write",
     "contents": "write",
     "deployments": "write",
@@ -184,6 +186,7 @@ class Simulator:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await dispatching.stop(self.world)
         await self.hooks.stop()
         await self.api.lagging.stop()
         if self._listener is not None:
@@ -357,6 +360,30 @@ class Simulator:
     def rerun_workflow(self, run: WorkflowRun, jobs: workflows.Jobs) -> None:
         """Run it again: another attempt of the same run."""
         workflows.rerun(self.world, run, jobs)
+
+    def on_dispatch(self, repository: Repository, workflow: str, play: Play | None) -> None:
+        """What a workflow does once it is dispatched; with None its runs stay queued until `finish_run`.
+
+        Args:
+            workflow: the name of its file.
+            play: from the inputs and the commit to a conclusion, None to go on running until `finish_run`. It is a
+                task of the simulator's; if it raises, the run has failed.
+        """
+        self.world.stage.plays.pop((repository.id, workflow), None)
+        if play is not None:
+            self.world.stage.plays[repository.id, workflow] = play
+
+    def finish_run(self, run: WorkflowRun, conclusion: str, log: str = "") -> None:
+        """End a dispatched run with all its jobs, which printed `log`."""
+        dispatching.finish(self.world, run, conclusion, log)
+
+    async def finish_plays(self) -> None:
+        """Wait until what `on_dispatch` arranged is over."""
+        await dispatching.wait(self.world)
+
+    def hide_dispatched_runs(self) -> None:
+        """Answer a dispatch as an older GitHub does, which does not say what run it started."""
+        self.world.stage.tells_run = False
 
     def report_deployment(self, repository: Repository, deployment_id: int, state: str, url: str = "") -> None:
         """A status another party, such as a deploy workflow, gives to a deployment."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -291,7 +292,14 @@ class Deployment:
     payload: Any
     creator: Account
     created_at: datetime
+    transient: bool = False
+    production: bool = False
     statuses: list[DeploymentStatus] = field(default_factory=list[DeploymentStatus])
+
+    @property
+    def state(self) -> str:
+        """The newest word, as GitHub's pages show it."""
+        return self.statuses[-1].state if self.statuses else "pending"
 
 
 @dataclass(eq=False)
@@ -308,8 +316,22 @@ class WorkflowRun:
     updated_at: datetime
     run_attempt: int = 1
     path: str = ""
+    title: str = ""  # of this run, where it is not the workflow's name
     suite: CheckSuite | None = None  # None: its jobs were not told
     jobs: list[WorkflowJob] = field(default_factory=list["WorkflowJob"])  # of every attempt
+
+
+Play = Callable[[Mapping[str, str], str], Awaitable[str | None]]
+"""What a dispatched workflow does: from its inputs and the commit to a conclusion; None: it goes on running."""
+
+
+@dataclass(eq=False)
+class Stage:
+    """What the dispatched workflows of the test's repositories do."""
+
+    plays: dict[tuple[int, str], Play] = field(default_factory=dict[tuple[int, str], Play])  # by repository and file
+    playing: dict[int, asyncio.Task[None]] = field(default_factory=dict[int, "asyncio.Task[None]"])  # by run
+    tells_run: bool = True  # False: as an older GitHub answers a dispatch
 
 
 @dataclass(frozen=True)
@@ -454,6 +476,7 @@ class World:
     manifests: dict[str, Json] = field(default_factory=dict[str, Json])  # by code
     sign_ins: dict[str, Account] = field(default_factory=dict[str, Account])  # by OAuth code
     links: dict[str, Link] = field(default_factory=dict[str, "Link"])  # to logs, by the key in their address
+    stage: Stage = field(default_factory=Stage)
     graphql_schema: PublishedSchema | None = None
     unpublished: list[str] = field(default_factory=list[str])  # where an answer was not as the schema says
 

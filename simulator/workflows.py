@@ -32,18 +32,31 @@ def run(
     Args:
         conclusion: of the run, where it does not follow from its jobs: `startup_failure` comes without any.
     """
+    made = begin(world, repository, sha, name, event)
+    announce(world, made, "requested")
+    advance(world, made, jobs, conclusion)
+    return made
+
+
+def begin(
+    world: World, repository: Repository, sha: str, name: str, event: str, *, branch: str = "", path: str = ""
+) -> WorkflowRun:
+    """A queued run with a check suite of its own, of which nobody was told yet.
+
+    Args:
+        branch: empty: one whose head this is.
+        path: of the workflow's file; empty: one that follows from its name.
+    """
     app, now = world.other_app("github-actions"), world.now()
     branches = repository.git.refs().items()
-    branch = next((ref.removeprefix("refs/heads/") for ref, head in branches if head == sha), "")
+    branch = branch or next((ref.removeprefix("refs/heads/") for ref, head in branches if head == sha), "")
+    path = path or f".github/workflows/{name.lower().replace(' ', '-')}.yml"
     suite = CheckSuite(world.next_id(), repository, app, sha, branch or None, None, now, now)
     repository.suites.append(suite)
-    path = f".github/workflows/{name.lower().replace(' ', '-')}.yml"
     made = WorkflowRun(
         world.next_id(), repository, name, sha, branch, event, "queued", None, now, now, path=path, suite=suite
     )
     repository.workflow_runs.append(made)
-    _announce(world, made, "requested")
-    advance(world, made, jobs, conclusion)
     return made
 
 
@@ -51,7 +64,7 @@ def rerun(world: World, made: WorkflowRun, jobs: Jobs) -> None:
     """The same run once more: another attempt with jobs of its own."""
     made.run_attempt += 1
     made.status, made.conclusion = "queued", None
-    _announce(world, made, "requested")
+    announce(world, made, "requested")
     advance(world, made, jobs, None)
 
 
@@ -59,7 +72,7 @@ def advance(world: World, made: WorkflowRun, jobs: Jobs, conclusion: str | None)
     """Begin or end jobs. The run is over when all of them are."""
     if made.status == "queued" and (jobs or conclusion is None):
         made.status = "in_progress"
-        _announce(world, made, "in_progress")
+        announce(world, made, "in_progress")
     for name in jobs:
         _begin(world, made, name)
     for name, (ended, log) in jobs.items():
@@ -71,7 +84,7 @@ def advance(world: World, made: WorkflowRun, jobs: Jobs, conclusion: str | None)
     ends = {check.conclusion for check in present}
     made.status = "completed"
     made.conclusion = conclusion or next(end for end in _WORST_FIRST if end in ends)
-    _announce(world, made, "completed")
+    announce(world, made, "completed")
 
 
 def _actor(world: World) -> Actor:
@@ -99,7 +112,7 @@ def _end(world: World, made: WorkflowRun, name: str, conclusion: str, log: str) 
     check_runs.update(world, job.check, _actor(world), {"conclusion": conclusion})
 
 
-def _announce(world: World, made: WorkflowRun, action: str) -> None:
+def announce(world: World, made: WorkflowRun, action: str) -> None:
     made.updated_at = world.now()
     shape = check_json.workflow_run(world, made)
     workflow: Json = {

@@ -91,7 +91,17 @@ def _detail(error: object) -> str:
         return _text(error)
     fields = cast("dict[str, object]", error)
     place = ".".join(_text(fields.get(key)) for key in ("resource", "field") if fields.get(key))
-    return " ".join(part for part in (place, _text(fields.get("message") or fields.get("code"))) if part)
+    said = " ".join(part for part in (place, _text(fields.get("message") or fields.get("code"))) if part)
+    return ", ".join(part for part in (said, *_unmet(fields.get("contexts"))) if part)
+
+
+def _unmet(contexts: object) -> list[str]:
+    """The checks for which GitHub refuses a deployment; it lists those that succeeded, too."""
+    listed = cast("list[object]", contexts) if isinstance(contexts, list) else []
+    states = [cast("dict[str, object]", one) for one in listed if isinstance(one, dict)]
+    return [
+        f"{_text(one.get('context'))} is {_text(one.get('state'))}" for one in states if one.get("state") != "success"
+    ]
 
 
 def _text(value: object) -> str:

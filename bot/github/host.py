@@ -10,6 +10,7 @@ from bot.github.check_runs import GitHubCheckRuns
 from bot.github.client import Client, Stop, never_stop, quote_segment, repository_path
 from bot.github.contents import GitHubContents
 from bot.github.deliveries import GitHubDeliveries
+from bot.github.deployments import GitHubDeployments
 from bot.github.issues import GitHubIssues
 from bot.github.limits import LimitStore
 from bot.github.pacing import Budget, Sleep
@@ -18,14 +19,21 @@ from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.permissions import ROLES, CollaboratorShown, PermissionShown
 from bot.github.pull_requests import GitHubPullRequests
 from bot.github.settings import GitHubSettings
-from bot.github.workflow_runs import GitHubActions
 from domain.errors import NotFound
 from domain.github.commits import Signature
 from domain.ports import Clock, CodeHost
 from domain.runs.run import RepositoryRef
 
 
-class GitHubHost(GitHubPullRequests, GitHubIssues, GitHubActions, GitHubContents, GitHubCheckRuns, GitHubApp, CodeHost):
+class GitHubHost(
+    GitHubPullRequests,
+    GitHubIssues,
+    GitHubDeployments,
+    GitHubContents,
+    GitHubCheckRuns,
+    GitHubApp,
+    CodeHost,
+):
     """Talks to GitHub for all installations of the App.
 
     :param limits: keeps GitHub's rate limits across restarts.

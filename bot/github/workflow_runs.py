@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, BaseModel
 from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
 from bot.github.payloads.parsing import parse_all
+from bot.github.payloads.workflow_runs import RunShown
 from bot.github.transport import Tail
 from domain.errors import NotFound
 from domain.github.workflow_runs import Job, WorkflowRun
@@ -14,30 +15,6 @@ from domain.ports import Actions
 from domain.runs.run import RepositoryRef
 
 _BAD_STEPS = frozenset({"failure", "timed_out"})
-
-
-class _RunShown(BaseModel):
-    id: int
-    name: str | None = None
-    head_sha: str
-    path: str
-    event: str
-    status: str | None
-    conclusion: str | None
-    run_attempt: int = 1
-    html_url: str
-
-    def to_domain(self) -> WorkflowRun:
-        return WorkflowRun(
-            id=self.id,
-            name=self.name or self.path,
-            status=self.status or "unknown",
-            conclusion=self.conclusion,
-            attempt=self.run_attempt,
-            event=self.event,
-            url=self.html_url,
-            path=self.path,
-        )
 
 
 class _Step(BaseModel):
@@ -76,8 +53,8 @@ class GitHubActions(GitHubConversation, Actions):
         items = await self._client.items(
             repository.installation_id, address, purpose, {"head_sha": head_sha}, key="workflow_runs"
         )
-        shown = parse_all(_RunShown, items, purpose)
-        newest: dict[int, _RunShown] = {}
+        shown = parse_all(RunShown, items, purpose)
+        newest: dict[int, RunShown] = {}
         for one in shown:
             if one.head_sha == head_sha and (one.id not in newest or newest[one.id].run_attempt < one.run_attempt):
                 newest[one.id] = one

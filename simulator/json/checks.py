@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from simulator.json import repositories as repository_json
 from simulator.state import (
     CheckRun,
@@ -118,8 +120,8 @@ def deployment(world: World, found: Deployment) -> Json:
         "updated_at": timestamp(found.created_at),
         "statuses_url": f"{url}/statuses",
         "repository_url": f"{world.api_url}/repos/{found.repository.full_name}",
-        "transient_environment": False,
-        "production_environment": found.environment == "production",
+        "transient_environment": found.transient,
+        "production_environment": found.production,
     }
 
 
@@ -143,6 +145,22 @@ def deployment_status(world: World, owner: Deployment, found: DeploymentStatus) 
     }
 
 
+def environment(world: World, first: Deployment) -> Json:
+    """The environment of the first deployment to it; rules that protect it are not simulated."""
+    name = first.environment
+    return {
+        "id": first.id,
+        "node_id": f"EN_{first.id}",
+        "name": name,
+        "url": f"{world.api_url}/repos/{first.repository.full_name}/environments/{quote(name, safe='')}",
+        "html_url": f"{world.url}/{first.repository.full_name}/deployments?environment={quote(name, safe='')}",
+        "created_at": timestamp(first.created_at),
+        "updated_at": timestamp(first.created_at),
+        "protection_rules": [],
+        "deployment_branch_policy": None,
+    }
+
+
 def workflow_run(world: World, found: WorkflowRun) -> Json:
     repository = found.repository
     url = f"{world.api_url}/repos/{repository.full_name}/actions/runs/{found.id}"
@@ -152,6 +170,7 @@ def workflow_run(world: World, found: WorkflowRun) -> Json:
         "node_id": f"WFR_{found.id}",
         "head_branch": found.head_branch,
         "head_sha": found.head_sha,
+        "display_title": found.title or found.name,
         "path": found.path or f".github/workflows/{found.name.lower()}.yml",
         "run_number": 1,
         "event": found.event,

@@ -1,12 +1,12 @@
-"""Check runs, check suites and deployments over REST."""
+"""Check runs and check suites over REST."""
 
 from __future__ import annotations
 
-from simulator import check_runs, deployments
+from simulator import check_runs
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import checks as check_json
-from simulator.state import CheckRun, CheckSuite, Deployment
+from simulator.state import CheckRun, CheckSuite
 
 
 def create_run(call: Call) -> Answer:
@@ -93,47 +93,6 @@ def rerequest_suite(call: Call) -> Answer:
     return Answer(201, {})
 
 
-def create_deployment(call: Call) -> Answer:
-    repository = call.repository("deployments:write")
-    deployment = deployments.create(call.world, repository, call.actor, call.body)
-    return Answer(201, check_json.deployment(call.world, deployment))
-
-
-def list_deployments(call: Call) -> Answer:
-    repository = call.repository("deployments:read")
-    environment, sha = call.query.get("environment"), call.query.get("sha")
-    found = [
-        item
-        for item in reversed(repository.deployments)
-        if environment in (None, item.environment) and sha in (None, item.sha)
-    ]
-    return call.page(found, lambda item: check_json.deployment(call.world, item))
-
-
-def _deployment(call: Call, needs: str) -> Deployment:
-    deployments = call.repository(needs).deployments
-    found = next((item for item in deployments if item.id == call.number("id")), None)
-    if found is None:
-        raise not_found()
-    return found
-
-
-def show_deployment(call: Call) -> Answer:
-    return Answer(200, check_json.deployment(call.world, _deployment(call, "deployments:read")))
-
-
-def create_deployment_status(call: Call) -> Answer:
-    deployment = _deployment(call, "deployments:write")
-    status = deployments.add_status(call.world, deployment, call.actor, call.body)
-    return Answer(201, check_json.deployment_status(call.world, deployment, status))
-
-
-def list_deployment_statuses(call: Call) -> Answer:
-    deployment = _deployment(call, "deployments:read")
-    newest_first = list(reversed(deployment.statuses))
-    return call.page(newest_first, lambda item: check_json.deployment_status(call.world, deployment, item))
-
-
 _REPO = "/repos/{owner}/{repo}"
 ROUTES = [
     Route("POST", f"{_REPO}/check-runs", create_run),
@@ -146,9 +105,4 @@ ROUTES = [
     Route("GET", f"{_REPO}/check-suites/{{id}}", show_suite),
     Route("GET", f"{_REPO}/check-suites/{{id}}/check-runs", list_runs_of_suite),
     Route("POST", f"{_REPO}/check-suites/{{id}}/rerequest", rerequest_suite),
-    Route("POST", f"{_REPO}/deployments", create_deployment),
-    Route("GET", f"{_REPO}/deployments", list_deployments),
-    Route("GET", f"{_REPO}/deployments/{{id}}", show_deployment),
-    Route("POST", f"{_REPO}/deployments/{{id}}/statuses", create_deployment_status),
-    Route("GET", f"{_REPO}/deployments/{{id}}/statuses", list_deployment_statuses),
 ]

@@ -2,30 +2,72 @@
 
 from __future__ import annotations
 
-from simulator import workflows
+from simulator import dispatching, workflows
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import checks as check_json
-from simulator.state import WorkflowJob, WorkflowRun
+from simulator.state import WorkflowJob, WorkflowRun, timestamp
 
 
 def list_runs(call: Call) -> Answer:
-    runs = call.repository("actions:read").workflow_runs
-    sha, branch, event = (call.query.get(key) for key in ("head_sha", "branch", "event"))
+    return _page_of_runs(call, call.repository("actions:read").workflow_runs)
+
+
+def list_runs_of_workflow(call: Call) -> Answer:
+    repository, workflow = call.repository("actions:read"), call.params["workflow"]
+    dispatching.require_known(repository, workflow)
+    path = f"{dispatching.FOLDER}/{workflow}"
+    return _page_of_runs(call, [run for run in repository.workflow_runs if run.path == path])
+
+
+def _page_of_runs(call: Call, runs: list[WorkflowRun]) -> Answer:
+    sha, branch, event, status = (call.query.get(key) for key in ("head_sha", "branch", "event", "status"))
+    first, last = _parse_range(call.query.get("created", ""))
     found = [
         run
         for run in reversed(runs)
-        if sha in (None, run.head_sha) and branch in (None, run.head_branch) and event in (None, run.event)
+        if sha in (None, run.head_sha)
+        and branch in (None, run.head_branch)
+        and event in (None, run.event)
+        and status in (None, run.status, run.conclusion)
+        and first <= (timestamp(run.created_at) or "") <= last
     ]
     return call.page(found, lambda run: check_json.workflow_run(call.world, run), "workflow_runs")
 
 
-def _run(call: Call) -> WorkflowRun:
-    runs = call.repository("actions:read").workflow_runs
+def _parse_range(created: str) -> tuple[str, str]:
+    """The first and last moment of a search, `>=2026-03-01T12:00:00Z` and the like; one without an end goes on."""
+    if created.startswith(">="):
+        return created[2:], "~"
+    if created.startswith("<="):
+        return "", created[2:] + "~"
+    first, dots, last = created.partition("..")
+    if dots:
+        return first.replace("*", ""), last.replace("*", "") + "~"
+    return first, first + "~"
+
+
+def _run(call: Call, needs: str = "actions:read") -> WorkflowRun:
+    runs = call.repository(needs).workflow_runs
     found = next((run for run in runs if run.id == call.number("id")), None)
     if found is None:
         raise not_found()
     return found
+
+
+def dispatch(call: Call) -> Answer:
+    """Whoever asks for it is told which run it is, unless this is an older GitHub."""
+    repository = call.repository("actions:write")
+    made = dispatching.dispatch(call.world, repository, call.params["workflow"], call.body)
+    if not call.body.get("return_run_details") or not call.world.stage.tells_run:
+        return Answer(204)
+    shape = check_json.workflow_run(call.world, made)
+    return Answer(200, {"workflow_run_id": made.id, "run_url": shape["url"], "html_url": shape["html_url"]})
+
+
+def cancel_run(call: Call) -> Answer:
+    dispatching.cancel(call.world, _run(call, "actions:write"))
+    return Answer(202, {})
 
 
 def show_run(call: Call) -> Answer:
@@ -67,6 +109,9 @@ ROUTES = [
     Route("GET", f"{_REPO}/actions/runs", list_runs),
     Route("GET", f"{_REPO}/actions/runs/{{id}}", show_run),
     Route("GET", f"{_REPO}/actions/runs/{{id}}/jobs", list_jobs),
+    Route("POST", f"{_REPO}/actions/runs/{{id}}/cancel", cancel_run),
+    Route("GET", f"{_REPO}/actions/workflows/{{workflow}}/runs", list_runs_of_workflow),
+    Route("POST", f"{_REPO}/actions/workflows/{{workflow}}/dispatches", dispatch),
     Route("GET", f"{_REPO}/actions/jobs/{{id}}", show_job),
     Route("GET", f"{_REPO}/actions/jobs/{{id}}/logs", show_log),
 ]

@@ -1,0 +1,153 @@
+"""Deployments on GitHub, and the repository's own workflows that carry them out."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from pydantic import JsonValue
+
+from bot.github.client import quote_segment, repository_path
+from bot.github.errors import error_message, to_error
+from bot.github.payloads.accounts import Created
+from bot.github.payloads.deployments import DeploymentShown, DeploymentStatusShown, Dispatched
+from bot.github.payloads.parsing import parse, parse_all
+from bot.github.payloads.workflow_runs import RunShown
+from bot.github.workflow_runs import GitHubActions
+from domain.github.deployments import TASK, Deployment, DeploymentState, DeploymentStatus
+from domain.github.workflow_runs import WorkflowRun
+from domain.ports import Deployments
+from domain.runs.run import RepositoryRef
+
+LONGEST_DESCRIPTION = 140
+"""https://docs.github.com/rest/deployments/statuses#create-a-deployment-status"""
+_CLOCKS_DIFFER = timedelta(minutes=5)
+_DETAILS = "return_run_details"
+
+
+class GitHubDeployments(GitHubActions, Deployments):
+    """Deploys as an installation of the App does it."""
+
+    async def create_deployment(
+        self,
+        repository: RepositoryRef,
+        *,
+        sha: str,
+        environment: str,
+        is_production: bool,
+        description: str,
+        payload: Mapping[str, str],
+        required_contexts: Sequence[str],
+        is_transient: bool = False,
+    ) -> Deployment:
+        purpose = f"create a deployment of {sha[:7]} of {repository.full_name} to {environment}"
+        wanted: JsonValue = {
+            "ref": sha,
+            "task": TASK,
+            "auto_merge": False,
+            "required_contexts": [*required_contexts],
+            "payload": {**payload},
+            "environment": environment,
+            "description": _cut(description),
+            "transient_environment": is_transient,
+            "production_environment": is_production,
+        }
+        ours = (await self.own_account(repository)).id
+        address = f"{repository_path(repository)}/deployments"
+        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
+        return parse(DeploymentShown, data, purpose).to_domain(ours)
+
+    async def find_deployment(
+        self, repository: RepositoryRef, sha: str, environment: str, key: str
+    ) -> Deployment | None:
+        purpose = f"look for Forge's deployment of {sha[:7]} of {repository.full_name} to {environment}"
+        ours = (await self.own_account(repository)).id
+        address = f"{repository_path(repository)}/deployments"
+        query = {"sha": sha, "environment": environment}
+        items = await self._client.items(repository.installation_id, address, purpose, query)
+        shown = [one.to_domain(ours) for one in parse_all(DeploymentShown, items, purpose)]
+        found = [one for one in shown if (one.sha, one.environment, one.key) == (sha, environment, key) and one.is_own]
+        return min(found, key=lambda one: one.id, default=None)
+
+    async def add_deployment_status(
+        self,
+        repository: RepositoryRef,
+        deployment_id: int,
+        state: DeploymentState,
+        *,
+        description: str,
+        log_url: str,
+        environment_url: str,
+        auto_inactive: bool,
+    ) -> int:
+        purpose = f"say that deployment {deployment_id} of {repository.full_name} is {state}"
+        wanted: JsonValue = {
+            "state": state.value,
+            "description": _cut(description),
+            "log_url": log_url,
+            "environment_url": environment_url,
+            "auto_inactive": auto_inactive,
+        }
+        address = f"{repository_path(repository)}/deployments/{deployment_id}/statuses"
+        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
+        return parse(Created, data, purpose).id
+
+    async def list_deployment_statuses(
+        self, repository: RepositoryRef, deployment_id: int
+    ) -> Sequence[DeploymentStatus]:
+        purpose = f"read how deployment {deployment_id} of {repository.full_name} went"
+        address = f"{repository_path(repository)}/deployments/{deployment_id}/statuses"
+        items = await self._client.items(repository.installation_id, address, purpose)
+        shown = {one.id: one for one in parse_all(DeploymentStatusShown, items, purpose)}  # pages may overlap
+        return [shown[one].to_domain() for one in sorted(shown, reverse=True)]
+
+    async def dispatch_workflow(
+        self, repository: RepositoryRef, workflow: str, ref: str, inputs: Mapping[str, str]
+    ) -> int | None:
+        """An older GitHub does not know that details can be asked for.
+
+        It ignores the question, or refuses it, which has no effect; only then is the dispatch sent without it.
+        """
+        purpose = f"start the workflow {workflow} of {repository.full_name} on {ref}"
+        address = f"{_workflow_path(repository, workflow)}/dispatches"
+        wanted: dict[str, JsonValue] = {"ref": ref, "inputs": {**inputs}}
+        who = repository.installation_id
+        asked = await self._client.attempt(who, "POST", address, purpose, {**wanted, _DETAILS: True}, (422,))
+        if asked.answer.status == 422:
+            if _DETAILS not in error_message(asked.answer):
+                raise to_error(asked.answer, purpose)
+            asked = await self._client.attempt(who, "POST", address, purpose, wanted)
+        if asked.data is None:
+            return None
+        return parse(Dispatched, asked.data, purpose).workflow_run_id
+
+    async def find_dispatched_run(
+        self, repository: RepositoryRef, workflow: str, key: str, since: datetime
+    ) -> WorkflowRun | None:
+        purpose = f"look for the run of the workflow {workflow} of {repository.full_name} for {key}"
+        earliest = (since - _CLOCKS_DIFFER).astimezone(UTC)
+        query = {"event": "workflow_dispatch", "created": f">={earliest:%Y-%m-%dT%H:%M:%SZ}"}
+        address = f"{_workflow_path(repository, workflow)}/runs"
+        items = await self._client.items(repository.installation_id, address, purpose, query, key="workflow_runs")
+        shown = parse_all(RunShown, items, purpose)
+        found = [one for one in shown if one.event == "workflow_dispatch" and key in (one.display_title or "")]
+        oldest = min(found, key=lambda one: (one.id, -one.run_attempt), default=None)
+        return None if oldest is None else oldest.to_domain()
+
+    async def workflow_run(self, repository: RepositoryRef, run_id: int) -> WorkflowRun:
+        purpose = f"read workflow run {run_id} of {repository.full_name}"
+        address = f"{repository_path(repository)}/actions/runs/{run_id}"
+        data = await self._client.get(repository.installation_id, address, purpose)
+        return parse(RunShown, data, purpose).to_domain()
+
+    async def cancel_workflow_run(self, repository: RepositoryRef, run_id: int) -> None:
+        purpose = f"cancel workflow run {run_id} of {repository.full_name}"
+        address = f"{repository_path(repository)}/actions/runs/{run_id}/cancel"
+        await self._client.write(repository.installation_id, "POST", address, purpose, {})
+
+
+def _workflow_path(repository: RepositoryRef, workflow: str) -> str:
+    return f"{repository_path(repository)}/actions/workflows/{quote_segment(workflow)}"
+
+
+def _cut(description: str) -> str:
+    whole = len(description) <= LONGEST_DESCRIPTION
+    return description if whole else description[: LONGEST_DESCRIPTION - 1] + "…"

@@ -1,0 +1,69 @@
+"""Deployments on GitHub and what is said about how they went."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+TASK = "deploy"
+KEY = "forge"
+"""The field of a deployment's payload by which Forge finds it again."""
+
+
+class DeploymentState(StrEnum):
+    """The states of a deployment that GitHub knows.
+
+    https://docs.github.com/rest/deployments/statuses#create-a-deployment-status
+    """
+
+    error = "error"  # it could not be tried, or nobody knows how it ended
+    failure = "failure"
+    inactive = "inactive"  # another one took its place
+    in_progress = "in_progress"
+    queued = "queued"
+    pending = "pending"
+    success = "success"
+
+
+class Deployment(BaseModel):
+    """A request to deploy a commit.
+
+    :param created_at: in UTC.
+    :param payload: what its creator added; text if it was no JSON object.
+    :param is_own: the App created it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    sha: str
+    ref: str
+    environment: str
+    task: str
+    created_at: datetime
+    payload: dict[str, JsonValue] | str
+    is_own: bool
+
+    @property
+    def key(self) -> str | None:
+        """By what Forge finds it again; None where the payload names nothing."""
+        found = self.payload.get(KEY) if isinstance(self.payload, dict) else None
+        return found if isinstance(found, str) else None
+
+
+class DeploymentStatus(BaseModel):
+    """What somebody said about a deployment.
+
+    :param description: at most 140 characters.
+    :param log_url: of what was printed; empty if there is none.
+    :param environment_url: of what was deployed; empty if there is none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    state: DeploymentState
+    description: str
+    log_url: str
+    environment_url: str
+    created_at: datetime
