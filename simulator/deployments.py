@@ -40,7 +40,7 @@ def create(world: World, repository: Repository, by: Actor, body: Json) -> Deplo
         str(body.get("task") or "deploy"),
         environment,
         body.get("description"),
-        body.get("payload", {}),
+        body.get("payload", ""),
         by.account,
         world.now(),
         transient=bool(body.get("transient_environment", False)),

@@ -11,6 +11,7 @@ from simulator.state import (
     Deployment,
     DeploymentStatus,
     Json,
+    Repository,
     WorkflowJob,
     WorkflowRun,
     World,
@@ -161,6 +162,21 @@ def environment(world: World, first: Deployment) -> Json:
     }
 
 
+def _head_commit(repository: Repository, sha: str) -> Json | None:
+    """None if a force push left no trace of it."""
+    if repository.git.resolve(sha) != sha:
+        return None
+    found = repository.git.commit(sha)
+    return {
+        "id": found.sha,
+        "tree_id": found.tree,
+        "message": found.message,
+        "timestamp": timestamp(found.committer_date),
+        "author": {"name": found.author_name, "email": found.author_email},
+        "committer": {"name": found.committer_name, "email": found.committer_email},
+    }
+
+
 def workflow_run(world: World, found: WorkflowRun) -> Json:
     repository = found.repository
     url = f"{world.api_url}/repos/{repository.full_name}/actions/runs/{found.id}"
@@ -187,6 +203,7 @@ def workflow_run(world: World, found: WorkflowRun) -> Json:
         "jobs_url": f"{url}/jobs",
         "logs_url": f"{url}/logs",
         "artifacts_url": f"{url}/artifacts",
+        "head_commit": _head_commit(repository, found.head_sha),
         "repository": repository_json.repository(world, repository),
         "head_repository": repository_json.repository(world, repository),
     }
