@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from simulator.gitstore import CommitInfo
-from simulator.pages import pulls, threads
+from simulator.pages import deployments, pulls, threads
 from simulator.pages.comments import anchor_of, minimise, reactions, remark
 from simulator.pages.html import Content, Html, button, div, element, link, render_hidden, text_area
 from simulator.pages.layout import label_badge, moment, page, person, state_badge, verb_form
@@ -31,7 +31,7 @@ class Entry:
 
 def show_pull(visit: Visit) -> Html:
     pull = visit.pull()
-    content = [pulls.heading(visit, pull, ""), _talk(visit, pull), pulls.merge_box(visit, pull)]
+    content = [pulls.heading(visit, pull, ""), _talk(visit, pull), pulls.merge_box(visit, pull), deployments.box(pull)]
     return page(visit, pull.title, *content, _comment_box(visit, pull), repository=pull.repository, issue=pull)
 
 

@@ -1,4 +1,4 @@
-"""How the state of a check run looks."""
+"""How the state of a check run or deployment looks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _ICONS = {
     "skipped": ("⊘", "quiet"),
     "cancelled": ("⊘", "quiet"),
     "in_progress": ("◐", "warn"),
+    "error": ("✗", "bad"),
+    "inactive": ("⊘", "quiet"),
 }
 
 
@@ -23,7 +25,11 @@ def state_of(run: CheckRun) -> str:
 
 
 def icon(run: CheckRun) -> Html:
-    symbol, kind = _ICONS.get(state_of(run), ("○", "warn"))
+    return icon_of(state_of(run))
+
+
+def icon_of(state: str) -> Html:
+    symbol, kind = _ICONS.get(state, ("○", "warn"))
     return span(f"icon {kind}", symbol)
 
 

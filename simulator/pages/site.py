@@ -10,7 +10,7 @@ from typing import cast
 from aiohttp import web
 
 from simulator.errors import Refusal
-from simulator.pages import actions, checks, conversation, files, repositories
+from simulator.pages import actions, checks, conversation, deployments, files, repositories
 from simulator.pages.actions import Verb
 from simulator.pages.html import Html, div, element, link
 from simulator.pages.layout import page
@@ -30,6 +30,8 @@ PAGES: list[tuple[str, Page]] = [
     (_REPOSITORY + "/pull/{number:[0-9]+}/files", files.show),
     (_REPOSITORY + "/pull/{number:[0-9]+}/checks", checks.show),
     (_REPOSITORY + "/issues/{number:[0-9]+}", conversation.show_issue),
+    (_REPOSITORY + "/deployments", deployments.show),
+    (_REPOSITORY + "/actions/runs/{number:[0-9]+}", deployments.show_run),
     (_REPOSITORY + "/commit/{sha}", repositories.commit),
     (_REPOSITORY + "/compare/{range:.+}", repositories.compare),
     (_REPOSITORY + "/blob/{revision}/{path:.+}", repositories.blob),

@@ -54,14 +54,22 @@ class Scene:
         bob = self.sim.user("bob")
         return await bob.comment_on_line(self.pull, "cart.py", 6, body, start_line=5, start_side="RIGHT")
 
-    async def check(self, **more: Any) -> CheckRun:
-        token = self.sim.token(self.sim.install(self.repository))
-        body = {"name": "Forge / review", "head_sha": self.pull.head_sha, "conclusion": "failure", **more}
-        headers = {"Authorization": f"token {token}"}
+    async def call(self, path: str, body: object) -> Any:
+        """As the App over its API."""
+        headers = {"Authorization": f"token {self.sim.token(self.sim.install(self.repository))}"}
         async with httpx2.AsyncClient(base_url=self.sim.api_url, headers=headers) as github:
-            made = await github.post(f"/repos{SHOP}/check-runs", json=body)
-        assert made.status_code == 201, made.text
-        return self.sim.world.check_runs[made.json()["id"]]
+            made = await github.post(f"/repos{SHOP}{path}", json=body)
+        assert made.status_code in (200, 201), made.text
+        return made.json()
+
+    async def deploy(self, sha: str, environment: str, state: str, **more: str) -> None:
+        wanted = {"ref": sha, "environment": environment, "auto_merge": False}
+        made = await self.call("/deployments", wanted)
+        await self.call(f"/deployments/{made['id']}/statuses", {"state": state, **more})
+
+    async def check(self, **more: Any) -> CheckRun:
+        body = {"name": "Forge / review", "head_sha": self.pull.head_sha, "conclusion": "failure", **more}
+        return self.sim.world.check_runs[(await self.call("/check-runs", body))["id"]]
 
 
 @pytest.fixture
@@ -95,6 +103,7 @@ PAGES = [
     f"{PULL}/files?on=cart.py&side=RIGHT&line=5",
     f"{PULL}/checks",
     f"{SHOP}/issues/2",
+    f"{SHOP}/deployments",
     f"{SHOP}/compare/main...feature/pay",
     f"{SHOP}/blob/main/cart.py",
     f"{SHOP}/edit/feature%2Fpay/cart.py",
@@ -108,6 +117,7 @@ async def test_every_page_answers_and_escapes(scene: Scene) -> None:
     await alice.review(scene.pull, "COMMENT", EVIL, [{"path": NAME, "line": 1, "body": EVIL}])
     note = {"start_line": 1, "end_line": 1, "annotation_level": "warning", "title": EVIL, "message": EVIL}
     button = {"label": "<b>x", "description": '"><script>', "identifier": '"><script>'}
+    await scene.deploy(scene.pull.head_sha, EVIL, "failure", description=EVIL, log_url=f"javascript:{EVIL}")
     await scene.check(output={**output, "annotations": [{"path": NAME, **note}]}, actions=[button])
     for path in PAGES:
         answer = await scene.browser.get(path)
@@ -139,7 +149,8 @@ async def test_git_still_works_beside_the_pages(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/nobody", "/octo-org/none", f"{SHOP}/pull/99", f"{SHOP}/issues/99", f"{SHOP}/runs/9"]
+    "path",
+    ["/nobody", "/octo-org/none", f"{SHOP}/pull/99", f"{SHOP}/issues/99", f"{SHOP}/runs/9", f"{SHOP}/actions/runs/9"],
 )
 async def test_what_is_not_there_is_not_found(scene: Scene, path: str) -> None:
     assert (await scene.browser.get(path)).status_code == 404
@@ -386,3 +397,45 @@ async def test_the_merge_box_tells_who_approved_and_what_is_missing(scene: Scene
     assert "Merge pull request" in page
     assert (await scene.browser.post(f"{PULL}/merge", as_="bob")).status_code == 303
     assert "Merged by" in (await scene.browser.get(PULL)).text
+
+
+async def test_what_was_deployed_is_shown_where_people_look(scene: Scene) -> None:
+    assert "Nothing has been deployed" in (await scene.browser.get(f"{SHOP}/deployments")).text
+    assert "Deployments" not in (await scene.browser.get(PULL)).text
+    merged = await scene.sim.user("bob").merge(scene.pull)
+    links = {"log_url": "https://ci.example.org/1", "environment_url": "https://staging.example.org"}
+    await scene.deploy(merged, "staging", "success", description="Three tests passed", **links)
+    await scene.deploy(merged, "production", "in_progress")
+    later = await scene.sim.user("alice").push(scene.repository, "main", {"later.py": "x\n"})
+    await scene.deploy(later, "staging", "failure", description="Rolled back", environment_url="javascript:1")
+    for path, elsewhere in (
+        (PULL, False),
+        (f"{SHOP}/deployments", True),
+        (f"{SHOP}/deployments?environment=staging", True),
+    ):
+        page = (await scene.browser.get(path)).text
+        assert "Three tests passed" in page
+        assert f'href="{SHOP}/commit/{merged}"' in page
+        assert '<a href="https://staging.example.org">View deployment</a>' in page
+        assert '<a href="https://ci.example.org/1">Log</a>' in page
+        assert ("Rolled back" in page) == elsewhere
+        assert 'href="javascript' not in page
+        assert ("production" in page) == ("?" not in path)
+    assert '"refresh"' in (await scene.browser.get(f"{SHOP}/deployments")).text
+    assert '"refresh"' not in (await scene.browser.get(f"{SHOP}/deployments?environment=staging")).text
+    assert f'href="{SHOP}/deployments"' in (await scene.browser.get(SHOP)).text
+
+
+async def test_a_workflow_run_has_a_page_with_its_log(scene: Scene) -> None:
+    file = f"name: Deploy {EVIL}\non: workflow_dispatch\njobs: {{deploy: }}\n"
+    await scene.sim.user("alice").push(scene.repository, "main", {".github/workflows/deploy.yml": file})
+    asked = {"ref": "main", "return_run_details": True}
+    told = await scene.call("/actions/workflows/deploy.yml/dispatches", asked)
+    path = told["html_url"].removeprefix(scene.sim.url)
+    assert '"refresh"' in (await scene.browser.get(path)).text
+    scene.sim.finish_run(scene.repository.workflow_runs[-1], "failure", f"No disk {EVIL}\n")
+    page = (await scene.browser.get(path)).text
+    assert "No disk &lt;script&gt;" in page
+    assert "Deploy &lt;script&gt;" in page
+    assert '"refresh"' not in page
+    assert find_unescaped(page) == []
