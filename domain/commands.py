@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from domain.deployments.deployment import Wish
 from domain.gates import Choice
 from domain.github.conversation import CommentRef
 from domain.github.seen import EventSnapshot
@@ -201,6 +202,16 @@ class DecideGate(Command):
     sender: Sender
 
 
+class SteerDeployment(Command):
+    """A person pressed a button of a deployment's check run."""
+
+    kind: Literal["steer_deployment"] = "steer_deployment"
+    repository: RepositoryRef
+    run_id: str
+    wish: Wish
+    sender: Sender
+
+
 class RecordThread(Command):
     """A person resolved or reopened a review thread that an App began.
 
@@ -293,6 +304,7 @@ AnyCommand = Annotated[
     | ReportMergeGroup
     | ExecuteComment
     | DecideGate
+    | SteerDeployment
     | RecordThread
     | ChangesRequested
     | ReadReply
@@ -318,6 +330,8 @@ def make_dedup_key(command: AnyCommand, digest: str) -> str | None:
             return digest
         case DecideGate():
             return None if command.choice is Choice.view else digest
+        case SteerDeployment():
+            return digest
         case ReviewPullRequest():  # any other is identified by its head
             return digest if command.repeat is Repeat.always else None
         case RecordThread():

@@ -75,6 +75,7 @@ class EventType(StrEnum):
     ok_given = "safety.ok_given"  # for a stranger's head
     feedback_missed = "feedback.missed"
     feedback_decided = "feedback.decided"  # a person merged a pull request, with or against the verdict
+    deployment_moved = "deployment.moved"  # to another state or step
     halted = "safety.halted"
     resumed = "safety.resumed"
 

@@ -78,16 +78,13 @@ STANDARD_GATES: Mapping[str, StandardGate] = {
     "production_deploy": StandardGate(
         "maintain", timedelta(hours=1), not_requester=True, escalates_to="deployment lead"
     ),
+    "staging_deploy": StandardGate("write", _DAY, escalates_to="deployment lead"),
+    "deploy_hold": StandardGate("write", timedelta(hours=1), escalates_to="deployment lead"),
     "recovery": StandardGate("write", _DAY),
     "false_positive": StandardGate("write", _DAY, not_author=True),
     "destructive": StandardGate("maintain", _DAY, not_author=True),
 }
-"""docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``."""
-
-NOT_ASKED: Mapping[str, str] = {
-    "production_deploy": "there is no deployment phase yet",
-}
-"""Standard gates that this version does not ask, and why."""
+"""docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``, production ``deploy_hold``."""
 
 BUDGET_GATES = frozenset({"guard", "cost_overrun"})
 """The gates that grant a budget extension. After a rejection the run continues without the stopped work."""

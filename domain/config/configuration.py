@@ -7,6 +7,7 @@ from pydantic import Field
 
 from domain.config.avoidance import AvoidanceSettings
 from domain.config.command_lines import AllowedCommands
+from domain.config.deploy import DeploySettings
 from domain.config.gates import GateSettings
 from domain.config.limits import Breakers, Budgets, Guards
 from domain.config.paths import ProjectPaths
@@ -128,10 +129,6 @@ class Testing(Section):
     runner: Literal["sandbox", "actions"] = Field(
         default="sandbox", description="`sandbox`: with `commands.test`. `actions`: the results of GitHub Actions."
     )
-
-
-class DeploySettings(Section):
-    """Deployment. Nothing can be set here yet."""
 
 
 class Audit(Section):

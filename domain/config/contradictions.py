@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
-from domain.config.configuration import Configuration, Preset
+from domain.config.configuration import Configuration
+from domain.config.deploy import find_deploy_mistakes
 from domain.config.gates import find_gate_mistakes
 from domain.config.limits import ErrorRateBreaker
 from domain.config.mistakes import Contradiction
 from domain.config.review import Linter
-from domain.gates import NOT_ASKED
-from domain.runs.run import Phase
 
 
 def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]:
@@ -19,13 +18,13 @@ def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]
         yield from find_gate_mistakes(name, gate)
     yield from _check_linters(configuration.review.linters)
     yield from _check_error_rate(configuration.breakers.error_rate)
+    yield from find_deploy_mistakes(configuration.deploy)
 
 
-_NO_DEPLOYMENT = "there is no deployment phase yet"
+_NO_MODEL = "a deployment asks no model"
 _IDLE: Mapping[tuple[str, ...], str] = {
-    ("budgets", "phase", "deployment"): _NO_DEPLOYMENT,
-    ("breakers", "iteration", "deployment"): _NO_DEPLOYMENT,
-    ("breakers", "time", "deployment"): _NO_DEPLOYMENT,
+    ("budgets", "phase", "deployment"): _NO_MODEL,
+    ("breakers", "iteration", "deployment"): _NO_MODEL,
 }
 """Keys that this version validates but does not use."""
 
@@ -39,7 +38,6 @@ def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
         if _get_value(values, path) is not None:
             yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
     yield from _find_missing_agent(values)
-    yield from _find_unasked_gates(values)
 
 
 _OWN_COMMANDS = [("commands", name) for name in ("setup", "test", "lint", "typecheck", "build")]
@@ -60,18 +58,6 @@ def _find_missing_agent(values: Mapping[str, JsonValue]) -> Iterator[Contradicti
     if has_agent and not is_interactive:
         what = "has no effect without `execution.mode: interactive`, or `/forge run interactive`"
         yield Contradiction(("agents", "implementer", "command"), what, "")
-
-
-def _find_unasked_gates(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
-    """Gates that Forge never asks yet, including those of a preset."""
-    gates = _get_value(values, ("gates",))
-    for name in gates if isinstance(gates, dict) else ():
-        if name in NOT_ASKED:
-            yield Contradiction(("gates", name), f"is never asked: {NOT_ASKED[name]}", "")
-        if _get_value(values, ("gates", name, "phase")) == Phase.deployment.value:
-            yield Contradiction(("gates", name, "phase"), f"is never asked: {_NO_DEPLOYMENT}", "")
-    if values.get("preset") == Preset.production.value:
-        yield Contradiction(("preset",), f"brings the gate `any_deploy`, which is never asked: {_NO_DEPLOYMENT}", "")
 
 
 def _get_value(values: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:

@@ -23,8 +23,8 @@ class GateSettings(Section):
     phase: Literal["planning", "implementation", "review", "testing", "deployment", "any"] | None = Field(
         default=None,
         description="The phase at whose end it is asked: of an issue's run with its plan, its change or its tests, of "
-        "a review with its verdict. `any`: in each of them that knows all that the condition names. `deployment`: "
-        "never yet.",
+        "a review with its verdict; `deployment`: before anything is deployed. `any`: in each of them that knows all "
+        "that the condition names.",
     )
     when: str | None = Field(
         default=None,

@@ -1,1 +1,1 @@
-"""Deployments: what is read from what was deployed."""
+"""Deployments: their states, their steps, and what the figures of the running service say."""

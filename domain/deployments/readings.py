@@ -288,3 +288,8 @@ def _cut(text: str, most: int = MOST_QUOTED) -> str:
     """The text on one line, shortened to ``most`` characters."""
     line = " ".join(strip_invisible(text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def is_json_path(text: str) -> bool:
+    """Whether a text is a path that :class:`JsonTarget` takes."""
+    return bool(_PATH.fullmatch(text))

@@ -60,6 +60,9 @@ class ReasonCode(StrEnum):
     untested = "untested"  # there is one, but its tests could not run
     unchanged = "unchanged"  # no change to propose for an issue
     branch_moved = "branch_moved"  # a person changed Forge's branch
+    watching = "watching"  # a deployment waits: for its turn, its workflow, or the next look at the service
+    deployed = "deployed"
+    rolled_back = "rolled_back"
     error = "error"
 
 
@@ -88,11 +91,17 @@ class Trigger(StrEnum):
     plan = "plan"  # a slash command that asks for a plan of an issue
     issue = "issue"  # a slash command or a label for the whole pipeline
     question = "question"  # a question about the code in an issue; the run only holds what its answer cost
+    deployment = "deployment"  # what was merged, or a slash command: it brings a commit to an environment
 
     @property
     def is_of_issue(self) -> bool:
         """Whether the run works on an issue, not on a pull request."""
         return self in {Trigger.plan, Trigger.issue, Trigger.question}
+
+    @property
+    def is_of_review(self) -> bool:
+        """Whether the run reviews a pull request."""
+        return not self.is_of_issue and self is not Trigger.deployment
 
 
 class Phase(StrEnum):
@@ -126,6 +135,7 @@ class Run(BaseModel):
 
     :param base_ref: the base branch at admission; empty if unknown.
     :param check_name: of its check, see :func:`safety.required_checks.check_name`.
+    :param lane: of a deployment, see :attr:`fenced`; None for all other runs.
     :param mode: that somebody asked for; None for the configuration's.
     """
 
@@ -145,6 +155,12 @@ class Run(BaseModel):
     base_ref: str = ""
     check_name: str = REVIEW_CHECK
     mode: ExecutionMode | None = None
+    lane: int | None = None
+
+    @property
+    def fenced(self) -> int:
+        """What its fencing token guards: its issue or pull request; a deployment goes on beside the runs there."""
+        return self.number if self.lane is None else self.lane
 
     @property
     def is_of_issue(self) -> bool:
@@ -158,5 +174,6 @@ class Run(BaseModel):
             Trigger.plan: Phase.planning,
             Trigger.issue: Phase.implementation,
             Trigger.question: Phase.planning,
+            Trigger.deployment: Phase.deployment,
         }
         return of_issues.get(self.trigger, Phase.review)

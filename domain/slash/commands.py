@@ -154,8 +154,11 @@ class Rollback(_SlashCommand):
 
 
 class Deploy(_SlashCommand):
+    """Deploys; with ``wish``, asks something of the deployment under way there."""
+
     verb: Literal[Verb.deploy] = Verb.deploy
     environment: str
+    wish: Literal["hold", "go-on", "cancel"] | None = None
 
 
 class Level(_SlashCommand):
@@ -192,4 +195,4 @@ SLASH: TypeAdapter[SlashCommand] = TypeAdapter(SlashCommand)
 
 def is_available(asked: SlashCommand) -> bool:
     """Whether this version executes it."""
-    return VERBS[asked.verb].works and not (isinstance(asked, Rollback) and asked.environment is not None)
+    return VERBS[asked.verb].works

@@ -241,11 +241,17 @@ VERBS: Mapping[Verb, VerbRow] = {
     ),
     Verb.rollback: VerbRow(
         "rollback C-ID [PATH …] or ENV",
-        "take an agent's work back to a checkpoint, all of it or only these files; an environment: not available yet",
+        "take an agent's work back to a checkpoint, all of it or only these files; or an environment to what ran there "
+        "before",
         _DEPLOYS,
         rf"(?:(?P<checkpoint>C-{_ULID})(?:[ \t]+(?P<paths>.+))?|(?!C-){_ENVIRONMENT})",
     ),
-    Verb.deploy: VerbRow("deploy ENV", "deploy", _DEPLOYS, _ENVIRONMENT, works=False),
+    Verb.deploy: VerbRow(
+        "deploy ENV [hold, go-on or cancel]",
+        "deploy what was merged, on an issue the default branch; or hold what is being deployed, let it go on, end it",
+        _DEPLOYS,
+        rf"{_ENVIRONMENT}(?:[ \t]+(?P<wish>hold|go-on|cancel))?",
+    ),
     Verb.pause: VerbRow("pause", "stop everything in this repository now", _ADMIN),
     Verb.unpause: VerbRow("unpause", "let Forge work again", _ADMIN),
 }

@@ -56,14 +56,14 @@ class KnownName:
 
 
 _OF_A_PLAN = frozenset({Phase.planning, Phase.implementation, Phase.testing})
-ASKED = _OF_A_PLAN | {Phase.review}
-"""The phases that ask a repository's own gates; there is no deployment yet."""
+ASKED = _OF_A_PLAN | {Phase.review, Phase.deployment}
+"""The phases that ask a repository's own gates."""
 _KNOWN_IN: Mapping[str, frozenset[Phase]] = {
     "review": frozenset({Phase.review}),
     "plan": _OF_A_PLAN,
     "testing": frozenset({Phase.testing}),
     "deployment": frozenset({Phase.deployment}),
-    "run": ASKED | {Phase.deployment},
+    "run": ASKED,
 }
 """By the part of a name before the dot."""
 
@@ -100,6 +100,9 @@ _KNOWN = (
         "if it fell from 90 % to 87.5 %. Not known where it was not compared with the base.",
     ),
     KnownName("deployment.environment", TEXT, "The environment that is deployed to."),
+    KnownName("deployment.production", FLAG, "Whether that is production."),
+    KnownName("deployment.risk_level", LEVEL, "The risk level of what is deployed; high where it is not known."),
+    KnownName("deployment.cause", TEXT, "Why it is deployed: `merge`, `command` or `rollback`."),
     KnownName("run.cost", NUMBER, "What the run has cost so far, in USD."),
     KnownName("run.trigger", TRIGGER, "What asked for the run."),
 )

@@ -8,7 +8,6 @@ from markdown_it import MarkdownIt
 
 from domain.config.configuration import Configuration
 from domain.config.presets import build
-from domain.gates import NOT_ASKED, STANDARD_GATES
 from domain.review.review import Conclusion
 from pipeline.config.check import check_configuration
 from pipeline.config.parsing import PATH
@@ -65,36 +64,15 @@ def test_what_has_no_effect_is_said_on_its_line() -> None:
                 "`execution.checkpoint_seconds` has no effect without `agents.implementer.command`: "
                 "edits of Forge's agent are kept anyway."
             ),
-            "`budgets.phase.deployment` has no effect in this version of Forge: there is no deployment phase yet.",
+            "`budgets.phase.deployment` has no effect in this version of Forge: a deployment asks no model.",
         ]
     )
     assert "- line 2: `execution.mode` needs `execution.commands`" in check.text.summary
 
 
-def test_a_standard_gate_that_nothing_asks_yet_is_told_so() -> None:
-    gates = "".join(f"  {name}: {{timeout: 2h}}\n" for name in STANDARD_GATES)
-    check = check_configuration(f"gates:\n{gates}".encode(), Configuration())
-    assert check.conclusion is Conclusion.success
-    told = {one.message.partition("`.")[0].partition("` ")[0]: one.message for one in check.annotations}
-    assert {name.removeprefix("`gates.") for name in told} == set(NOT_ASKED)
-    never = "`gates.production_deploy` is never asked: there is no deployment phase yet."
-    assert told["`gates.production_deploy"] == never
-
-
 def test_what_a_preset_or_a_default_says_is_not_the_files() -> None:
     for content in (b"preset: conservative\n", b"execution: {mode: deterministic}\n", b"execution:\n"):
         assert check_configuration(content, Configuration()).annotations == ()
-
-
-def test_a_gate_of_a_phase_that_there_is_not_yet_is_told_so() -> None:
-    """One of a preset, too: whoever names it relies on it."""
-    content = b"preset: production\ngates:\n  go:\n    phase: deployment\n    when: run.cost > 1\n    prompt: Go?\n"
-    check = check_configuration(content, Configuration())
-    assert check.conclusion is Conclusion.success
-    assert [(one.start_line, one.level, one.message) for one in check.annotations] == [
-        (1, "warning", NEVER.format("`preset` brings the gate `any_deploy`, which")),
-        (4, "warning", NEVER.format("`gates.go.phase`")),
-    ]
 
 
 @pytest.mark.parametrize(

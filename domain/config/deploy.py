@@ -1,0 +1,271 @@
+"""How a repository deploys: its environments, how a change gets there, and by which figures it is watched."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from domain.config.mistakes import Contradiction
+from domain.config.values import CommandLine, Glob, Minutes, Section
+from domain.deployments.readings import is_json_path
+from domain.review.review import RiskLevel
+
+DIRECT = (100,)
+_MEDIUM = (5, 25, 100)
+_HIGH = (5, 10, 25, 50, 100)
+
+PLACEHOLDERS = ("environment", "ref", "percentage", "deployment")
+"""What a deploy command may name in braces, and what a workflow gets as inputs."""
+
+
+def _check_address(text: str) -> str:
+    address = urlsplit(text)
+    if address.scheme not in {"http", "https"} or not address.hostname:
+        raise ValueError("is no address that begins with http:// or https:// and names a host")
+    if address.username or address.password:
+        raise ValueError("names an account; Forge reads only what anybody may read at that address")
+    return text
+
+
+def _check_stages(stages: tuple[int, ...]) -> tuple[int, ...]:
+    if list(stages) != sorted(set(stages)) or stages[-1] != 100:
+        raise ValueError("does not rise to 100")
+    return stages
+
+
+Address = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=500, pattern=r"^[\x21-\x7e]+$"),
+    AfterValidator(_check_address),
+    Field(examples=["https://shop.example.com/health"]),
+]
+EnvironmentName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./-]{0,99}$"),
+    Field(examples=["staging", "production"]),
+]
+Stages = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=100)], ...],
+    Field(min_length=1, max_length=20, examples=[[5, 25, 100]]),
+    AfterValidator(_check_stages),
+]
+WorkflowFile = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,98}\.ya?ml$"),
+    Field(examples=["deploy.yml"]),
+]
+Seconds = Annotated[int, Field(ge=1, le=86_400)]
+Ratio = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
+
+
+class HealthCheck(Section):
+    """An address that answers while the service is well."""
+
+    url: Address
+    contains: str = Field(default="", max_length=200, description="A text that a good answer contains.")
+
+
+class Metric(Section):
+    """A figure of the running service: from an address that answers in JSON, or from a Prometheus server."""
+
+    url: Address = Field(description="The address of the JSON, or of the Prometheus server.")
+    path: str = Field(
+        default="",
+        max_length=200,
+        pattern=r"^[^\x00-\x1f]*$",
+        description="Where the figure is in the JSON: keys and positions with dots between them.",
+        examples=["errors.rate", "services.0.latency"],
+    )
+    query: str = Field(
+        default="", max_length=1000, pattern=r"^[^\x00-\x1f]*$", description="A Prometheus query with one result."
+    )
+
+
+class ErrorRate(Metric):
+    """The share of requests that fail, from 0 to 1. Compared with its baseline by difference."""
+
+    degraded: Ratio = Field(default=0.01, description="If it rises by more than this: hold, and ask.")
+    unhealthy: Ratio = Field(default=0.05, description="If it rises by more than this: roll back.")
+
+
+class Latency(Metric):
+    """How long the service takes to answer, in any unit. Compared with its baseline by ratio."""
+
+    degraded: Ratio = Field(default=1.5, description="Above so many times what it was before: hold, and ask.")
+    unhealthy: Ratio = Field(default=2.5, description="Above so many times what it was before: roll back.")
+
+
+class Throughput(Metric):
+    """How many requests the service answers, in any unit. Compared with its baseline by ratio."""
+
+    degraded: Ratio = Field(default=0.7, description="Below so many times what it was before: hold, and ask.")
+    unhealthy: Ratio = Field(default=0.4, description="Below so many times what it was before: roll back.")
+
+
+AnyMetric = ErrorRate | Latency | Throughput
+
+
+class Verification(Section):
+    """How an environment is watched while a change reaches it."""
+
+    health: tuple[HealthCheck, ...] = Field(default=(), max_length=10, description="All of these must answer.")
+    error_rate: ErrorRate | None = None
+    latency: Latency | None = None
+    throughput: Throughput | None = None
+    interval: Seconds = Field(default=15, description="Seconds between two looks.")
+    window: Seconds = Field(default=120, description="How long it is watched after each step, in seconds.")
+    bake: Seconds = Field(default=300, description="How long it is watched after the last step, in seconds.")
+    patience: int = Field(
+        default=3, ge=1, le=20, description="So many bad looks in a row roll it back before the time is over."
+    )
+
+    @property
+    def metrics(self) -> Mapping[str, AnyMetric]:
+        """The configured figures by name."""
+        known = {"error_rate": self.error_rate, "latency": self.latency, "throughput": self.throughput}
+        return {name: metric for name, metric in known.items() if metric is not None}
+
+    @property
+    def watches(self) -> bool:
+        """Whether anything is watched."""
+        return bool(self.health or self.metrics)
+
+    def count_looks(self, *, is_last: bool) -> int:
+        """How often it is looked at after a step.
+
+        :param is_last: whether everything runs on the new version now.
+        """
+        return max(self.patience, -(-(self.bake if is_last else self.window) // self.interval))
+
+
+class Strategy(Section):
+    """The steps, in percent of the traffic, by the risk of the change."""
+
+    low: Stages = Field(default=DIRECT, description="At low risk.")
+    medium: Stages = Field(default=_MEDIUM, description="At medium risk.")
+    high: Stages = Field(default=_HIGH, description="At high and critical risk, and where the risk is not known.")
+
+    def choose(self, risk: RiskLevel | None) -> tuple[int, ...]:
+        """The steps for a change of this risk; None: not known."""
+        if risk is RiskLevel.low:
+            return self.low
+        return self.medium if risk is RiskLevel.medium else self.high
+
+
+class Environment(Section):
+    """One environment. It needs `workflow` or `command`."""
+
+    production: bool | None = Field(
+        default=None,
+        description="Whether it is production, where a person always decides. By default its name says so.",
+    )
+    url: Address | None = Field(default=None, description="Where people find it.")
+    trigger: Literal["merge", "command", "never"] = Field(
+        default="command",
+        description="`merge`: whatever is merged into the default branch, and on `/forge deploy ENV`. `command`: on "
+        "that only. `never`: not at all.",
+    )
+    workflow: WorkflowFile | None = Field(
+        default=None,
+        description="A workflow in `.github/workflows/` that deploys. It is started with the inputs `environment`, "
+        "`ref`, `percentage` and `deployment`.",
+    )
+    command: CommandLine | None = Field(
+        default=None,
+        description="A command that deploys, run in the sandbox with what the operator allows it. In it, "
+        "`{environment}`, `{ref}`, `{percentage}` and `{deployment}` are replaced.",
+    )
+    minutes: Minutes | None = Field(
+        default=None, description="How long one step may take. By default `breakers.time.deployment`."
+    )
+    required: tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...] | None = Field(
+        default=None,
+        max_length=50,
+        description="Checks that must have succeeded on the merged commit. By default all that are there.",
+    )
+    strategy: Strategy = Strategy()
+    verify: Verification = Verification()
+
+
+class Build(Section):
+    """What is built before each deployment, in the sandbox."""
+
+    command: CommandLine | None = Field(default=None, description="Builds the artifact. By default `commands.build`.")
+    artifact: Glob | None = Field(
+        default=None, description="Files of which the build must leave at least one that is not empty."
+    )
+
+
+class DeploySettings(Section):
+    """How what was merged reaches its environments."""
+
+    build: Build = Build()
+    environments: dict[EnvironmentName, Environment] = Field(
+        default={},
+        max_length=20,
+        description="The environments by name.",
+        json_schema_extra={"additionalProperties": False},
+    )
+
+    @cached_property
+    def deployed_on_merge(self) -> tuple[str, ...]:
+        """The environments that every merge reaches."""
+        return tuple(name for name, each in self.environments.items() if each.trigger == "merge")
+
+    def is_production(self, name: str) -> bool:
+        """Whether an environment is production. One that is not known counts as such."""
+        environment = self.environments.get(name)
+        if environment is None:
+            return True
+        named = name.lower().startswith("prod")
+        return named if environment.production is None else environment.production
+
+
+def find_deploy_mistakes(deploy: DeploySettings) -> Iterator[Contradiction]:
+    """Finds contradictions in the settings of deployments."""
+    for name, environment in deploy.environments.items():
+        place = ("deploy", "environments", name)
+        yield from _check_name(place, name)
+        yield from _check_way(place, environment)
+        yield from _check_verification((*place, "verify"), environment.verify)
+    if deploy.build != Build() and not deploy.environments:
+        yield Contradiction(("deploy", "build"), "builds for no environment", "`environments`")
+
+
+def _check_name(place: tuple[str, ...], name: str) -> Iterator[Contradiction]:
+    if name.startswith("C-"):
+        yield Contradiction(place, "looks like the id of a checkpoint, so no command could name it", "another name")
+
+
+def _check_way(place: tuple[str, ...], environment: Environment) -> Iterator[Contradiction]:
+    if (environment.workflow is None) == (environment.command is None):
+        how = "names neither `workflow` nor `command`" if environment.workflow is None else "names both"
+        yield Contradiction(place, how, "one of `workflow` and `command`")
+    for name in _list_placeholders(environment.command or ""):
+        if name not in PLACEHOLDERS:
+            known = ", ".join(f"`{{{each}}}`" for each in PLACEHOLDERS)
+            yield Contradiction((*place, "command"), f"names `{{{name}}}`, which Forge does not replace", known)
+
+
+def _list_placeholders(line: str) -> Iterator[str]:
+    for part in line.split("{")[1:]:
+        name, end, _ = part.partition("}")
+        if end and name.isidentifier():
+            yield name
+
+
+def _check_verification(place: tuple[str, ...], verify: Verification) -> Iterator[Contradiction]:
+    for name, metric in verify.metrics.items():
+        if bool(metric.path) == bool(metric.query):
+            how = "names neither `path` nor `query`" if not metric.path else "names both `path` and `query`"
+            yield Contradiction((*place, name), how, "`path` for JSON, `query` for Prometheus")
+        if metric.path and not is_json_path(metric.path):
+            yield Contradiction((*place, name, "path"), "is no path", "keys and positions, such as `errors.0.rate`")
+        is_falling = name == "throughput"
+        if metric.degraded != metric.unhealthy and (metric.unhealthy < metric.degraded) != is_falling:
+            relation = "above" if is_falling else "below"
+            yield Contradiction(
+                (*place, name, "unhealthy"), f"is {relation} `degraded` ({metric.degraded:g})", "a worse value"
+            )

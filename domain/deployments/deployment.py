@@ -1,0 +1,125 @@
+"""A deployment: one commit on its way to one environment, and what people asked of it meanwhile."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.deployments.health import StageHealth
+from domain.ids import shorten_id
+from domain.review.review import RiskLevel
+
+CHECK_ID_PREFIX = "deployment:"
+"""The prefix of the external id of a deployment's check run; the run's id follows."""
+
+
+class DeploymentState(StrEnum):
+    """Where a deployment stands; see :attr:`is_over`."""
+
+    queued = "queued"  # another one works in this environment
+    asking = "asking"  # a person has to approve it; nothing was deployed
+    preparing = "preparing"  # it is built, and the figures before it are read
+    rolling_out = "rolling_out"
+    holding = "holding"  # part of it is deployed, and a person has to say how to go on
+    rolling_back = "rolling_back"
+    healthy = "healthy"
+    unverified = "unverified"  # deployed, and nothing watches this environment
+    degraded = "degraded"  # deployed, and a person accepted that it is not well
+    rolled_back = "rolled_back"
+    stopped = "stopped"  # ended before anything was deployed
+    failed = "failed"  # nobody knows what is deployed, or the roll-back failed: a person has to look
+
+    @property
+    def is_over(self) -> bool:
+        return self in _OVER
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its commit is what the environment runs."""
+        return self in _THERE
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was deployed yet, so that it can be given up without a trace."""
+        return self in {DeploymentState.queued, DeploymentState.asking, DeploymentState.preparing}
+
+
+_THERE = frozenset({DeploymentState.healthy, DeploymentState.unverified, DeploymentState.degraded})
+_OVER = _THERE | {DeploymentState.rolled_back, DeploymentState.stopped, DeploymentState.failed}
+
+
+class Cause(StrEnum):
+    """Why something is deployed."""
+
+    merge = "merge"
+    command = "command"
+    rollback = "rollback"  # a person asked for what was there before
+
+
+class Wish(StrEnum):
+    """What a person asks of a deployment under way, by button or command."""
+
+    hold = "hold"
+    go_on = "go_on"
+    roll_back = "roll_back"
+    cancel = "cancel"
+
+
+class Step(BaseModel):
+    """A step that was deployed and watched.
+
+    :param percentage: of the traffic.
+    :param health: None where it was not watched.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    percentage: int
+    health: StageHealth | None = None
+
+
+class Deployment(BaseModel):
+    """A deployment as the database keeps it.
+
+    :param run_id: the run that carries it out; its trace.
+    :param number: the pull request, or the issue with the command.
+    :param sha: the commit that is deployed.
+    :param ordered_by: login of who merged or asked.
+    :param previous_sha: what the environment ran before; empty if Forge does not know.
+    :param percentage: how much of the traffic it has now.
+    :param detail: why it ended so, for people.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    run_id: str
+    repository_id: int
+    number: int
+    environment: str
+    is_production: bool
+    sha: str
+    previous_sha: str = ""
+    cause: Cause
+    ordered_by: str = ""
+    risk: RiskLevel | None = None
+    state: DeploymentState
+    percentage: int = 0
+    detail: str = ""
+    wish: Wish | None = None
+    wished_by: str = ""
+    created_at: datetime
+    finished_at: datetime | None = None
+
+    @property
+    def short_id(self) -> str:
+        """``D-`` and six characters, as people see it."""
+        return shorten_id("D", self.run_id)
+
+
+def list_replaced(new: Deployment, others: Sequence[Deployment]) -> Sequence[Deployment]:
+    """Which deployments a newer one to the same environment replaces: those of which nothing was deployed yet."""
+    return [each for each in others if each.run_id != new.run_id and each.state in _REPLACEABLE]
+
+
+_REPLACEABLE = frozenset({DeploymentState.queued, DeploymentState.asking})
