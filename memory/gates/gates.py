@@ -48,7 +48,7 @@ async def ask(database: Database, run: Run, request: GateRequest, now: datetime)
             )
         ).one()
         if not await _is_current(session, row):
-            raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+            raise Superseded(f"Run {run.id} may not write any more.")
         if row.id == gate_id:
             row.comment_id = None if request.shows else await _find_vacant_comment(session, row)
             facts = {"gate": row.id, "name": row.name, "until": request.seconds, "reasons": _texts(request)}
@@ -226,11 +226,11 @@ async def _lock(session: AsyncSession, gate_id: str) -> GateRow:
 
 async def _is_current(session: AsyncSession, row: GateRow) -> bool:
     """Whether the run that asked still owns its pull request."""
-    owner = select(RunRow.fence).where(RunRow.id == row.run_id).scalar_subquery()
     query = select(func.count()).where(
+        RunRow.id == row.run_id,
         PullRequestRow.repository_id == row.repository_id,
-        PullRequestRow.number == row.number,
-        PullRequestRow.fence == owner,
+        PullRequestRow.number == func.coalesce(RunRow.lane, RunRow.number),
+        PullRequestRow.fence == RunRow.fence,
     )
     return bool(await session.scalar(query))
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import update
 
-from domain.importance import Importance
+from domain.github.importance import Importance
 from memory.db.engine import Connection, Database, upsert
 from memory.db.tables.process import WriteBudgetRow
 from safety.write_rates import Rate, WritesSpent, WriteTurn, take_turn

@@ -9,6 +9,7 @@ from memory.db.batches import delete_in_batches
 from memory.db.engine import Database
 from memory.db.tables.automation import LadderRow, MissedBugRow
 from memory.db.tables.deliveries import CommandCountRow, PushRow
+from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
 from memory.db.tables.findings import DismissalRow, FalseAlarmRow, FindingRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
@@ -44,6 +45,8 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (PauseRow, PauseRow.repository_id),
     (OkRow, OkRow.repository_id),
     (PushRow, PushRow.repository_id),
+    (DeploymentRow, DeploymentRow.run_id),
+    (EnvironmentRow, EnvironmentRow.repository_id),
     (CommandCountRow, CommandCountRow.guid),
 )
 

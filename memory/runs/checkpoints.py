@@ -21,7 +21,7 @@ from memory.db.engine import Database
 from memory.db.tables.runs import CheckpointRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.findings import findings
 from memory.ledger import ledger
-from memory.runs.runs import OF_ISSUES
+from memory.runs.runs import NOT_REVIEWS
 
 _BASELINE = "baseline"  # among the phases, although it is part of the planning
 
@@ -262,7 +262,7 @@ async def find_disagreeing(database: Database, run: Run) -> Mapping[int, Conclus
             RunRow.head_sha == run.head_sha,
             RunRow.number != run.number,
             RunRow.check_name == run.check_name,
-            RunRow.trigger.not_in(OF_ISSUES),
+            RunRow.trigger.not_in(NOT_REVIEWS),
         )
         .order_by(RunRow.id)
     )

@@ -64,14 +64,14 @@ async def claim(
         row, is_new = await _get_or_create(session, database.dialect, run.id, step, kind, now, tested)
         fence = await session.scalar(
             select(PullRequestRow.fence).where(
-                PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.number
+                PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.fenced
             )
         )
         claimed = WriteClaim(
             row.id, row.remote_id, tried_before=not is_new, lost=fence != run.fence, tried_at=row.created_at
         )
         if claimed.lost and not claimed.tried_before:
-            raise Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+            raise Superseded(f"Run {run.id} may not write any more.")
         return claimed
 
 

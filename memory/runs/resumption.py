@@ -6,7 +6,7 @@ from sqlalchemy import select, update
 
 from domain.events import EventType
 from domain.gates import GateState
-from domain.runs.run import ReasonCode, Run, RunState
+from domain.runs.run import ReasonCode, Run, RunState, Trigger
 from memory.db.engine import Database, upsert
 from memory.db.tables.gates import GateRow
 from memory.db.tables.runs import PullRequestRow, RunRow
@@ -29,7 +29,13 @@ async def resume(
         key = {"repository_id": run.repository.id, "number": run.number}
         held = upsert(database.dialect, PullRequestRow, {**key, "fence": 0}, {"fence": PullRequestRow.fence})
         fence = (await session.execute(held.returning(PullRequestRow.fence))).scalar_one()
-        newest = select(RunRow).filter_by(**key).order_by(RunRow.id.desc()).limit(1)
+        newest = (
+            select(RunRow)
+            .filter_by(**key)
+            .where(RunRow.trigger != Trigger.deployment.value)
+            .order_by(RunRow.id.desc())
+            .limit(1)
+        )
         row = (await session.scalars(newest)).one()
         if row.id == run.id and row.resumed_by == cause and row.state == RunState.waiting.value:
             return row.as_run()

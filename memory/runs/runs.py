@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Repeat
@@ -35,8 +35,10 @@ from messages.commands import PastRun
 from safety.rereview import is_due
 from safety.review_quota import RunCounts
 
-OF_ISSUES = [trigger.value for trigger in Trigger if trigger.is_of_issue]
+NOT_REVIEWS = [trigger.value for trigger in Trigger if not trigger.is_of_review]
+_BESIDE = [Trigger.question.value, Trigger.deployment.value]  # what goes on beside the runs of a number
 _FINAL = [state.value for state in RunState if state.is_final]
+_FENCED: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  # see Run.fenced
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ async def end_all(
 ) -> tuple[Run, ...] | None:
     """Take the fencing token from what runs on a pull request; returns the runs that were stopped.
 
+    :param number: of the pull request, or the lane of a deployment.
     :param delivery: the delivery that stops them, so that a repeated step finds the same runs.
     :param seen_fence: the token from before the caller asked GitHub; if it moved since, this returns None.
     """
@@ -233,7 +236,7 @@ def _select_sender(run_id: str) -> Select[int | None]:
 async def is_current(database: Database, run: Run) -> bool:
     """Whether the run still holds its pull request's fencing token."""
     async with database.transaction() as session:
-        return await _load_fence(session, run.repository.id, run.number) == run.fence
+        return await _load_fence(session, run.repository.id, run.fenced) == run.fence
 
 
 async def list_latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:
@@ -246,15 +249,15 @@ async def list_latest(database: Database, limit: int = 50, state: RunState | Non
 async def list_for_pull_request(
     database: Database, repository_id: int, number: int, *, with_questions: bool = False
 ) -> Sequence[PastRun]:
-    """Every run on a pull request or an issue, newest first.
+    """Every run on a pull request or an issue, newest first, without the deployments.
 
     :param with_questions: also those that only hold what an answer cost.
     """
     query = (
         select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number).order_by(RunRow.id.desc())
     )
-    if not with_questions:
-        query = query.where(RunRow.trigger != Trigger.question.value)
+    beside = [Trigger.deployment.value] if with_questions else _BESIDE
+    query = query.where(RunRow.trigger.not_in(beside))
     async with database.transaction() as session:
         rows = await session.scalars(query)
         return [PastRun(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
@@ -267,7 +270,7 @@ async def list_for_head(database: Database, repository_id: int, head_sha: str) -
         .where(
             RunRow.repository_id == repository_id,
             RunRow.head_sha == head_sha,
-            RunRow.trigger.not_in(OF_ISSUES),
+            RunRow.trigger.not_in(NOT_REVIEWS),
         )
         .order_by(RunRow.id.desc())
     )
@@ -373,7 +376,7 @@ async def _take_fence(
         await session.scalars(
             select(RunRow).where(
                 RunRow.repository_id == repository_id,
-                RunRow.number == number,
+                number == _FENCED,
                 RunRow.fence <= current,
                 RunRow.state.not_in(_FINAL),
             )
@@ -387,7 +390,6 @@ async def _take_fence(
     await gates.close_waiting(
         session,
         GateRow.repository_id == repository_id,
-        GateRow.number == number,
         GateRow.run_id.in_([row.id for row in active]),
         why=ending.reason.value,
         now=now,
@@ -420,7 +422,7 @@ async def _choose_attempt(
         RunRow.repository_id == candidate.repository.id,
         RunRow.number == candidate.number,
         RunRow.head_sha == candidate.head_sha,
-        RunRow.trigger != Trigger.question.value,
+        RunRow.trigger.not_in(_BESIDE),
     )
     looked_at = (
         (*same_head[:2], same_head[-1]) if candidate.repeat is Repeat.anew else same_head
@@ -444,8 +446,8 @@ def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
 
 async def _find_ended(session: AsyncSession, repository_id: int, number: int, ended_by: str) -> tuple[Run, ...]:
     """The runs that a run or a delivery ended."""
-    same = {"repository_id": repository_id, "number": number, "ended_by": ended_by}
-    found = await session.scalars(select(RunRow).filter_by(**same))
+    same = {"repository_id": repository_id, "ended_by": ended_by}
+    found = await session.scalars(select(RunRow).filter_by(**same).where(number == _FENCED))
     return tuple(row.as_run() for row in found)
 
 
@@ -455,7 +457,7 @@ async def _find_sender(session: AsyncSession, admitted_by: str) -> int | None:
     return await session.scalar(select(number_in(DeliveryRow.command["sender"]["id"])).where(DeliveryRow.guid == guid))
 
 
-def build_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> RunRow:
+def build_row(candidate: Candidate, attempt: int, fence: int, now: datetime, lane: int | None = None) -> RunRow:
     """The row of a run that begins."""
     return RunRow(
         id=new_id(),
@@ -470,6 +472,7 @@ def build_row(candidate: Candidate, attempt: int, fence: int, now: datetime) -> 
         base_ref=candidate.base_ref,
         check_name=candidate.check_name,
         mode=candidate.mode,
+        lane=lane,
         trigger=candidate.trigger.value,
         attempt=attempt,
         fence=fence,

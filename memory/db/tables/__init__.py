@@ -6,6 +6,7 @@ Importing this package makes every table known to SQLAlchemy.
 from memory.db.tables import (
     automation,
     deliveries,
+    deployments,
     findings,
     gates,
     learned,
@@ -19,6 +20,7 @@ from memory.db.tables import (
 __all__ = [
     "automation",
     "deliveries",
+    "deployments",
     "findings",
     "gates",
     "learned",

@@ -11,7 +11,10 @@ from memory.db.engine import TableRow
 
 
 class PullRequestRow(TableRow):
-    """The fencing token of a pull request: only the run that holds the current one may write."""
+    """The fencing token of a pull request: only the run that holds the current one may write.
+
+    A deployment has one of its own, under a negative number.
+    """
 
     __tablename__ = "pull_requests"
 
@@ -42,6 +45,7 @@ class RunRow(TableRow):
     base_ref: Mapped[str] = mapped_column(server_default="")  # empty in rows of older versions
     check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
     mode: Mapped[str | None]  # that somebody asked for; None: the configuration's
+    lane: Mapped[int | None]  # what the fencing token of a deployment guards; None: its number
     trigger: Mapped[str]
     attempt: Mapped[int]
     fence: Mapped[int]
@@ -74,6 +78,7 @@ class RunRow(TableRow):
             base_ref=self.base_ref,
             check_name=self.check_name,
             mode=cast(ExecutionMode | None, self.mode),
+            lane=self.lane,
         )
 
 

@@ -1,0 +1,300 @@
+"""Keeps deployments and who works in each environment: one at a time, and the newest of those that wait."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.commands import Repeat, Sender
+from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish, list_replaced
+from domain.events import EventType
+from domain.review.review import RiskLevel
+from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
+from domain.text.redaction import PROCESS_REDACTOR
+from memory.db.engine import Database, insert_new
+from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
+from memory.db.tables.runs import PullRequestRow, RunRow
+from memory.ledger import ledger
+from memory.repositories import purges
+from memory.runs.runs import Candidate, build_row
+
+_OVER = [state.value for state in DeploymentState if state.is_over]
+_THERE = [state.value for state in DeploymentState if state.is_there]
+
+
+@dataclass(frozen=True)
+class DeploymentOrder:
+    """What is to be deployed where.
+
+    :param admitted_by: the delivery and the environment, so that a repeated step admits it once.
+    :param sender: who merged or asked.
+    """
+
+    admitted_by: str
+    repository: RepositoryRef
+    number: int
+    environment: str
+    is_production: bool
+    sha: str
+    cause: Cause
+    risk: RiskLevel | None
+    sender: Sender
+
+
+async def admit(database: Database, order: DeploymentOrder, now: datetime) -> tuple[Run, Sequence[Deployment]]:
+    """Admit a deployment as a run; the run, and the deployments that it replaces. May be repeated.
+
+    Whatever waits for its turn or for a person in the same environment is to be replaced: the caller ends it.
+    """
+    async with database.transaction() as session:
+        known = await session.scalar(select(RunRow).where(RunRow.admitted_by == order.admitted_by))
+        if known is None:
+            known = await _add(session, order, now)
+        new = _parse(await session.get_one(DeploymentRow, known.id))
+        return known.as_run(), list_replaced(new, await _list_open(session, order.repository.id, order.environment))
+
+
+async def _add(session: AsyncSession, order: DeploymentOrder, now: datetime) -> RunRow:
+    candidate = Candidate(
+        order.admitted_by,
+        order.repository,
+        order.number,
+        order.sha,
+        order.sha,
+        Trigger.deployment,
+        Repeat.always,
+        check_name="",
+    )
+    same = (
+        RunRow.repository_id == order.repository.id,
+        RunRow.number == order.number,
+        RunRow.head_sha == order.sha,
+        RunRow.trigger == Trigger.deployment.value,
+    )
+    attempt = (await session.scalar(select(func.max(RunRow.attempt)).where(*same)) or 0) + 1
+    row = build_row(candidate, attempt, 1, now)
+    row.lane, row.sender_id = make_lane(row.id), order.sender.id
+    session.add(row)
+    session.add(PullRequestRow(repository_id=order.repository.id, number=row.lane, fence=1))
+    session.add(
+        DeploymentRow(
+            run_id=row.id,
+            repository_id=order.repository.id,
+            number=order.number,
+            environment=order.environment,
+            is_production=order.is_production,
+            sha=order.sha,
+            previous_sha="",
+            cause=order.cause.value,
+            ordered_by=order.sender.login,
+            risk=None if order.risk is None else order.risk.value,
+            state=DeploymentState.queued.value,
+            percentage=0,
+            detail="",
+            wished_by="",
+            steps=[],
+            kept={},
+            created_at=now,
+        )
+    )
+    await purges.clear(session, order.repository.id)
+    payload = {"trigger": row.trigger, "attempt": attempt, "environment": order.environment, "cause": order.cause.value}
+    ledger.record(session, row.id, EventType.run_admitted, now, phase=Phase.deployment, payload=payload)
+    await session.flush()
+    return row
+
+
+def make_lane(run_id: str) -> int:
+    """The number of the fencing token of a deployment: below zero, where no pull request is."""
+    return -1 - (int.from_bytes(hashlib.sha256(run_id.encode()).digest()[:8]) >> 2)
+
+
+async def get(database: Database, run_id: str) -> Deployment | None:
+    """The deployment that a run carries out."""
+    async with database.transaction() as session:
+        row = await session.get(DeploymentRow, run_id)
+        return None if row is None else _parse(row)
+
+
+async def list_steps(database: Database, run_id: str) -> Sequence[Step]:
+    """What a deployment rolled out so far, in order."""
+    async with database.transaction() as session:
+        row = await session.get(DeploymentRow, run_id)
+        return () if row is None else tuple(Step.model_validate(each) for each in row.steps)
+
+
+async def get_github_id(database: Database, run_id: str) -> int | None:
+    """The id of the deployment on GitHub; None if it is not there yet."""
+    async with database.transaction() as session:
+        return await session.scalar(select(DeploymentRow.github_id).where(DeploymentRow.run_id == run_id))
+
+
+async def list_latest(
+    database: Database, repository_id: int | None = None, environment: str | None = None, limit: int = 20
+) -> Sequence[Deployment]:
+    """The latest deployments, newest first.
+
+    :param repository_id: of one repository only; None: of all.
+    """
+    query = select(DeploymentRow).order_by(DeploymentRow.created_at.desc(), DeploymentRow.run_id.desc()).limit(limit)
+    if repository_id is not None:
+        query = query.where(DeploymentRow.repository_id == repository_id)
+    if environment is not None:
+        query = query.where(DeploymentRow.environment == environment)
+    async with database.transaction() as session:
+        return [_parse(row) for row in await session.scalars(query)]
+
+
+async def list_open(database: Database, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
+    """The deployments of a repository that are not over, oldest first."""
+    async with database.transaction() as session:
+        return await _list_open(session, repository_id, environment)
+
+
+async def find_there(
+    database: Database, repository_id: int, environment: str, other_than: str = ""
+) -> Deployment | None:
+    """What an environment runs, as far as Forge deployed it; None if it does not know.
+
+    :param other_than: a commit that is not meant: to find what to go back to.
+    """
+    async with database.transaction() as session:
+        return await _find_there(session, repository_id, environment, other_than)
+
+
+async def _find_there(
+    session: AsyncSession, repository_id: int, environment: str, other_than: str = ""
+) -> Deployment | None:
+    """The newest one that is there and well, or nearly; after a roll-back that is an older one."""
+    row = await session.scalar(
+        select(DeploymentRow)
+        .where(
+            DeploymentRow.repository_id == repository_id,
+            DeploymentRow.environment == environment,
+            DeploymentRow.state.in_(_THERE),
+            DeploymentRow.sha != other_than,
+        )
+        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
+        .limit(1)
+    )
+    return None if row is None else _parse(row)
+
+
+async def _list_open(session: AsyncSession, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
+    query = select(DeploymentRow).where(DeploymentRow.repository_id == repository_id, DeploymentRow.state.not_in(_OVER))
+    if environment is not None:
+        query = query.where(DeploymentRow.environment == environment)
+    rows = await session.scalars(query.order_by(DeploymentRow.created_at, DeploymentRow.run_id))
+    return [_parse(row) for row in rows]
+
+
+async def claim_environment(database: Database, run: Run, environment: str) -> bool:
+    """Take an environment for a run, unless another one works there or came first; whether it has it now."""
+    key = {"repository_id": run.repository.id, "environment": environment}
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, EnvironmentRow, {**key, "run_id": None}))
+        held = update(EnvironmentRow).filter_by(**key).values(run_id=EnvironmentRow.run_id)
+        holder = await session.scalar(held.returning(EnvironmentRow.run_id))
+        if holder is None or await _is_run_over(session, holder):
+            first = next(iter(await _list_open(session, run.repository.id, environment)), None)
+            if first is None or first.run_id == run.id:
+                await session.execute(update(EnvironmentRow).filter_by(**key).values(run_id=run.id))
+                await _note_previous(session, run, environment)
+                return True
+        return holder == run.id
+
+
+async def _is_run_over(session: AsyncSession, run_id: str) -> bool:
+    """Whether a run ended, perhaps without leaving its environment."""
+    state = await session.scalar(select(RunRow.state).where(RunRow.id == run_id))
+    return state is None or RunState(state).is_final
+
+
+async def _note_previous(session: AsyncSession, run: Run, environment: str) -> None:
+    """Keep what the environment runs when a deployment begins: it goes back to that."""
+    previous = await _find_there(session, run.repository.id, environment, run.head_sha)
+    of_run = update(DeploymentRow).where(DeploymentRow.run_id == run.id)
+    await session.execute(of_run.values(previous_sha="" if previous is None else previous.sha))
+
+
+async def keep(database: Database, run_id: str, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep what later executions of the run need, once; what is kept."""
+    async with database.transaction() as session:
+        row = await session.get_one(DeploymentRow, run_id, with_for_update=True)
+        if name not in row.kept:
+            row.kept = {**row.kept, name: PROCESS_REDACTOR.redact_values(dict(value))}
+        return row.kept[name]
+
+
+async def load_kept(database: Database, run_id: str, name: str) -> Mapping[str, Any] | None:
+    """What an execution of the run kept under a name; None if none did."""
+    async with database.transaction() as session:
+        row = await session.get_one(DeploymentRow, run_id)
+        return row.kept.get(name)
+
+
+async def move(
+    database: Database,
+    run: Run,
+    state: DeploymentState,
+    now: datetime,
+    *,
+    detail: str = "",
+    percentage: int | None = None,
+    step: Step | None = None,
+) -> None:
+    """Record where a deployment stands, once; one that is over stays as it is, and leaves its environment.
+
+    :param percentage: of the traffic that it has now; None: as before.
+    :param step: that was deployed and watched.
+    """
+    async with database.transaction() as session:
+        row = await session.get_one(DeploymentRow, run.id, with_for_update=True)
+        if row.state in _OVER:
+            return
+        share = row.percentage if percentage is None else percentage
+        steps = row.steps if step is None else [*row.steps, step.model_dump(mode="json")]
+        if (row.state, row.percentage, len(row.steps)) == (state.value, share, len(steps)):
+            return
+        row.state, row.detail, row.percentage, row.steps = state.value, detail, share, steps
+        told = {"state": state.value, "percentage": share, "environment": row.environment, "detail": detail}
+        if state.is_over:
+            row.finished_at, row.wish = now, None
+            await _release(session, run.id)
+        ledger.record(session, run.id, EventType.deployment_moved, now, phase=Phase.deployment, payload=told)
+
+
+async def keep_github_id(database: Database, run_id: str, github_id: int) -> None:
+    """Keep the id of the deployment on GitHub."""
+    async with database.transaction() as session:
+        await session.execute(update(DeploymentRow).filter_by(run_id=run_id).values(github_id=github_id))
+
+
+async def wish(database: Database, run_id: str, wanted: Wish, by: str) -> Deployment | None:
+    """Keep what a person asks of a deployment under way; None if it is over or unknown."""
+    async with database.transaction() as session:
+        row = await session.get(DeploymentRow, run_id, with_for_update=True)
+        if row is None or row.state in _OVER:
+            return None
+        row.wish, row.wished_by = wanted.value, by
+        return _parse(row)
+
+
+async def fulfil_wish(database: Database, run_id: str, wanted: Wish) -> None:
+    """Forget what a person asked for, because it is being done."""
+    done = update(DeploymentRow).where(DeploymentRow.run_id == run_id, DeploymentRow.wish == wanted.value)
+    async with database.transaction() as session:
+        await session.execute(done.values(wish=None))
+
+
+async def _release(session: AsyncSession, run_id: str) -> None:
+    await session.execute(update(EnvironmentRow).where(EnvironmentRow.run_id == run_id).values(run_id=None))
+
+
+def _parse(row: DeploymentRow) -> Deployment:
+    known: dict[str, Any] = {name: getattr(row, name) for name in Deployment.model_fields}
+    return Deployment.model_validate(known)
