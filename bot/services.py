@@ -7,6 +7,7 @@ from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from agents.toolbox import Toolbox
+from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
@@ -42,6 +43,8 @@ async def build_services(
     stack: AsyncExitStack,
     pool: WorkerPool | None = None,
 ) -> Services:
+    accesses = await asyncio.to_thread(load_deploy_access, settings.deploy_access)
+    PROCESS_REDACTOR.learn(*(value for access in accesses.values() for value in access.secrets.values()))
     outbound = OutboundClient(settings.outbound_allow)
     stack.callback(outbound.close)
     return Services(
@@ -66,6 +69,7 @@ async def build_services(
         models=settings.models,
         ceilings=settings.ceilings,
         reflects=settings.reflection,
+        deploy_access=accesses,
     )
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead
+from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead, SteerDeployment
+from domain.deployments.deployment import CHECK_ID_PREFIX as DEPLOYMENT_PREFIX
+from domain.deployments.deployment import Wish
 from domain.gates import BUTTONS, CHECK_ID_PREFIX, Choice
 from domain.github.workflow_runs import SLUG
 from domain.runs.run import Trigger
@@ -37,6 +39,9 @@ class _SuiteEvent(RepositoryEvent):
 def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _RunEvent.model_validate(payload)
+    deployment = (event.check_run.external_id or "").partition(DEPLOYMENT_PREFIX)[2]
+    if deployment and event.action in {"rerequested", "requested_action"}:
+        return _handle_deployment_button(event, deployment, app_id)
     gate = (event.check_run.external_id or "").partition(CHECK_ID_PREFIX)[2]
     if gate and event.action in {"rerequested", "requested_action"}:
         return _handle_button(event, gate, app_id)
@@ -83,6 +88,19 @@ def _handle_button(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ign
         head_sha=event.check_run.head_sha,
         sender=sender,
     )
+
+
+def _handle_deployment_button(event: _RunEvent, run_id: str, app_id: int) -> AnyCommand | Ignored:
+    """A button of a deployment's check. Running the check again means nothing: `/forge deploy ENV` deploys again."""
+    sender = event.sender.as_sender()
+    if event.check_run.app.id != app_id:
+        return Ignored(reason="check_of_another_app")
+    if sender.is_app:
+        return Ignored(reason="sent_by_an_app")
+    if event.requested_action is None or event.requested_action.identifier not in set(Wish):
+        return Ignored(reason="unknown_button")
+    wish = Wish(event.requested_action.identifier)
+    return SteerDeployment(repository=event.to_ref(), run_id=run_id, wish=wish, sender=sender)
 
 
 def _handle_rerun(event: RepositoryEvent, check: _Check, app_id: int, trigger: Trigger) -> AnyCommand | Ignored:

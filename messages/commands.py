@@ -377,12 +377,9 @@ def not_paused() -> str:
     return "Forge was not paused."
 
 
-def not_available(verb: Verb, what: str = "") -> str:
-    """For a verb this version understands and cannot carry out.
-
-    :param what: what it cannot do, if it can do something else.
-    """
-    return f"{inline_code(f'/forge {verb} {what}'.rstrip())} is not available yet."
+def not_available(verb: Verb) -> str:
+    """For a verb this version understands and cannot carry out."""
+    return f"{inline_code(f'/forge {verb}')} is not available yet."
 
 
 def only_on_pull_requests(verb: Verb) -> str:

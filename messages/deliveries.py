@@ -26,6 +26,8 @@ STILL_RUNNING = "its run goes on"
 
 OTHER_LABEL = "ignored: another label"
 ISSUES_OFF = "ignored: issues.run is off here"
+NO_DEPLOYMENT = "There is no such deployment here."
+BUTTON_REFUSED = "refused: the sender lacks the role"
 NO_GATE = "ignored: there is no such gate"
 GATE_SHOWN = "shown"
 NOT_COVERED = "ignored: this installation does not cover the repository any more"

@@ -145,6 +145,12 @@ def _answer(gate: Gate) -> str:
 
 
 ENDS = "The run ends here."
+_UNDEPLOYED = "Nothing is deployed. `/forge deploy ENV` begins anew."
+_OF_DEPLOYMENTS = {
+    "production_deploy": _UNDEPLOYED,
+    "staging_deploy": _UNDEPLOYED,
+    "deploy_hold": "Forge rolls the deployment back.",
+}
 
 
 def explain_refusal(gate: Gate) -> str:
@@ -155,6 +161,8 @@ def explain_refusal(gate: Gate) -> str:
         return "Forge does not ask the model again; the review ends with the results so far."
     if gate.name == "protected_paths" and gate.request.on_issue:
         return "The run continues without changing these files."
+    if gate.name in _OF_DEPLOYMENTS:
+        return _OF_DEPLOYMENTS[gate.name]
     command = f"/forge reject {gate.name}"
     effect = next((each.effect for each in gate.request.options if each.command.startswith(command)), "")
     return f"The run {effect.removeprefix('it ')}." if effect.startswith("it goes on") else ""

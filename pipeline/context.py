@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
+from domain.deployments.access import NO_ACCESS, DeployAccess, DeployAccesses
 from domain.money import NO_CEILINGS, Ceilings
 from domain.ports import Clock, CodeHost, Outbound
 from domain.text.markers import Markers
@@ -45,7 +46,15 @@ class Services:
     durable: Durable = run_durable_step  # makes a step durable
     progress_delay: float = PROGRESS_DELAY
     reflects: bool = True  # whether Forge asks a model what it can learn from runs
+    deploy_access: DeployAccesses = field(default_factory=dict[tuple[str, str], DeployAccess])
     shadow_places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_SHADOWS))
+
+    def find_deploy_access(self, repository: str, environment: str) -> DeployAccess:
+        """What the operator lets the deploy command of an environment reach and know.
+
+        :param repository: owner and name.
+        """
+        return self.deploy_access.get((repository.lower(), environment), NO_ACCESS)
 
     @property
     def long_pauses(self) -> Sequence[float]:

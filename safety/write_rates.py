@@ -10,7 +10,7 @@ the 500 of an hour, as GitHub marks those in its reference: "creating content to
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from domain.importance import Importance
+from domain.github.importance import Importance
 
 PER_MINUTE = 80
 PER_HOUR = 500

@@ -1,7 +1,7 @@
 """Keeps the GitHub client's rate limits and write counts in the database."""
 
 from bot.github.limits import Block
-from domain.importance import Importance
+from domain.github.importance import Importance
 from domain.ports import Clock
 from memory.db.engine import Database
 from memory.process import rate_limits, write_rates

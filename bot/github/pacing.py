@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from domain.errors import LeftOut, RateLimited, Unavailable
-from domain.importance import Importance, current_importance
+from domain.github.importance import Importance, current_importance
 from domain.ports import Clock
 from safety.write_rates import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, WritesSpent, WriteTurn, take_turn
 

@@ -18,6 +18,7 @@ from pipeline.automation.level import learn_from_end
 from pipeline.consistent_reads import load_issue, read_when_visible
 from pipeline.deliveries.admission import FencedPullRequest, load_with_fence
 from pipeline.deliveries.context import DeliveryContext
+from pipeline.deliveries.deployments import DeploymentStarter
 from pipeline.feedback.reactions import record_thumbs
 from pipeline.gates.ask import show_closed_gates
 from pipeline.maintenance.purge import list_lost_repositories, purge
@@ -68,7 +69,7 @@ class Cancellation:
             is_closed = await self._journal.step("close the check", self._close_check, run)
             if is_closed is False:
                 await close_later(run, self._context.guid)  # nothing else closes a run that waited for a person
-            if not run.is_of_issue:
+            if run.trigger.is_of_review:
                 await wake_owner(self._services, self._journal, run.repository, run.number, self._context.guid)
 
     # --- pull requests ------------------------------------------------------------------------------------------
@@ -85,10 +86,16 @@ class Cancellation:
         live = await self._load_ended(command) if look is None else look.pull_request
         if live is not None and not live.is_open:
             await self._journal.step("learn from it", learn_from_end, self._services, command, live)
+            await self._deploy(command, live)
         await wake_owner(self._services, self._journal, command.repository, command.number, self._context.guid)
         if live is not None:
             await self._journal.step("read the thumbs", record_thumbs, self._services, command.repository, live)
         return texts.describe_ended(len(ended))
+
+    async def _deploy(self, command: EndPullRequest, live: PullRequest) -> None:
+        """Deploy what was merged, where the configuration says so."""
+        if live.is_merged and await self._journal.has_patch("merges are deployed"):
+            await DeploymentStarter(self._context, self).start_merged(command, live)
 
     async def _reload(self, command: EndPullRequest) -> FencedPullRequest | None:
         """Read the pull request once: its runs must stop soon. None if GitHub does not say; then the event counts."""
@@ -179,7 +186,7 @@ class Cancellation:
         self, installation_id: int, repository_ids: tuple[int, ...] | None
     ) -> list[tuple[RepositoryRef, int]]:
         found = await runs.list_active(self._database, installation_id, repository_ids)
-        return [(run.repository, run.number) for run in found]
+        return [(run.repository, run.fenced) for run in found]
 
     # --- one run ------------------------------------------------------------------------------------------------
 

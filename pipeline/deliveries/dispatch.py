@@ -21,6 +21,7 @@ from domain.commands import (
     ResumeInstallation,
     ReviewCheckedHead,
     ReviewPullRequest,
+    SteerDeployment,
 )
 from domain.errors import Forbidden, ForgeError, NotAllowed, NotFound
 from domain.runs.start import NotStarted, RunStart
@@ -29,7 +30,7 @@ from memory.reports.retention import DELIVERY_RETENTION
 from messages import commands as command_texts
 from messages import deliveries as texts
 from pipeline.context import Services
-from pipeline.deliveries import buttons, labels, reviews
+from pipeline.deliveries import buttons, labels, reviews, steering
 from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.commands.executor import CommandExecutor, is_read_only
 from pipeline.deliveries.context import DeliveryContext
@@ -112,6 +113,8 @@ async def _handle(context: DeliveryContext, command: AnyCommand) -> Outcome:
             return await CommandExecutor(context, command).execute()
         case DecideGate():
             return await buttons.handle_button(context, command)
+        case SteerDeployment():
+            return await steering.handle_button(context, command)
         case _:
             return await handle_news(context, command)
 

@@ -7,8 +7,8 @@ import structlog
 
 from domain.commands import ReviewPullRequest
 from domain.errors import CodeHostError, Halted, Superseded
+from domain.github.importance import Importance, use_importance
 from domain.github.seen import EventSnapshot
-from domain.importance import Importance, use_importance
 from domain.runs.run import ExecutionMode, RepositoryRef, Run, RunState, Trigger
 from domain.runs.start import NotStarted, Resumed, RunStart, Started
 from memory.runs import runs, waits

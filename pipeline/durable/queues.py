@@ -4,9 +4,9 @@ from functools import partial
 
 from dbos import DBOS
 
-from domain.runs.run import Run, RunState
+from domain.runs.run import Run, RunState, Trigger
 from pipeline.durable.steps import call_dbos
-from pipeline.durable.workflows import RUN, Workflow
+from pipeline.durable.workflows import DEPLOY, RUN, Workflow
 
 
 async def enqueue(workflow: Workflow, *arguments: object, **key: str | int) -> None:
@@ -21,7 +21,7 @@ async def enqueue(workflow: Workflow, *arguments: object, **key: str | int) -> N
 
 async def enqueue_run(run: Run) -> None:
     """Queue the start of a run."""
-    await enqueue(RUN, run.id, run=run.id, repository=run.repository.id, number=run.number)
+    await enqueue(_choose_workflow(run), run.id, run=run.id, repository=run.repository.id, number=run.number)
 
 
 async def enqueue_resume(run: Run, cause: str, *, is_judged: bool = False) -> None:
@@ -30,5 +30,10 @@ async def enqueue_resume(run: Run, cause: str, *, is_judged: bool = False) -> No
     :param cause: the gate or delivery that resumes it; the same cause does so once.
     :param is_judged: a person judged a finding: the run concludes again even if it completed meanwhile.
     """
-    asks_again = is_judged or run.state is RunState.completed
-    await enqueue(RUN, run.id, asks_again, run=run.id, occasion=cause, repository=run.repository.id, number=run.number)
+    asks_again, workflow = is_judged or run.state is RunState.completed, _choose_workflow(run)
+    key = {"run": run.id, "occasion": cause, "repository": run.repository.id, "number": run.number}
+    await enqueue(workflow, run.id, asks_again, **key)
+
+
+def _choose_workflow(run: Run) -> Workflow:
+    return DEPLOY if run.trigger is Trigger.deployment else RUN

@@ -8,6 +8,7 @@ APP_VERSION = "forge"  # one for ever: DBOS does not resume a workflow under ano
 
 DELIVERIES = "deliveries"  # short work
 RUNS = "runs"
+DEPLOYMENTS = "deployments"  # its own: a command that deploys takes long
 TESTS = "tests"  # its own: tests take long, and must not delay anything else
 HEARINGS = "hearings"  # its own: a model takes its time, and must not delay anything else
 LEARNING = "learning"
@@ -57,6 +58,7 @@ class Workflow:
 
 DELIVERY = Workflow("delivery", DELIVERIES, "{guid}")
 RUN = Workflow("review_run", RUNS, "{run}", _PULL_REQUEST, again="/{occasion}")
+DEPLOY = Workflow("deployment", DEPLOYMENTS, "{run}", _PULL_REQUEST, again="/{occasion}")
 CLOSE_RUN = Workflow("last_word", DELIVERIES, "{run}/last word", again=" after {occasion}")
 TEST = Workflow("test", TESTS, "{run}/test {occasion}", _PULL_REQUEST)
 READ_REPLY = Workflow("hear", HEARINGS, "{run}/hear {occasion}", _PULL_REQUEST)
@@ -65,4 +67,4 @@ AUTOMATE = Workflow("acting", DELIVERIES, "{run}/act {occasion}")
 REFLECT = Workflow("reflect", LEARNING, "{run}/reflection {occasion}", _REPOSITORY, restarts=False)
 CONSOLIDATE = Workflow("consolidate", LEARNING, "consolidate:{occasion}:{repository}", _REPOSITORY, restarts=False)
 
-WORKFLOWS = (DELIVERY, RUN, CLOSE_RUN, TEST, READ_REPLY, ANSWER, AUTOMATE, REFLECT, CONSOLIDATE)
+WORKFLOWS = (DELIVERY, RUN, DEPLOY, CLOSE_RUN, TEST, READ_REPLY, ANSWER, AUTOMATE, REFLECT, CONSOLIDATE)

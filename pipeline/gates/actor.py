@@ -24,6 +24,7 @@ class CommandActor(BaseModel):
     """The live role of whoever commands, the live pull request, and whether its head got an ok before.
 
     :param has_pushed: they pushed to it what no other person has accepted as a whole since.
+    :param is_production: what they command about is production, or not known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -34,6 +35,7 @@ class CommandActor(BaseModel):
     is_fork: bool
     has_ok: bool
     has_pushed: bool = False
+    is_production: bool = True
 
     @classmethod
     def without_role(cls, sender: Sender) -> "CommandActor":
@@ -49,6 +51,7 @@ class CommandActor(BaseModel):
             is_app=self.sender.is_app,
             is_author=self.sender.id == author or self.has_pushed,
             needs_ok=self.is_fork and not self.has_ok,
+            is_production=self.is_production,
         )
 
     @property

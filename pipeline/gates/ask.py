@@ -8,8 +8,8 @@ import structlog
 
 from domain.errors import CodeHostError, Halted, RateLimited, Superseded
 from domain.gates import Gate, GateRequest, GateState
-from domain.importance import Importance, use_importance
-from domain.runs.run import RepositoryRef, Run
+from domain.github.importance import Importance, use_importance
+from domain.runs.run import RepositoryRef, Run, Trigger
 from memory.gates import gates
 from memory.reservations import reservations
 from memory.runs import outbox, runs
@@ -40,8 +40,12 @@ async def open_gate(services: Services, run: Run, request: GateRequest) -> Gate:
 async def _place(services: Services, run: Run, request: GateRequest) -> GateRequest:
     """The question with where it is shown: what the run of an issue asks, on its pull request, too, once that is there.
 
+    What a deployment asks is shown on the commit that is deployed, and where somebody merged it or asked for it.
+
     :raises CodeHostError: if GitHub does not say what the head of that is.
     """
+    if run.trigger is Trigger.deployment:
+        return request.model_copy(update={"on_issue": True, "proposed_head": run.head_sha})
     if not run.is_of_issue:
         return request
     number = await outbox.find_proposal(services.database, run.id)

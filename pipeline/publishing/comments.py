@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from domain.commands import WrittenComment
 from domain.github.conversation import CommentKind, CommentRef, Reaction
-from domain.importance import Importance, use_importance
+from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from messages import commands as command_texts

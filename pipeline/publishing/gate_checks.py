@@ -9,7 +9,7 @@ import structlog
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.gates import CHECK_ID_PREFIX, Choice, Gate, GateState
 from domain.github.checks import Button, CheckRun
-from domain.importance import Importance, use_importance
+from domain.github.importance import Importance, use_importance
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing

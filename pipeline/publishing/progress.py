@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from domain.errors import ForgeError
-from domain.importance import Importance, use_importance
+from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.process import halts

@@ -100,7 +100,7 @@ async def require_current(services: Services, run: Run) -> None:
 
 def make_lost(run: Run) -> Superseded:
     """The error of a run that wants to write after another one took its pull request over."""
-    return Superseded(f"Run {run.id} no longer owns pull request {run.number}.")
+    return Superseded(f"Run {run.id} may not write any more.")
 
 
 async def _find_effect(services: Services, claim: outbox.WriteClaim, find: Find | None) -> int | None:

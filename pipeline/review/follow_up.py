@@ -6,7 +6,7 @@ from functools import partial
 import structlog
 
 from domain.errors import Forbidden, NotFound, Unprocessable
-from domain.importance import Importance, use_importance
+from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
 from memory.findings import dismissals
 from memory.runs import checkpoints, runs

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from domain.errors import ForgeError, LeftOut
 from domain.gates import Gate
-from domain.importance import Importance, use_importance
+from domain.github.importance import Importance, use_importance
 from domain.review.findings import Finding
 from domain.review.review import Conclusion
 from domain.runs.run import Run

@@ -48,6 +48,8 @@ class RunWorkflow(ABC):
     nothing is done, paid or posted twice.
     """
 
+    _waits_for = ReasonCode.rate_limited  # where it waits for no person
+
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         self._services = services
         self._run = run
@@ -188,7 +190,7 @@ class RunWorkflow(ABC):
         if why is None:
             await self._move(RunState.running)
         else:
-            reason = ReasonCode.halted if why == HALTED else ReasonCode.rate_limited
+            reason = ReasonCode.halted if why == HALTED else self._waits_for
             await self._move(RunState.waiting, reason, why)
 
 

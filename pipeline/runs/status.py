@@ -4,6 +4,7 @@ from domain.runs.run import Run, Trigger
 from memory.runs import runs
 from messages.pull_request import Progress
 from pipeline.context import Services
+from pipeline.deployment.status import close_deployment
 from pipeline.publishing import run_check, test_check
 from pipeline.publishing.issue_comment import IssueStatus
 from pipeline.runs.wake_up import find_owner
@@ -23,7 +24,9 @@ async def open_status(services: Services, run: Run) -> None:
 
 async def close_status(services: Services, run: Run) -> None:
     """Show how a run ended that something else ended; may be repeated."""
-    if run.is_of_issue:
+    if run.trigger is Trigger.deployment:
+        await close_deployment(services, run)
+    elif run.is_of_issue:
         await IssueStatus(services, run).close()
         await test_check.close_checks(services, run)
     else:

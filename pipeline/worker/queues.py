@@ -3,13 +3,14 @@
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
 from memory.db.engine import Engine
-from pipeline.durable.workflows import APP_VERSION, DELIVERIES, HEARINGS, LEARNING, RUNS, TESTS
+from pipeline.durable.workflows import APP_VERSION, DELIVERIES, DEPLOYMENTS, HEARINGS, LEARNING, RUNS, TESTS
 from pipeline.worker.settings import EngineSettings
 
 # Works at the same time in this process
 _DELIVERIES_AT_ONCE = 200
 _HEARINGS_AT_ONCE = 4  # each waits for a model
 _LEARNING_AT_ONCE = 2  # nobody waits for it
+_DEPLOYMENTS_AT_ONCE = 4  # most of the time they wait, and hold no place
 _TESTS_AT_ONCE = 2  # each takes processors and a gigabyte
 # Each poll is three statements and mostly finds nothing, so long work is polled less often, by these factors.
 _LONG, _LONGER = 2.5, 5
@@ -42,6 +43,7 @@ def prepare_queues(engine: Engine, settings: EngineSettings) -> None:
 
     register(DELIVERIES, _DELIVERIES_AT_ONCE, in_turn=False)
     register(RUNS, settings.concurrent_runs)
+    register(DEPLOYMENTS, _DEPLOYMENTS_AT_ONCE, polls=_LONG)
     register(TESTS, _TESTS_AT_ONCE, polls=_LONG)
     register(HEARINGS, _HEARINGS_AT_ONCE, polls=_LONG)
     register(LEARNING, _LEARNING_AT_ONCE, polls=_LONGER)

@@ -1,11 +1,12 @@
-"""Works on a run: the review of a pull request, or the work on an issue."""
+"""Works on a run: the review of a pull request, the work on an issue, or a deployment."""
 
 from dbos import DBOS
 from dbos._error import DBOSUnexpectedStepError  # not exported
 
-from domain.runs.run import Run, RunState
+from domain.runs.run import Run, RunState, Trigger
 from memory.runs import checkpoints, runs
 from pipeline.context import Services
+from pipeline.deployment.workflow import DeploymentRun
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.workflow import IssueRun
@@ -29,6 +30,8 @@ async def work_on_run(services: Services, run_id: str, asks_again: bool = False)
     try:
         if await journal.step("is it over", _is_over, services, run, asks_again):
             return "over"
+        if run.trigger is Trigger.deployment:
+            return await DeploymentRun(services, run, workflow_id).execute()
         if run.is_of_issue:
             ended = await IssueRun(services, run, workflow_id).execute()
         else:

@@ -17,6 +17,7 @@ from pipeline.durable.workflows import (
     CLOSE_RUN,
     CONSOLIDATE,
     DELIVERY,
+    DEPLOY,
     READ_REPLY,
     REFLECT,
     RUN,
@@ -83,6 +84,7 @@ async def _consolidate(services: Services, repository_id: int) -> str:
 WORK: Mapping[Workflow, Work] = {
     DELIVERY: dispatch,
     RUN: work_on_run,
+    DEPLOY: work_on_run,
     CLOSE_RUN: _close,
     TEST: _test,
     READ_REPLY: _read_reply,

@@ -80,6 +80,7 @@ class PullShown(BaseModel):
             is_merged=self.merged,
             default_branch=self.base.repo.default_branch,
             updated_at=self.updated_at,
+            merge_sha=(self.merge_commit_sha or "") if self.merged else "",
         )
 
 

@@ -9,9 +9,10 @@ from domain.commands import ExecuteComment, Sender
 from domain.errors import Behind, CodeHostError, NotAllowed, RateLimited
 from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import SlashCommand
+from domain.slash.commands import Deploy, Rollback, SlashCommand
 from memory.db.engine import Database
 from messages import commands as texts
+from pipeline.config import loading
 from pipeline.consistent_reads import read_when_visible
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.run_starter import RunStarter
@@ -53,21 +54,35 @@ class CommandContext(DeliveryContext):
         """What starts the runs a command asks for."""
         return RunStarter(self, partial(self.require_permission, asked))
 
-    async def ask_for_actor(self) -> "CommandContext | None":
+    async def ask_for_actor(self, asked: SlashCommand) -> "CommandContext | None":
         """The context with the live role of the author, read in a step; None if GitHub did not say."""
         key, seen = "ask for permission", self.comment.seen
-        actor = await read_when_visible(self.services, self.journal, key, self.load_actor, seen)
+        actor = await read_when_visible(self.services, self.journal, key, partial(self.load_actor, asked=asked), seen)
         return None if actor is None else replace(self, actor=actor)
 
-    async def load_actor(self, seen: EventSnapshot | None = None) -> CommandActor | None:
-        """The author with their role at this moment; None if GitHub did not say."""
+    async def load_actor(
+        self, seen: EventSnapshot | None = None, *, asked: SlashCommand | None = None
+    ) -> CommandActor | None:
+        """The author with their role at this moment; None if GitHub did not say.
+
+        :param asked: what they ask for, if that may be about an environment.
+        """
         number = self.number if self.comment.is_pull_request else None
         try:
-            return await load_actor(self.services, self.repository, number, self.sender, seen)
+            actor = await load_actor(self.services, self.repository, number, self.sender, seen)
+            environment = asked.environment if isinstance(asked, Deploy | Rollback) else None
+            if environment is None:
+                return actor
+            return actor.model_copy(update={"is_production": await self._is_production(environment)})
         except (RateLimited, Behind):
             raise
         except CodeHostError:
             return None
+
+    async def _is_production(self, environment: str) -> bool:
+        ceilings = self.services.ceilings.of_configuration
+        loaded = await loading.load(self.services.host, self.database, self.repository, ceilings)
+        return loaded.configuration.deploy.is_production(environment)
 
     async def step_with_permission(
         self,
@@ -86,7 +101,7 @@ class CommandContext(DeliveryContext):
 
     async def require_permission(self, asked: SlashCommand) -> None:
         """:raises NotAllowed: the author may not, or GitHub does not say."""
-        actor = await self.load_actor()
+        actor = await self.load_actor(asked=asked)
         if actor is None:
             raise NotAllowed(texts.cannot_ask(self.sender.login))
         refused = authorise(asked, actor.facts)

@@ -81,11 +81,11 @@ class CommandExecutor:
     async def _execute(self, asked: SlashCommand) -> str:
         row = VERBS[asked.verb]
         if not is_available(asked):
-            return texts.not_available(asked.verb, "ENV" if row.works else "")
+            return texts.not_available(asked.verb)
         self._effects |= row.effects - {Effect.judges_findings}
         if Effect.answers_gate in row.effects:
             return self._read_reply(await HANDLERS[asked.verb](self._context, asked))
-        context = await self._context.ask_for_actor()
+        context = await self._context.ask_for_actor(asked)
         if context is None:
             return texts.cannot_ask(self._comment.sender.login)
         refused = authorise(asked, context.actor.facts)

@@ -7,6 +7,7 @@ from domain.slash.verbs import Verb
 from pipeline.deliveries.commands import (
     answers,
     automation,
+    deployments,
     findings,
     judgements,
     memories,
@@ -58,6 +59,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.delegate: answer_gate,
     Verb.accept: answer_gate,
     Verb.rollback: rollback.roll_back,
+    Verb.deploy: deployments.deploy,
     Verb.pause: pause.pause,
     Verb.unpause: pause.unpause,
 }

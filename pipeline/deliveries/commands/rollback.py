@@ -1,15 +1,18 @@
-"""Executes ``rollback``: takes the work of an agent back to a checkpoint."""
+"""Executes ``rollback``: takes an agent's work back to a checkpoint, or an environment to what ran there before."""
 
 from domain.ids import new_id
 from domain.runs.work_rollback import RollbackRefusal
 from domain.slash.commands import Rollback
 from messages import checkpoints as texts
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.deployments import roll_environment_back
 from pipeline.issue.coding.rollback import RollbackPlace, RollbackRequest, take_back
 
 
 async def roll_back(context: CommandContext, asked: Rollback) -> str:
-    """``/forge rollback C-ID [PATH …]``"""
+    """``/forge rollback C-ID [PATH …]`` or ``/forge rollback ENV``"""
+    if asked.environment is not None:
+        return await roll_environment_back(context, asked, asked.environment)
     name = await context.journal.step("name the roll-back", _make_name)
     return await context.step_with_permission("take the work back", asked, _take_back, context, asked, name)
 

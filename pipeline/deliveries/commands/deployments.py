@@ -1,0 +1,49 @@
+"""Executes ``deploy`` and ``rollback ENV``."""
+
+from domain.deployments.deployment import Deployment, Wish
+from domain.slash.commands import Deploy, Rollback
+from messages import deployments as texts
+from pipeline.deliveries.cancellation import Cancellation
+from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.deployments import DeploymentStarter
+from pipeline.deliveries.steering import steer
+from pipeline.deployment.orders import Ordered, find_under_way, order_deployment, order_rollback
+
+_WISHES = {"hold": Wish.hold, "go-on": Wish.go_on, "cancel": Wish.cancel}
+
+
+async def deploy(context: CommandContext, asked: Deploy) -> str:
+    """``/forge deploy ENV [hold, go-on or cancel]``"""
+    if asked.wish is None:
+        ordered = await context.step_with_permission("order it", asked, _order, context, asked.environment)
+        await DeploymentStarter(context, Cancellation(context)).start(ordered)
+        return ordered.answer
+    under_way = await context.step_with_permission("what is under way", asked, _find, context, asked.environment)
+    if under_way is None:
+        return texts.refuse_no_deployment(asked.environment)
+    return await steer(context, under_way, _WISHES[asked.wish], context.sender)
+
+
+async def roll_environment_back(context: CommandContext, asked: Rollback, environment: str) -> str:
+    """``/forge rollback ENV``: a deployment under way goes back; else what ran there before is deployed again."""
+    under_way = await context.step_with_permission("what is under way", asked, _find, context, environment)
+    if under_way is not None and not under_way.state.is_untouched:
+        return await steer(context, under_way, Wish.roll_back, context.sender)
+    ordered = await context.step_with_permission("order it", asked, _order_back, context, environment)
+    await DeploymentStarter(context, Cancellation(context)).start(ordered)
+    return ordered.answer
+
+
+async def _find(context: CommandContext, environment: str) -> Deployment | None:
+    return await find_under_way(context.services, context.repository, environment)
+
+
+async def _order(context: CommandContext, environment: str) -> Ordered:
+    live = context.actor.pull_request
+    where = (context.repository, context.number, live, environment, context.sender)
+    return await order_deployment(context.services, context.guid, *where)
+
+
+async def _order_back(context: CommandContext, environment: str) -> Ordered:
+    where = (context.repository, context.number, environment, context.sender)
+    return await order_rollback(context.services, context.guid, *where)

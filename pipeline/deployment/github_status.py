@@ -1,0 +1,99 @@
+"""Keeps GitHub's own record of a deployment: it is created once, and each state is said once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.deployments.deployment import Deployment
+from domain.errors import CodeHostError, RateLimited
+from domain.github.deployments import DeploymentState as ReportedState
+from domain.runs.run import Run
+from memory.deployments import deployments
+from pipeline.context import Services
+from pipeline.publishing.publisher import write_once
+
+
+@dataclass(frozen=True)
+class GitHubRecord:
+    """GitHub's deployment of one commit to one environment.
+
+    :param deployment: of Forge; its environment and kind.
+    :param sha: the commit: that of the deployment, or the one it goes back to.
+    :param key: by which it is found again.
+    :param url: where people find the environment; empty if nobody said.
+    """
+
+    services: Services
+    run: Run
+    deployment: Deployment
+    sha: str
+    key: str
+    url: str = ""
+
+    async def create(self, required: Sequence[str]) -> None:
+        """Announce it, unless it is there already.
+
+        :param required: names of checks that must have succeeded.
+        :raises Unprocessable: one of them did not.
+        """
+        await self._find_or_create(required)
+
+    async def report(self, state: ReportedState, step: str, description: str) -> None:
+        """Say how it goes, once for each step."""
+        github_id = await self._find_or_create(())
+
+        async def write() -> int:
+            return await self.services.host.add_deployment_status(
+                self.run.repository,
+                github_id,
+                state,
+                description=description,
+                log_url="",
+                environment_url=self.url,
+                auto_inactive=state is ReportedState.success,
+            )
+
+        await write_once(self.services, self.run, f"{self.key} {step}", "deployment_status", write)
+
+    async def report_end(self, state: ReportedState, description: str) -> None:
+        """Say how it ended although its run may not write any more; nothing if it was never announced."""
+        github_id = await deployments.get_github_id(self.services.database, self.run.id)
+        if github_id is None:
+            return
+        try:
+            await self.services.host.add_deployment_status(
+                self.run.repository,
+                github_id,
+                state,
+                description=description,
+                log_url="",
+                environment_url="",
+                auto_inactive=False,
+            )
+        except RateLimited:
+            raise
+        except CodeHostError:  # the check says it, too
+            return
+
+    async def _find_or_create(self, required: Sequence[str]) -> int:
+        host, repository, environment = self.services.host, self.run.repository, self.deployment.environment
+
+        async def find() -> int | None:
+            found = await host.find_deployment(repository, self.sha, environment, self.key)
+            return None if found is None else found.id
+
+        async def create() -> int:
+            made = await host.create_deployment(
+                repository,
+                sha=self.sha,
+                environment=environment,
+                is_production=self.deployment.is_production,
+                description=f"{self.deployment.cause.value}, by Forge",
+                payload={"forge": self.key},
+                required_contexts=required,
+            )
+            return made.id
+
+        github_id = await write_once(self.services, self.run, self.key, "deployment", create, find=find)
+        if self.key == self.run.id:
+            await deployments.keep_github_id(self.services.database, self.run.id, github_id)
+        return github_id

@@ -1,0 +1,187 @@
+"""Orders deployments: of what was merged, on command, and back to what was there before."""
+
+from collections.abc import Sequence
+
+import structlog
+from pydantic import BaseModel
+
+from domain.commands import Sender
+from domain.config.deploy import Environment
+from domain.deployments.deployment import Cause, Deployment, Wish
+from domain.errors import CodeAccessError, NotFound
+from domain.github.pull_requests import PullRequest
+from domain.review.review import RiskLevel
+from domain.runs.run import RepositoryRef, Run
+from memory.deployments import deployments
+from memory.repositories import permits
+from memory.runs import runs, waits
+from messages import commands as command_texts
+from messages import deployments as texts
+from pipeline.checkout import fetch_commits
+from pipeline.config import loading
+from pipeline.context import Services
+from pipeline.deployment.plan import load_review_of
+
+log = structlog.get_logger(__name__)
+
+
+class Ordered(BaseModel):
+    """A deployment that was admitted, and those that it replaces; or why nothing was, for people."""
+
+    run: Run | None = None
+    replaced: tuple[Deployment, ...] = ()
+    answer: str = ""
+
+
+async def order_merged(
+    services: Services, guid: str, repository: RepositoryRef, live: PullRequest, sender: Sender
+) -> list[Ordered]:
+    """Order what was merged into the default branch for every environment that each merge reaches."""
+    if not live.is_merged or not live.merge_sha or live.base_ref != live.default_branch:
+        return []
+    ceilings = services.ceilings.of_configuration
+    loaded = await loading.load(services.host, services.database, repository, ceilings)
+    configuration = loaded.configuration
+    if await permits.find_pauser(services.database, repository) is not None:
+        return []
+    risk = await _find_risk(services, repository, live)
+    ordered: list[Ordered] = []
+    for environment in configuration.deploy.deployed_on_merge:
+        if await _is_included(services, repository, live, environment):
+            continue
+        order = deployments.DeploymentOrder(
+            admitted_by=f"{guid}#{live.number}#{environment}",
+            repository=repository,
+            number=live.number,
+            environment=environment,
+            is_production=configuration.deploy.is_production(environment),
+            sha=live.merge_sha,
+            cause=Cause.merge,
+            risk=risk,
+            sender=sender,
+        )
+        ordered.append(await _admit(services, order, ""))
+    return ordered
+
+
+async def order_deployment(
+    services: Services,
+    guid: str,
+    repository: RepositoryRef,
+    number: int,
+    live: PullRequest | None,
+    environment: str,
+    sender: Sender,
+) -> Ordered:
+    """Order what ``/forge deploy ENV`` asks for: the merge of a pull request; on an issue, the default branch.
+
+    :param live: None on an issue.
+    """
+    ceilings = services.ceilings.of_configuration
+    configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
+    refused = _refuse(configuration.deploy.environments, environment)
+    if refused is not None:
+        return Ordered(answer=refused)
+    paused_by = await permits.find_pauser(services.database, repository)
+    if paused_by is not None:
+        return Ordered(answer=command_texts.already_paused(paused_by))
+    if live is not None and not (live.is_merged and live.merge_sha):
+        return Ordered(answer=texts.refuse_unmerged(environment))
+    sha = live.merge_sha if live is not None else (await services.host.default_branch(repository)).head_sha
+    is_production = configuration.deploy.is_production(environment)
+    order = deployments.DeploymentOrder(
+        admitted_by=f"{guid}#{number}#{environment}",
+        repository=repository,
+        number=number,
+        environment=environment,
+        is_production=is_production,
+        sha=sha,
+        cause=Cause.command,
+        risk=None if live is None else await _find_risk(services, repository, live),
+        sender=sender,
+    )
+    return await _admit(services, order, texts.confirm_order(environment, sha, is_production=is_production))
+
+
+async def order_rollback(
+    services: Services, guid: str, repository: RepositoryRef, number: int, environment: str, sender: Sender
+) -> Ordered:
+    """Order what ``/forge rollback ENV`` asks for: the deployment under way goes back; else what was there before."""
+    ceilings = services.ceilings.of_configuration
+    configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
+    refused = _refuse(configuration.deploy.environments, environment)
+    if refused is not None:
+        return Ordered(answer=refused)
+    there = await deployments.find_there(services.database, repository.id, environment)
+    before = (
+        None
+        if there is None
+        else await deployments.find_there(services.database, repository.id, environment, there.sha)
+    )
+    if before is None:
+        return Ordered(answer=texts.refuse_unknown_way_back(environment))
+    is_production = configuration.deploy.is_production(environment)
+    order = deployments.DeploymentOrder(
+        admitted_by=f"{guid}#{number}#{environment}",
+        repository=repository,
+        number=number,
+        environment=environment,
+        is_production=is_production,
+        sha=before.sha,
+        cause=Cause.rollback,
+        risk=RiskLevel.low,
+        sender=sender,
+    )
+    return await _admit(services, order, texts.confirm_rollback(environment, before.sha, under_way=False))
+
+
+async def find_under_way(services: Services, repository: RepositoryRef, environment: str) -> Deployment | None:
+    """The deployment that is under way in an environment; None if there is none."""
+    return next(iter(await deployments.list_open(services.database, repository.id, environment)), None)
+
+
+async def ask_of_deployment(services: Services, deployment: Deployment, wanted: Wish, by: str) -> bool:
+    """Ask something of a deployment under way, and wake it; whether it is still under way."""
+    known = await deployments.wish(services.database, deployment.run_id, wanted, by)
+    await waits.end(services.database, deployment.run_id, services.clock.now())
+    return known is not None
+
+
+async def _admit(services: Services, order: deployments.DeploymentOrder, answer: str) -> Ordered:
+    run, replaced = await deployments.admit(services.database, order, services.clock.now())
+    return Ordered(run=run, replaced=tuple(replaced), answer=answer)
+
+
+def _refuse(known: dict[str, Environment], environment: str) -> str | None:
+    if environment not in known:
+        return texts.refuse_environment(environment, [*known])
+    return texts.refuse_never(environment) if known[environment].trigger == "never" else None
+
+
+async def _find_risk(services: Services, repository: RepositoryRef, live: PullRequest) -> RiskLevel | None:
+    """The risk of a pull request, if exactly what was merged was reviewed."""
+    review = await load_review_of(services, repository.id, live.number)
+    return review.risk.level if review is not None and review.head_sha == live.head_sha else None
+
+
+async def _is_included(services: Services, repository: RepositoryRef, live: PullRequest, environment: str) -> bool:
+    """Whether a newer commit that holds this one is in the environment, or on its way: events may come late."""
+    there = await deployments.find_there(services.database, repository.id, environment)
+    on_its_way = await deployments.list_open(services.database, repository.id, environment)
+    known = [each for each in (there, *on_its_way) if each is not None and each.sha != live.merge_sha]
+    return any([await _follows(services, repository, live, each.sha) for each in known])
+
+
+async def _follows(services: Services, repository: RepositoryRef, live: PullRequest, sha: str) -> bool:
+    try:
+        mirror = await fetch_commits(services, repository, live.number, sha, live.merge_sha)
+        return await mirror.follows(sha, live.merge_sha)
+    except (CodeAccessError, NotFound) as error:
+        log.warning("deployment.not_compared", repository=repository.id, error=str(error))
+        return False
+
+
+async def list_ended(services: Services, replaced: Sequence[Deployment]) -> Sequence[Run]:
+    """The runs of deployments that were replaced and are not over."""
+    found = [await runs.get(services.database, each.run_id) for each in replaced]
+    return [run for run in found if run is not None and not run.state.is_final]

@@ -1,0 +1,296 @@
+"""Rolls a commit out step by step: deploys, watches, and goes on, holds or goes back by what the figures say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pydantic import BaseModel
+
+from domain.deployments.deployment import Deployment, DeploymentState, Step, Wish
+from domain.deployments.health import Health, Look, StageHealth, find_unreadable, judge
+from domain.errors import Unprocessable
+from domain.gates import Gate, GateState
+from domain.github.deployments import DeploymentState as ReportedState
+from domain.runs.run import ReasonCode
+from domain.verdicts import Reason
+from memory.deployments import deployments
+from memory.gates import gates
+from messages import deployments as texts
+from messages.deployments import DeploymentReport
+from pipeline.deployment.github_status import GitHubRecord
+from pipeline.deployment.plan import DeploymentPlan
+from pipeline.deployment.status import DeploymentStatus
+from pipeline.deployment.transport import Transport
+from pipeline.deployment.watching import Watcher
+from pipeline.gates.ask import WaitingForGate, open_gate
+from pipeline.run_context import RunContext
+from safety.deployment_gates import HOLD, request_hold
+
+_BASELINE_LOOKS = 3
+_BEFORE = "before"
+_ACCEPTED = frozenset({Health.degraded, Health.unknown})
+
+
+class _Looks(BaseModel):
+    looks: tuple[Look, ...] = ()
+
+
+class _Seen(BaseModel):
+    """One look, and what people ask for at that moment."""
+
+    look: Look
+    wish: Wish | None = None
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class RolloutEnd:
+    """How a deployment ended.
+
+    :param detail: why, for people.
+    :param output: the end of what the last command printed.
+    :param reason: None for the usual one of the state.
+    """
+
+    state: DeploymentState
+    detail: str = ""
+    output: str = ""
+    reason: ReasonCode | None = None
+
+
+class _Unhealthy(Exception):
+    """It has to go back; the message says why."""
+
+    def __init__(self, why: str, output: str = "") -> None:
+        super().__init__(why)
+        self.output = output
+
+
+class Rollout:
+    """The steps of one deployment."""
+
+    def __init__(
+        self, context: RunContext, deployment: Deployment, plan: DeploymentPlan, status: DeploymentStatus
+    ) -> None:
+        self._context = context
+        self._journal = context.journal
+        self._deployment = deployment
+        self._plan = plan
+        self._verify = plan.environment.verify
+        self._status = status
+        self._transport = Transport(context, deployment, plan)
+        self._watcher = Watcher(context.services.outbound, self._verify.health, self._verify.metrics)
+
+    async def carry_out(self) -> RolloutEnd:
+        """Roll out, from where an earlier execution stopped.
+
+        :raises WaitingForGate: it holds, and a person has to say how to go on.
+        """
+        refused = await self._announce()
+        if refused is not None:
+            return RolloutEnd(DeploymentState.stopped, refused)
+        before = (await self._journal.step("look before it", self._look_before)).looks
+        try:
+            if self._deployment.state is DeploymentState.rolling_back:
+                raise _Unhealthy(self._deployment.detail)
+            return await self._roll_out(before)
+        except _Unhealthy as error:
+            return await self._roll_back(str(error), before, error.output)
+
+    async def _announce(self) -> str | None:
+        """Create GitHub's record of it; why GitHub refuses, or None."""
+        try:
+            await self._journal.step("announce it", self._create_record)
+        except Unprocessable as error:
+            return f"GitHub refused the deployment: {error.message}"
+        return None
+
+    async def _roll_out(self, before: Sequence[Look]) -> RolloutEnd:
+        await self._respect_holds()
+        unreadable = find_unreadable(self._verify, before) if self._deployment.previous_sha else ()
+        if unreadable:
+            await self._hold("unreadable", "The figures before it could not be read: " + "; ".join(unreadable))
+        health: StageHealth | None = None
+        steps = {each.percentage: each for each in await self._journal.step("what was rolled out", self._list_steps)}
+        for percentage in self._plan.stages:
+            health = (steps.get(percentage) or await self._take_step(percentage, before)).health
+            if health is None or health.health is Health.healthy:
+                continue
+            if health.health is Health.unhealthy:
+                raise _Unhealthy(f"At {percentage} % it is unhealthy: {_describe(health)}.")
+            await self._hold(f"step {percentage}", f"At {percentage} %: {_describe(health)}", health)
+        return RolloutEnd(_name_end(health))
+
+    async def _take_step(self, percentage: int, before: Sequence[Look]) -> Step:
+        """Deploy one step, unless that was done, and watch it."""
+        wished = await self._journal.step("what people ask", self._read_wish)
+        await self._obey(wished.wish, wished.wished_by)
+        if wished.percentage < percentage:
+            key = f"{self._context.run.id}-{percentage}"
+            outcome = await self._transport.deploy(self._deployment.sha, percentage, key)
+            if not outcome.is_successful:
+                raise _Unhealthy(f"Deploying {percentage} % failed: {outcome.problem}.", outcome.output)
+            await self._status.show(DeploymentState.rolling_out, percentage=percentage)
+        is_last = percentage == self._plan.stages[-1]
+        watched = await self._watch(before, self._verify.count_looks(is_last=is_last)) if self._verify.watches else None
+        step = Step(percentage=percentage, health=watched)
+        await self._status.show(DeploymentState.rolling_out, percentage=percentage, step=step)
+        return step
+
+    async def _watch(self, before: Sequence[Look], wanted: int, *, obeys: bool = True) -> StageHealth:
+        """Look until it is clear how the service is.
+
+        :param obeys: whether people may hold it or take it back meanwhile.
+        """
+        looks: list[Look] = []
+        while True:
+            await self._journal.pause(timedelta(seconds=self._verify.interval), "The next look at the service.")
+            seen = await self._journal.step("look", self._look)
+            if obeys:
+                await self._obey(seen.wish, seen.by)
+            looks.append(seen.look)
+            stage = judge(self._verify, before, looks, wanted)
+            if stage.is_final:
+                return stage
+            self._status.show_look(stage, f"Look {len(looks)} of {wanted}")
+
+    async def _roll_back(self, why: str, before: Sequence[Look], output: str) -> RolloutEnd:
+        """Deploy what was there before in the same way, and see whether that is well."""
+        await self._status.show(DeploymentState.rolling_back, detail=why, output=output)
+        sha = self._deployment.previous_sha
+        if not sha:
+            detail = f"{why} Forge knows nothing that it could go back to."
+            return RolloutEnd(DeploymentState.failed, detail, output)
+        key = f"{self._context.run.id}-back"
+        outcome = await self._transport.deploy(sha, 100, key)
+        if not outcome.is_successful:
+            detail = f"{why} Going back to {sha[:7]} failed, too: {outcome.problem}."
+            return RolloutEnd(DeploymentState.failed, detail, outcome.output)
+        if not self._verify.watches:
+            await self._journal.step("record the way back", self._record_way_back, key)
+            return RolloutEnd(DeploymentState.rolled_back, f"{why} {sha[:7]} is back; nothing watches it.", output)
+        stage = await self._watch(before, self._verify.count_looks(is_last=False), obeys=False)
+        if stage.health is not Health.healthy:
+            detail = f"{why} {sha[:7]} was deployed again, but is not well: {_describe(stage)}."
+            return RolloutEnd(DeploymentState.failed, detail, output)
+        await self._journal.step("record the way back", self._record_way_back, key)
+        return RolloutEnd(DeploymentState.rolled_back, f"{why} {sha[:7]} is back and healthy.", output)
+
+    # --- people --------------------------------------------------------------------------------------------------
+
+    async def _obey(self, wish: Wish | None, by: str) -> None:
+        """Do what a person asked for.
+
+        :raises WaitingForGate: it holds.
+        :raises _Unhealthy: it is to go back.
+        """
+        if wish is Wish.hold:
+            count = await self._journal.step("take the hold", self._take_hold)
+            await self._hold(f"wish {count}", f"{by} asked to hold")
+        elif wish in {Wish.roll_back, Wish.cancel}:
+            raise _Unhealthy(f"{by} asked to roll back.")
+
+    async def _hold(self, occasion: str, why: str, health: StageHealth | None = None) -> None:
+        """Ask whether it may go on, once for each occasion.
+
+        :raises WaitingForGate: nobody answered yet.
+        :raises _Unhealthy: it may not.
+        """
+        gate = await self._journal.step("ask whether to go on", self._open_hold, occasion, why, health)
+        await self._respect(gate)
+
+    async def _respect_holds(self) -> None:
+        """Respect the answers to all holds of earlier executions."""
+        for gate in await self._journal.step("what was answered", self._list_holds):
+            await self._respect(gate)
+
+    async def _respect(self, gate: Gate) -> None:
+        if gate.is_waiting:
+            await self._status.show(DeploymentState.holding)
+            raise WaitingForGate(gate)
+        if gate.state is GateState.rejected and gate.decision is not None:
+            words = f": {gate.decision.words}" if gate.decision.words else ""
+            raise _Unhealthy(f"{gate.decision.by_login} let it go back{words}.")
+        if gate.state is GateState.expired:
+            raise _Unhealthy("It held, and nobody answered in time.")
+
+    # --- steps ---------------------------------------------------------------------------------------------------
+
+    async def _create_record(self) -> None:
+        named = self._plan.environment.required
+        await self._build_record(self._deployment.sha, self._context.run.id).create(named or ())
+
+    async def _record_way_back(self, key: str) -> None:
+        record = self._build_record(self._deployment.previous_sha, key)
+        await record.create(())
+        await record.report(ReportedState.success, "success", "It is back")
+
+    async def _look_before(self) -> _Looks:
+        database, run_id = self._context.database, self._context.run.id
+        kept = await deployments.load_kept(database, run_id, _BEFORE)
+        if kept is None:
+            looks = [await self._watcher.look() for _ in range(_BASELINE_LOOKS)] if self._verify.watches else []
+            made = _Looks(looks=tuple(looks)).model_dump(mode="json")
+            kept = await deployments.keep(database, run_id, _BEFORE, made)
+        return _Looks.model_validate(kept)
+
+    async def _look(self) -> _Seen:
+        look = await self._watcher.look()
+        deployment = await self._status.load()
+        return _Seen(look=look, wish=deployment.wish, by=deployment.wished_by)
+
+    async def _list_steps(self) -> list[Step]:
+        return [*await deployments.list_steps(self._context.database, self._context.run.id)]
+
+    async def _read_wish(self) -> Deployment:
+        return await self._status.load()
+
+    async def _take_hold(self) -> int:
+        """How often people let it hold so far; this one is being done now."""
+        database, run_id = self._context.database, self._context.run.id
+        known = len(await self._list_holds())
+        await deployments.fulfil_wish(database, run_id, Wish.hold)
+        return known
+
+    async def _list_holds(self) -> list[Gate]:
+        known = await gates.list_for_run(self._context.database, self._context.run.id)
+        return [gate for gate in known if gate.name == HOLD]
+
+    async def _open_hold(self, occasion: str, why: str, health: StageHealth | None) -> Gate:
+        run, deployment = self._context.run, await self._status.load()
+        steps = await self._list_steps()
+        shows = texts.render_steps(DeploymentReport(deployment, self._plan.stages, steps))
+        if health is not None:
+            shows = f"{shows}\n\n{texts.render_signals(health.signals)}"
+        request = request_hold(
+            self._plan.configuration,
+            deployment.environment,
+            (run.id, occasion),
+            Reason(code="deployment.hold", text=why),
+            shows,
+            is_production=deployment.is_production,
+        )
+        return await open_gate(self._context.services, run, request)
+
+    def _build_record(self, sha: str, key: str) -> GitHubRecord:
+        url = self._plan.environment.url or ""
+        return GitHubRecord(self._context.services, self._context.run, self._deployment, sha, key, url)
+
+
+def _describe(stage: StageHealth) -> str:
+    """What is not well, in words."""
+    told = [
+        f"{signal.name} is {signal.health.value}"
+        + (f" ({signal.before:.4g} before, {signal.now:.4g} now)" if None not in {signal.before, signal.now} else "")
+        + (f": {signal.problem}" if signal.problem else "")
+        for signal in stage.signals
+        if signal.health is not Health.healthy
+    ]
+    return "; ".join(told) or stage.health.value
+
+
+def _name_end(health: StageHealth | None) -> DeploymentState:
+    """The state of a deployment that has all the traffic."""
+    if health is None:
+        return DeploymentState.unverified
+    return DeploymentState.degraded if health.health in _ACCEPTED else DeploymentState.healthy

@@ -1,0 +1,171 @@
+"""Keeps what shows a deployment true: its row, its check, GitHub's own record, and the comment at its end."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from domain.deployments.deployment import Deployment, DeploymentState, Step
+from domain.deployments.health import StageHealth
+from domain.github.deployments import DeploymentState as ReportedState
+from domain.runs.run import Run
+from memory.deployments import deployments
+from memory.runs import waits
+from messages import deployments as texts
+from messages.deployments import DeploymentReport
+from pipeline.context import Services
+from pipeline.deployment.github_status import GitHubRecord
+from pipeline.deployment.plan import DeploymentPlan
+from pipeline.publishing.deployment_check import DeploymentCheck
+from pipeline.run_context import RunContext
+
+_REPORTED = {
+    DeploymentState.rolling_out: ReportedState.in_progress,
+    DeploymentState.holding: ReportedState.in_progress,
+    DeploymentState.rolling_back: ReportedState.in_progress,
+    DeploymentState.healthy: ReportedState.success,
+    DeploymentState.unverified: ReportedState.success,
+    DeploymentState.degraded: ReportedState.success,
+    DeploymentState.rolled_back: ReportedState.failure,
+    DeploymentState.stopped: ReportedState.inactive,
+    DeploymentState.failed: ReportedState.error,
+}
+
+
+class DeploymentStatus:
+    """What shows one deployment. Every method may be repeated after a crash and then changes nothing.
+
+    :ivar plan: None until it was read.
+    """
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._services = context.services
+        self._run = context.run
+        self._check = DeploymentCheck(context.services, context.run)
+        self.plan: DeploymentPlan | None = None
+
+    async def load(self) -> Deployment:
+        """The deployment as it stands."""
+        return await load_deployment(self._services, self._run)
+
+    async def open(self) -> None:
+        """Show that it was admitted."""
+        await self._check.open(await self._build_report())
+
+    async def show(
+        self,
+        state: DeploymentState,
+        *,
+        detail: str = "",
+        percentage: int | None = None,
+        step: Step | None = None,
+        output: str = "",
+    ) -> None:
+        """Record where it stands, and show it on GitHub.
+
+        :param detail: why, for people.
+        :param percentage: of the traffic it has now; None: as before.
+        :param step: that was deployed and watched.
+        :param output: the end of what a command printed.
+        """
+        journal = self._context.journal
+        await journal.step(f"note {state.value}", self._move, state, detail, percentage, step)
+        await self._context.progress.quiet()
+        await journal.step(f"show {state.value}", self._show, output)
+
+    def show_look(self, now: StageHealth, doing: str) -> None:
+        """Show the newest figures in a moment, or never."""
+        self._context.progress.post_later(partial(self._show_progress, now, doing))
+
+    async def comment_end(self, output: str) -> None:
+        """Tell on the pull request and the issue how it ended."""
+        numbers = (self._run.number,) if self.plan is None else self.plan.numbers
+        await self._check.comment_end(await self._build_report(output=output), numbers)
+
+    async def give_up(self, detail: str) -> None:
+        """Record that Forge could not go on, and show it."""
+        await self._stop(detail)
+        report = await self._build_report()
+        await self._check.show(report, f"given up {report.deployment.state.value}")
+        await self._report_to_github(report.deployment)
+        await self._check.comment_end(report, (self._run.number,) if self.plan is None else self.plan.numbers)
+
+    async def close(self) -> None:
+        """Record that something else ended its run, and show that."""
+        await close_deployment(self._services, self._run)
+
+    async def wake_next(self) -> None:
+        """Let the deployment that waits for this environment look again."""
+        await wake_waiting(self._services, await self.load())
+
+    async def _move(self, state: DeploymentState, detail: str, percentage: int | None, step: Step | None) -> None:
+        database, now = self._services.database, self._context.now()
+        await deployments.move(database, self._run, state, now, detail=detail, percentage=percentage, step=step)
+
+    async def _show(self, output: str) -> None:
+        report = await self._build_report(output=output)
+        deployment = report.deployment
+        await self._check.show(report, f"{deployment.state.value} {deployment.percentage} {len(report.steps)}")
+        await self._report_to_github(deployment)
+
+    async def _report_to_github(self, deployment: Deployment) -> None:
+        state = _REPORTED.get(deployment.state)
+        known = await deployments.get_github_id(self._services.database, self._run.id)
+        if state is not None and known is not None:
+            step = f"{deployment.state.value} {deployment.percentage}"
+            await self._record(deployment).report(state, step, texts.render_title(deployment))
+
+    async def _show_progress(self, now: StageHealth, doing: str) -> None:
+        await self._check.show_progress(await self._build_report(now=now, doing=doing))
+
+    async def _stop(self, detail: str) -> None:
+        await stop_deployment(self._services, self._run, detail)
+
+    def _record(self, deployment: Deployment) -> GitHubRecord:
+        url = "" if self.plan is None else self.plan.environment.url or ""
+        return GitHubRecord(self._services, self._run, deployment, deployment.sha, self._run.id, url)
+
+    async def _build_report(
+        self, *, now: StageHealth | None = None, doing: str = "", output: str = ""
+    ) -> DeploymentReport:
+        steps: Sequence[Step] = await deployments.list_steps(self._services.database, self._run.id)
+        stages = () if self.plan is None else self.plan.stages
+        url = "" if self.plan is None else self.plan.environment.url or ""
+        return DeploymentReport(await self.load(), stages, steps, now, doing, url, output)
+
+
+async def load_deployment(services: Services, run: Run) -> Deployment:
+    """The deployment that a run carries out."""
+    found = await deployments.get(services.database, run.id)
+    if found is None:
+        raise LookupError(f"run {run.id} carries out no deployment")
+    return found
+
+
+async def stop_deployment(services: Services, run: Run, detail: str) -> None:
+    """Record that a deployment ends here: nothing happened, or nobody knows what is deployed."""
+    deployment = await load_deployment(services, run)
+    state = DeploymentState.stopped if deployment.state.is_untouched else DeploymentState.failed
+    await deployments.move(services.database, run, state, services.clock.now(), detail=detail)
+    await wake_waiting(services, deployment)
+
+
+async def close_deployment(services: Services, run: Run) -> None:
+    """Show how a deployment ended whose run something else ended; may be repeated."""
+    before = await load_deployment(services, run)
+    why = run.detail or "Its run was ended."
+    detail = why if before.state.is_untouched else f"{why} {before.percentage} % of the traffic had it."
+    await stop_deployment(services, run, detail)
+    deployment = await load_deployment(services, run)
+    steps = await deployments.list_steps(services.database, run.id)
+    await DeploymentCheck(services, run).close(DeploymentReport(deployment, steps=steps))
+    if before.state.is_over:
+        return
+    record = GitHubRecord(services, run, deployment, deployment.sha, run.id)
+    await record.report_end(_REPORTED[deployment.state], texts.render_title(deployment))
+
+
+async def wake_waiting(services: Services, deployment: Deployment) -> None:
+    """Let the deployments that wait for an environment look again."""
+    others = await deployments.list_open(services.database, deployment.repository_id, deployment.environment)
+    for each in others:
+        await waits.end(services.database, each.run_id, services.clock.now())

@@ -1,0 +1,130 @@
+"""Brings a commit to a share of the traffic, by the repository's own workflow or command."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from pydantic import BaseModel
+
+from agents.deployment.commands import CommandOutcome, Deployer
+from domain.deployments.deployment import Deployment
+from domain.errors import CodeHostError, NotFound, RateLimited, Unprocessable
+from domain.github.workflow_runs import WorkflowRun
+from memory.runs import outbox
+from pipeline.checkout import fetch_commits
+from pipeline.deployment.plan import DeploymentPlan
+from pipeline.publishing.publisher import NO_ID, write_once
+from pipeline.run_context import RunContext
+from pipeline.runs.lifecycle import run_while_current
+
+log = structlog.get_logger(__name__)
+
+_POLL = timedelta(seconds=10)
+_EARLIER = timedelta(minutes=1)  # GitHub's clock may be behind ours
+_KIND = "dispatch"
+
+
+class _Started(BaseModel):
+    """A workflow that was started.
+
+    :param github_id: of its run; None where GitHub did not tell it.
+    """
+
+    at: datetime
+    github_id: int | None
+
+
+@dataclass(frozen=True)
+class Transport:
+    """The way to an environment."""
+
+    context: RunContext
+    deployment: Deployment
+    plan: DeploymentPlan
+
+    async def deploy(self, sha: str, percentage: int, key: str) -> CommandOutcome:
+        """Bring a commit to a share of the traffic; how that ended.
+
+        :param key: names this step; the workflow gets it as `deployment` and shows it in its title.
+        """
+        inputs = {
+            "environment": self.deployment.environment,
+            "ref": sha,
+            "percentage": str(percentage),
+            "deployment": key,
+        }
+        environment = self.plan.environment
+        if environment.workflow is None:
+            return await self.context.journal.step(f"deploy {percentage} %", self._run_command, sha, inputs)
+        return await self._run_workflow(environment.workflow, inputs)
+
+    async def _run_command(self, sha: str, inputs: dict[str, str]) -> CommandOutcome:
+        return await run_while_current(self.context.services, self.context.run, self._execute(sha, inputs))
+
+    async def _execute(self, sha: str, inputs: dict[str, str]) -> CommandOutcome:
+        services, run = self.context.services, self.context.run
+        mirror = await fetch_commits(services, run.repository, run.number, sha, sha)
+        deployer = Deployer(mirror, services.toolbox, self.plan.configuration.commands)
+        access = services.find_deploy_access(run.repository.full_name, self.deployment.environment)
+        line = self.plan.environment.command or ""
+        return await deployer.deploy(sha, line, inputs, access, self.plan.step_time.total_seconds())
+
+    async def _run_workflow(self, workflow: str, inputs: dict[str, str]) -> CommandOutcome:
+        """Start the workflow once, and wait for its end."""
+        journal = self.context.journal
+        try:
+            started = await journal.step("start the workflow", self._start, workflow, inputs)
+        except (NotFound, Unprocessable) as error:
+            return CommandOutcome(problem=f"GitHub did not start {workflow}: {error.message}")
+        until = started.at + self.plan.step_time
+        while True:
+            ended = await journal.step("how the workflow is", self._look, workflow, inputs["deployment"], started)
+            if ended is not None and ended.is_completed:
+                return _describe_end(workflow, ended)
+            if await journal.step("what time it is", self._read_clock) >= until:
+                if ended is not None:
+                    await journal.step("cancel the workflow", self._cancel, ended.id)
+                minutes = self.plan.step_time.total_seconds() / 60
+                told = "did not end" if ended is not None else "did not begin"
+                return CommandOutcome(problem=f"{workflow} {told} within {minutes:.0f} minutes")
+            await journal.pause(_POLL, f"{workflow} runs.")
+
+    async def _start(self, workflow: str, inputs: dict[str, str]) -> _Started:
+        services, run = self.context.services, self.context.run
+        key, began = inputs["deployment"], services.clock.now()
+
+        async def find() -> int | None:
+            since = began - timedelta(days=1)
+            found = await services.host.find_dispatched_run(run.repository, workflow, key, since)
+            return None if found is None else found.id
+
+        async def start() -> int:
+            branch = self.plan.default_branch
+            return await services.host.dispatch_workflow(run.repository, workflow, branch, inputs) or NO_ID
+
+        started = await write_once(services, run, f"workflow {key}", _KIND, start, find=find)
+        at = await outbox.get_done_at(services.database, run.id, f"workflow {key}", _KIND)
+        return _Started(at=at or began, github_id=started if started != NO_ID else None)
+
+    async def _look(self, workflow: str, key: str, started: _Started) -> WorkflowRun | None:
+        host, repository = self.context.services.host, self.context.run.repository
+        if started.github_id is not None:
+            return await host.workflow_run(repository, started.github_id)
+        return await host.find_dispatched_run(repository, workflow, key, started.at - _EARLIER)
+
+    async def _cancel(self, github_id: int) -> None:
+        try:
+            await self.context.services.host.cancel_workflow_run(self.context.run.repository, github_id)
+        except RateLimited:
+            raise
+        except CodeHostError as error:
+            log.warning("deployment.workflow_not_cancelled", run=self.context.run.id, error=str(error))
+
+    async def _read_clock(self) -> datetime:
+        return self.context.now()
+
+
+def _describe_end(workflow: str, ended: WorkflowRun) -> CommandOutcome:
+    if ended.conclusion == "success":
+        return CommandOutcome(output=ended.url)
+    return CommandOutcome(problem=f"{workflow} ended with {ended.conclusion}: {ended.url}", output=ended.url)
