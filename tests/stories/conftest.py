@@ -11,6 +11,7 @@ from agents.llm.scripted import ScriptedModel
 from tests.databases import Backend, create_database, drop_database
 from tests.stories.driver import NO_MODEL, Story, open_shared_story, open_story
 from tests.world.shared_forge import is_sharable
+from tests.world.toy_service import ToyService, run_service
 
 
 @pytest.fixture
@@ -33,6 +34,22 @@ async def story_with_model(
     """A story in which ``model`` reads every change of source."""
     async with _story(request, tmp_path, model) as started:
         yield started
+
+
+@pytest.fixture
+async def service() -> AsyncGenerator[ToyService]:
+    """A service that is deployed."""
+    async with run_service() as running:
+        yield running
+
+
+@pytest.fixture
+async def guarded_story(tmp_path: Path) -> AsyncGenerator[Story]:
+    """A story whose operator lets Forge ask no private address."""
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, outbound_allow="") as started:
+        yield started
+    drop_database(url)
 
 
 @asynccontextmanager

@@ -175,6 +175,7 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
         "write_interval": 0,
         "queue_polling": POLLING,
         "sandbox_tools": (toolchain(),),
+        "outbound_allow": "127.0.0.0/8",  # where services that are watched answer
         "reflection": False,  # but in the stories of it: nobody could say which call of a model is the last
         "tool_workers": 1,  # to warm one is most of what a story's start costs
         **more,

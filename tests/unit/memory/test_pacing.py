@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.importance import Importance
+from domain.github.importance import Importance
 from memory.db.engine import Database
 from memory.process.write_rates import reserve_write
 from safety.write_rates import Rate
