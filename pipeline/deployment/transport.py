@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain, repeat
 
 import structlog
 from pydantic import BaseModel
@@ -19,7 +20,8 @@ from pipeline.runs.lifecycle import run_while_current
 
 log = structlog.get_logger(__name__)
 
-_POLL = timedelta(seconds=10)
+_POLLS = (1, 2, 5, 10)
+"""Seconds before a workflow is looked at again; the last is repeated."""
 _EARLIER = timedelta(minutes=1)  # GitHub's clock may be behind ours
 _KIND = "dispatch"
 
@@ -77,7 +79,7 @@ class Transport:
         except (NotFound, Unprocessable) as error:
             return CommandOutcome(problem=f"GitHub did not start {workflow}: {error.message}")
         until = started.at + self.plan.step_time
-        while True:
+        for seconds in chain(_POLLS, repeat(_POLLS[-1])):
             ended = await journal.step("how the workflow is", self._look, workflow, inputs["deployment"], started)
             if ended is not None and ended.is_completed:
                 return _describe_end(workflow, ended)
@@ -87,7 +89,8 @@ class Transport:
                 minutes = self.plan.step_time.total_seconds() / 60
                 told = "did not end" if ended is not None else "did not begin"
                 return CommandOutcome(problem=f"{workflow} {told} within {minutes:.0f} minutes")
-            await journal.pause(_POLL, f"{workflow} runs.")
+            await journal.pause(timedelta(seconds=seconds), f"{workflow} runs.")
+        raise AssertionError("it is looked at without end")
 
     async def _start(self, workflow: str, inputs: dict[str, str]) -> _Started:
         services, run = self.context.services, self.context.run

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.chaos.deployments import Deployed, RolledBack
 from tests.chaos.driver import ChaosStage, Chooser, Point, never
 from tests.chaos.issues import Carried, Planned
 from tests.chaos.scenes import Asked, Closed, Expired, Interrupted, Pushed, Scene, Superseded
@@ -24,6 +25,8 @@ SCENES: dict[str, type[Scene]] = {
     "commanded": Commanded,
     "delegated": Delegated,
     "taken back": TakenBack,
+    "deployed": Deployed,
+    "rolled back": RolledBack,
 }
 
 ATTEMPTS = 3  # to reach a point

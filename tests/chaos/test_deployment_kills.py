@@ -1,0 +1,31 @@
+"""Killed with SIGKILL at every step of a deployment, Forge brings it to the same end, and starts no workflow twice."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.deployments import prepare_deployments
+from tests.chaos.driver import Point, stage
+from tests.chaos.sweep import Sweep
+from tests.world.toy_service import run_service
+
+_MISSED = 0.1  # of what is played; more would prove too little
+
+
+@pytest.mark.parametrize("scene", ["deployed", "rolled back"])
+async def test_killed_at_every_step_of_a_deployment(scene: str, tmp_path: Path) -> None:
+    async with run_service() as service, stage("sqlite", tmp_path) as there:
+        await prepare_deployments(there, service)
+        await Sweep(there, "deployed").rehearse()  # so that there is something to go back to
+        sweep = Sweep(there, scene)
+        points = await sweep.rehearse()
+        result = await sweep.kill_at(_choose(points))
+        print(scene, len(points), result.played, result.kills, *result.missed, *result.wrong, sep="\n")
+        assert result.wrong == []
+        assert len(result.missed) <= _MISSED * result.played
+
+
+def _choose(points: Sequence[Point]) -> list[Point]:
+    """Each step and each write once, at each moment: most steps are repeated with every look."""
+    return [each for each in points if each.nth == 1]
