@@ -352,8 +352,15 @@ def confirm_cancel(run: Run) -> str:
     return f"Run {inline_code(run.id)} was stopped. Its comments stay. {again} starts another one."
 
 
-def nothing_to_cancel() -> str:
-    return "Nothing is running here."
+def nothing_to_cancel(deployed_to: Sequence[str] = ()) -> str:
+    """That no run is here to cancel.
+
+    :param deployed_to: environments that something is being deployed to from here.
+    """
+    if not deployed_to:
+        return "Nothing is running here."
+    commands = " and ".join(inline_code(f"/forge deploy {name} cancel") for name in deployed_to)
+    return f"Nothing is running here but deployments. {commands} ends them."
 
 
 def confirm_pause(stopped: int) -> str:

@@ -32,9 +32,9 @@ _TITLES = {
     DeploymentState.failed: "Failed: a person has to look",
 }
 _CAUSES = {
-    Cause.merge: "It was merged.",
-    Cause.command: "Somebody asked for it.",
-    Cause.rollback: "Somebody asked for what was there before.",
+    Cause.merge: "merged it",
+    Cause.command: "asked for it",
+    Cause.rollback: "asked for what was there before",
 }
 
 
@@ -105,10 +105,11 @@ def _describe(report: DeploymentReport) -> str:
     if report.url:
         where = f"{where} ({escape(report.url, 300)})"
     risk = deployment.risk.value if deployment.risk is not None else "not known, so it counts as high"
+    who = inline_code(deployment.ordered_by) if deployment.ordered_by else "Somebody"
     steps = " → ".join(f"{each} %" for each in report.strategy)
     before = f" Before it: {inline_code(deployment.previous_sha[:7])}." if deployment.previous_sha else ""
     return (
-        f"{inline_code(deployment.sha[:7])} to {where}. {_CAUSES[deployment.cause]} Risk: {risk}."
+        f"{inline_code(deployment.sha[:7])} to {where}. {who} {_CAUSES[deployment.cause]}. Risk: {risk}."
         f"{f' Steps: {steps}.' if steps else ''}{before}"
     )
 

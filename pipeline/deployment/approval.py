@@ -18,7 +18,7 @@ from messages import deployments as texts
 from messages.automation import WINDOW_MINUTES
 from messages.deployments import DeploymentReport
 from pipeline.automation.level import cap_level
-from pipeline.deployment.plan import DeploymentPlan, describe_checks
+from pipeline.deployment.plan import DeploymentPlan
 from pipeline.deployment.status import DeploymentStatus
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.comments import ensure_comment
@@ -125,7 +125,6 @@ class DeploymentGates:
 
     async def _render_question(self) -> str:
         services, run, deployment = self.context.services, self.context.run, self.deployment
-        checks = describe_checks(await services.host.check_results(run.repository, run.head_sha))
         where = (run.repository.id, deployment.environment)
         past = [
             each
@@ -135,7 +134,7 @@ class DeploymentGates:
         watches = self.plan.environment.verify.watches
         back = texts.explain_rollback_plan(deployment.previous_sha, watches=watches)
         report = DeploymentReport(deployment, self.plan.stages, url=self.plan.environment.url or "")
-        return texts.render_question(report, [*self.plan.facts, checks], past[:_PAST], back)
+        return texts.render_question(report, self.plan.facts, past[:_PAST], back)
 
     def _build_facts(self) -> Mapping[str, Value]:
         return {

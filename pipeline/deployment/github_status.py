@@ -37,8 +37,11 @@ class GitHubRecord:
         """
         await self._find_or_create(required)
 
-    async def report(self, state: ReportedState, step: str, description: str) -> None:
-        """Say how it goes, once for each step."""
+    async def report(self, state: ReportedState, step: str, description: str, log_url: str = "") -> None:
+        """Say how it goes, once for each step.
+
+        :param log_url: where people read more; empty if there is nothing to read.
+        """
         github_id = await self._find_or_create(())
 
         async def write() -> int:
@@ -47,7 +50,7 @@ class GitHubRecord:
                 github_id,
                 state,
                 description=description,
-                log_url="",
+                log_url=log_url,
                 environment_url=self.url,
                 auto_inactive=state is ReportedState.success,
             )

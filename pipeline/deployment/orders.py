@@ -20,7 +20,7 @@ from messages import deployments as texts
 from pipeline.checkout import fetch_commits
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.deployment.plan import load_review_of
+from pipeline.deployment.facts import load_review_of
 
 log = structlog.get_logger(__name__)
 

@@ -1,6 +1,5 @@
 """What a deployment needs to know of its change and its environment, read once when its turn comes."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from pydantic import BaseModel, ConfigDict
@@ -8,17 +7,14 @@ from pydantic import BaseModel, ConfigDict
 from domain.config.configuration import Configuration
 from domain.config.deploy import Environment
 from domain.deployments.deployment import Deployment
-from domain.github.merging import ReportedCheck
-from domain.review.review import Review
 from domain.runs.run import Run
-from domain.text.escaping import escape, inline_code
+from domain.text.escaping import inline_code
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox, runs
+from memory.runs import outbox, runs
 from pipeline.config import loading
 from pipeline.context import Services
+from pipeline.deployment.facts import describe_change, describe_checks, describe_review, load_review_of
 from safety.gates import list_protected
-
-_OWN = "Forge / "
 
 
 class DeploymentPlan(BaseModel):
@@ -62,6 +58,11 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
     branch = await services.host.default_branch(run.repository)
     obstacle = await _find_obstacle(services, run, deployment, environment)
     review = await load_review_of(services, run.repository.id, run.number)
+    facts = (
+        *await describe_change(services, run, deployment),
+        *describe_review(review),
+        *await describe_checks(services, run, review),
+    )
     owner = await outbox.find_proposing_run(services.database, run.repository.id, run.number)
     issue = None if owner is None else await runs.get(services.database, owner)
     return DeploymentPlan(
@@ -69,20 +70,12 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
         environment=environment or Environment(),
         stages=() if environment is None else environment.strategy.choose(deployment.risk),
         obstacle=obstacle,
-        facts=_list_facts(review),
+        facts=facts,
         requester=deployment.ordered_by,
         touches_protected=review is None or bool(list_protected(review.changed, configuration)),
         numbers=(run.number,) if issue is None else (run.number, issue.number),
         default_branch=branch.name,
     )
-
-
-async def load_review_of(services: Services, repository_id: int, number: int) -> Review | None:
-    """The newest review of a pull request; None if there is none."""
-    for past in await runs.list_for_pull_request(services.database, repository_id, number):
-        if not past.run.is_of_issue and (found := await checkpoints.load_review(services.database, past.run)):
-            return found
-    return None
 
 
 async def _find_obstacle(services: Services, run: Run, deployment: Deployment, environment: Environment | None) -> str:
@@ -92,21 +85,3 @@ async def _find_obstacle(services: Services, run: Run, deployment: Deployment, e
         return "`.github/forge.yml` says `trigger: never` for this environment now."
     paused_by = await permits.find_pauser(services.database, run.repository)
     return "" if paused_by is None else f"{paused_by} paused Forge in this repository."
-
-
-def _list_facts(review: Review | None) -> tuple[str, ...]:
-    if review is None:
-        return ("Forge did not review this change.",)
-    risk = f"Risk: {review.risk.level.value}, {review.risk.score} of 100"
-    open_ = [f"{inline_code(each.id)} {escape(each.message, 150)}" for each in review.findings[:5]]
-    told = f"Open findings of the review: {len(review.findings)}" + (f": {'; '.join(open_)}" if open_ else "")
-    return (risk, f"Verdict of the review: {review.decision.value.replace('_', ' ')}", told)
-
-
-def describe_checks(reported: Sequence[ReportedCheck]) -> str:
-    """What the checks of the merged commit say, in Markdown."""
-    others = [each for each in reported if not each.name.startswith(_OWN)]
-    if not others:
-        return "Checks of the merged commit: none were reported."
-    named = ", ".join(f"{inline_code(each.name)} {each.conclusion}" for each in others[:10])
-    return f"Checks of the merged commit: {named}"

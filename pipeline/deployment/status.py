@@ -112,7 +112,8 @@ class DeploymentStatus:
         known = await deployments.get_github_id(self._services.database, self._run.id)
         if state is not None and known is not None:
             step = f"{deployment.state.value} {deployment.percentage}"
-            await self._record(deployment).report(state, step, texts.render_title(deployment))
+            title, log_url = texts.render_title(deployment), await self._check.find_url()
+            await self._record(deployment).report(state, step, title, log_url)
 
     async def _show_progress(self, now: StageHealth, doing: str) -> None:
         await self._check.show_progress(await self._build_report(now=now, doing=doing))

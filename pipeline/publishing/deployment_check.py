@@ -9,6 +9,7 @@ from domain.github.checks import Button, CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
+from memory.runs import outbox
 from messages import deployments as texts
 from messages.deployments import DeploymentReport
 from messages.review import CheckText
@@ -48,6 +49,13 @@ class DeploymentCheck:
     async def show(self, report: DeploymentReport, step: str) -> None:
         """Show where it stands, once for each step."""
         await complete_check(self.services, self.run, _CREATION, f"deployment {step}", self._build(report))
+
+    async def find_url(self) -> str:
+        """Where people read it; empty if it is not there yet."""
+        check_id = await outbox.find_remote_id(self.services.database, self.run.id, _CREATION, "check")
+        if check_id is None:
+            return ""
+        return f"{self.services.host.clone_url(self.run.repository).removesuffix('.git')}/runs/{check_id}"
 
     async def show_progress(self, report: DeploymentReport) -> None:
         """Show the newest figures; see :class:`pipeline.publishing.progress.ProgressUpdates`."""

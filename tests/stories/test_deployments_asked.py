@@ -24,13 +24,14 @@ async def test_production_waits_for_somebody_else(story: Story, service: ToyServ
     for shown in (
         f"Deploy {after[:7]} to production?",
         "carol asked for it",
-        "Risk: not known, so it counts as high. Steps: 25 % → 100 %.",
+        "`carol` asked for it. Risk: not known, so it counts as high. Steps: 25 % → 100 %.",
+        f"New since `{before[:7]}`: 1 files, +1 −1 lines",
         "Forge did not review this change.",
         "Checks of the merged commit: none were reported.",
         f"Forge deploys `{before[:7]}` again in the same way",
         "Deployed and healthy",
     ):
-        assert shown in question.body
+        assert shown in question.body, question.body
     assert service.history == []
     assert scene.check(after, "production").conclusion == "action_required"
     told = await scene.comment(scene.carol, "/forge approve production_deploy")
@@ -104,6 +105,8 @@ async def test_people_hold_it_let_it_go_on_and_take_it_back(story: Story, servic
     await scene.comment(scene.alice, "/forge deploy staging")
     assert "does not hold" in await scene.comment(scene.alice, "/forge deploy staging go-on")
     await scene.run_until(after, 25)
+    ends = "`/forge deploy staging cancel` ends them."
+    assert ends in await scene.comment(scene.alice, "/forge cancel")
     assert "holds before its next step" in await scene.comment(scene.alice, "/forge deploy staging hold")
     await scene.look()
     assert story.gates(scene.pull) == ["deploy_hold"]

@@ -7,6 +7,7 @@ from domain.gates import BUDGET_GATES
 from domain.runs.run import ExecutionMode, ReasonCode, Trigger
 from domain.runs.start import NotStarted, RunStart
 from domain.slash.commands import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
+from memory.deployments import deployments
 from memory.gates import gates
 from memory.repositories import permits
 from messages import automation as automation_texts
@@ -98,7 +99,11 @@ async def cancel(context: CommandContext, asked: PlainCommand) -> str:
     is_stopped = await context.step_with_permission("stop the merge", asked, _stop_merge, context)
     ended = await Cancellation(context).end(context.repository, context.number, ReasonCode.aborted)
     if not ended:
-        return automation_texts.confirm_merge_stop() if is_stopped else texts.nothing_to_cancel()
+        if is_stopped:
+            return automation_texts.confirm_merge_stop()
+        key = "what is deployed"
+        deployed_to = await context.journal.step(key, _list_environments, context) if await _knows(context, key) else []
+        return texts.nothing_to_cancel(deployed_to)
     return texts.confirm_cancel(ended[0])
 
 
@@ -179,6 +184,12 @@ async def _is_budget_waiting(context: CommandContext) -> bool:
     """Whether a guard or a budget waits here for a person, which a new review would bypass."""
     waiting = await gates.list_for_pull_request(context.database, context.repository.id, context.number, waiting=True)
     return any(gate.name in BUDGET_GATES for gate in waiting)
+
+
+async def _list_environments(context: CommandContext) -> list[str]:
+    """The environments that something is being deployed to from here."""
+    under_way = await deployments.list_open(context.database, context.repository.id)
+    return [each.environment for each in under_way if each.number == context.number]
 
 
 async def _stop_merge(context: CommandContext) -> bool:
