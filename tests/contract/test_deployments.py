@@ -295,14 +295,27 @@ async def test_what_was_started_long_before_is_not_found(stage: Stage) -> None:
 
 async def test_a_run_may_appear_late(stage: Stage) -> None:
     await _add_workflow(stage)
+    go = asyncio.Event()
+
+    async def play(inputs: Mapping[str, str], sha: str) -> str | None:
+        await go.wait()
+        return "success"
+
+    stage.sim.on_dispatch(stage.shelf, FILE, play)
+    await _dispatch(stage, inputs={"deployment": "d0"})
     stage.sim.lag(3600)
     run_id = await _dispatch(stage)
     assert run_id is not None
+    assert await _find(stage, "d0") is not None
     assert await _find(stage) is None
     with pytest.raises((NotFound, Behind)):
         await stage.host.workflow_run(stage.repository, run_id)
+    go.set()
+    await stage.sim.finish_plays()
     stage.sim.lag(0)
-    assert await _find(stage) is not None
+    found = await _find(stage)
+    assert found is not None
+    assert found.conclusion == "success"
 
 
 @pytest.mark.parametrize(
@@ -351,17 +364,21 @@ async def test_a_name_cannot_lead_elsewhere(stage: Stage) -> None:
 
 async def test_a_run_is_cancelled_once(stage: Stage) -> None:
     await _add_workflow(stage)
-    started = asyncio.Event()
+    started, stopped = asyncio.Event(), asyncio.Event()
 
     async def play(inputs: Mapping[str, str], sha: str) -> str | None:
         started.set()
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
         return "success"
 
     stage.sim.on_dispatch(stage.shelf, FILE, play)
     run_id = await _dispatch(stage) or 0
     await started.wait()
     await stage.host.cancel_workflow_run(stage.repository, run_id)
+    await stopped.wait()
     run = await stage.host.workflow_run(stage.repository, run_id)
     assert (run.status, run.conclusion) == ("completed", "cancelled")
     assert [job.conclusion for job in await stage.host.jobs(stage.repository, run_id)] == ["cancelled"]
