@@ -223,13 +223,9 @@ def _who(gate: Gate) -> str:
         else ""
     )
     passed = f" {inline_code(gate.delegate)} was asked to decide." if gate.delegate else ""
-    void = (
-        ""
-        if gate.name in _OF_DEPLOYMENTS
-        else " Closing the issue voids it."
-        if request.on_issue
-        else " A push voids it."
-    )
+    void = " Closing the issue voids it." if request.on_issue else " A push voids it."
+    if gate.name in _OF_DEPLOYMENTS:
+        void = ""
     return (
         f"**Who decides:** anyone with the role {request.role} or above{but}."
         f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}.{void}"

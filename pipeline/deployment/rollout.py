@@ -126,7 +126,7 @@ class Rollout:
         wished = await self._journal.step("what people ask", self._read_wish)
         await self._obey(wished.wish, wished.wished_by)
         if wished.percentage < percentage:
-            key = f"{self._context.run.id}-{percentage}"
+            key = f"{self._context.run.id}-{percentage}-percent"
             outcome = await self._transport.deploy(self._deployment.sha, percentage, key)
             if not outcome.is_successful:
                 raise _Unhealthy(f"Deploying {percentage} % failed: {outcome.problem}.", outcome.output)
