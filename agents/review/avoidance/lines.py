@@ -86,10 +86,13 @@ def is_sample(path: str) -> bool:
     return _DATA.search(path) is not None and not is_for_runner(path) and not _KNOWN.search(path)
 
 
-def find_suppressions(path: str, text: str) -> tuple[PlaceFact, ...]:
-    """Comments that silence a tool, and settings that do."""
+def find_suppressions(path: str, text: str, code: str = "") -> tuple[PlaceFact, ...]:
+    """Comments that silence a tool, and settings that do.
+
+    :param code: the text without what its literals hold; here as everywhere, what begins in a literal does not count.
+    """
     patterns = [*_COMMENTS, *(_SETTINGS if is_configuration(path) else ())]
-    return tuple(_find(text, patterns))
+    return tuple(_find(text, patterns, code))
 
 
 def find_ignored(path: str, text: str, *, is_shell: bool = False) -> tuple[PlaceFact, ...]:
@@ -109,19 +112,19 @@ def find_ignored(path: str, text: str, *, is_shell: bool = False) -> tuple[Place
     return tuple(found)
 
 
-def find_hooks(text: str) -> tuple[PlaceFact, ...]:
+def find_hooks(text: str, code: str = "") -> tuple[PlaceFact, ...]:
     """Where tests, or hooks of their runner, make success of a failure."""
-    return tuple(_find(text, _HOOKS))
+    return tuple(_find(text, _HOOKS, code))
 
 
-def find_taken_out(text: str) -> tuple[PlaceFact, ...]:
+def find_taken_out(text: str, code: str = "") -> tuple[PlaceFact, ...]:
     """Where hooks of a runner leave tests out; what does so on demand says so."""
     lines = text.split("\n")
     return tuple(
         place.model_copy(update={"what": ON_DEMAND})
         if any(_IS_DEMANDED.search(line[:LONGEST]) for line in lines[max(0, place.line - _NEAR) : place.line + _NEAR])
         else place
-        for place in _find(text, _TAKEN_OUT)
+        for place in _find(text, _TAKEN_OUT, code)
     )
 
 
@@ -144,9 +147,9 @@ def find_deselected(path: str, text: str) -> tuple[PlaceFact, ...]:
     return tuple(_find(text, _DESELECTED))
 
 
-def find_focused(text: str) -> tuple[PlaceFact, ...]:
+def find_focused(text: str, code: str = "") -> tuple[PlaceFact, ...]:
     """Tests beside which a runner leaves out all others."""
-    return tuple(_find(text, _FOCUSED))
+    return tuple(_find(text, _FOCUSED, code))
 
 
 def find_thresholds(path: str, text: str) -> dict[str, float]:
@@ -210,14 +213,22 @@ def _join_lines(text: str) -> Iterator[tuple[int, str]]:
 _MOST_JOINED = 4  # lines
 
 
-def find_left_out(text: str) -> tuple[PlaceFact, ...]:
+def find_left_out(text: str, code: str = "") -> tuple[PlaceFact, ...]:
     """Comments and errors that leave work for later."""
-    return tuple(_find(text, _LEFT_OUT))
+    return tuple(_find(text, _LEFT_OUT, code))
 
 
-def _find(text: str, patterns: Sequence[_LinePattern]) -> Iterator[PlaceFact]:
+def _find(text: str, patterns: Sequence[_LinePattern], code: str = "") -> Iterator[PlaceFact]:
+    bare = (code or text).split("\n")
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) <= LONGEST:
-            found = next((each for each in patterns if each.expression.search(line)), None)
+            found = next((each for each in patterns if _is_code(each.expression, line, bare[number - 1])), None)
             if found is not None:
                 yield PlaceFact(line=number, what=found.what, text=line.strip())
+
+
+def _is_code(expression: re.Pattern[str], line: str, bare: str) -> bool:
+    """Whether an expression finds something in a line that does not begin within a literal."""
+    if line == bare or not expression.search(line):
+        return expression.search(line) is not None
+    return any(line[at : at + 1] == bare[at : at + 1] for at in (each.start() for each in expression.finditer(line)))

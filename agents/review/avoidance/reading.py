@@ -10,6 +10,7 @@ from agents.review.avoidance.commands import find_commands, find_triggers
 from agents.review.avoidance.embedded import find_embedded
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
+from agents.review.avoidance.masking import MaskedText, mask_literals
 from agents.review.avoidance.tables import list_rows
 from agents.review.avoidance.test_inventory import find_tests
 from agents.syntax.languages import DATA, find_language
@@ -37,19 +38,22 @@ def read_facts(path: str, text: str) -> SourceFacts:
     is_a_test = is_test(path) or _TEST_NAME.search(path) is not None
     is_support = is_a_test or lines.is_support(path)
     is_no_program = language is None or language in DATA or language == "bash" or lines.is_script(path)
+    parsed = None if language is None or language in DATA else parse(_rewrite(text, language), language)
+    masked = MaskedText(text) if parsed is None or language == "bash" else mask_literals(text, parsed.tree)
+    code = masked.code
     told = SourceFacts(
         is_test=is_a_test,
-        suppressions=lines.find_suppressions(path, text),
+        suppressions=lines.find_suppressions(path, text, code),
         ignored=(
             *lines.find_ignored(path, text, is_shell=language == "bash"),
-            *(lines.find_hooks(text) if is_support and not _IS_SAMPLE.search(path) else ()),
+            *(lines.find_hooks(text, code) if is_support and not _IS_SAMPLE.search(path) else ()),
         ),
         deselected=(
-            *(lines.find_deselected(path, text) if is_support or is_no_program else ()),
-            *(lines.find_taken_out(text) if is_support else ()),
+            *(lines.find_deselected(path, masked.with_words) if is_support or is_no_program else ()),
+            *(lines.find_taken_out(text, code) if is_support else ()),
         ),
-        focused=lines.find_focused(text) if is_a_test and not lines.is_sample(path) else (),
-        mocks=lines.find_mocks(text) if is_a_test else (),
+        focused=lines.find_focused(text, code) if is_a_test and not lines.is_sample(path) else (),
+        mocks=lines.find_mocks(masked.with_names) if is_a_test else (),
         thresholds=lines.find_thresholds(path, text),
         commands=find_commands(path, text),
         triggers=find_triggers(path, text),
@@ -57,10 +61,9 @@ def read_facts(path: str, text: str) -> SourceFacts:
     told = _add_embedded(told, path, text)
     if language is None or language in DATA:
         return told
-    parsed = parse(_REWRITES[language](text) if language in _REWRITES else text, language)
     if parsed is None:
         return told.model_copy(update={"is_read": False})
-    own = _read_tree(parsed, language, text, is_a_test)
+    own = _read_tree(parsed, language, masked, is_a_test)
     return told.model_copy(update={**own, "functions": (*own["functions"], *told.functions)})
 
 
@@ -84,25 +87,25 @@ def _find_by_content(path: str, text: str) -> str | None:
     return None if first is None else "python" if first[1].startswith("python") else "bash"
 
 
-def _read_tree(parsed: ParsedSource, language: str, text: str, is_a_test: bool) -> dict[str, Any]:
+def _read_tree(parsed: ParsedSource, language: str, masked: MaskedText, is_a_test: bool) -> dict[str, Any]:
     holds_tests = is_a_test or language == "rust"
     tests = find_tests(parsed.tree, language) if holds_tests else ()
     functions = find_functions(parsed.tree, language)
     if language in _SCRIPT:
-        functions = _keep_exported(functions, text)
+        functions = _keep_exported(functions, masked.text)
     inside = [(test.line, test.end) for test in tests]
     functions = tuple(each for each in functions if not any(first <= each.line <= last for first, last in inside))
     own_rows = {row for test in tests for row in test.rows}
     rows = tuple(row for row in list_rows(parsed.tree) if row not in own_rows) if holds_tests else ()
-    bare = _strip(text) if not is_a_test else ""
+    bare, told = (_strip(masked.text), _strip(masked.with_words)) if not is_a_test else ("", "")
     return {
         "tests": tests,
         "functions": functions,
         "rows": rows,
         "literals": frozenset(list_literals(parsed.tree)),
         "options": lines.find_options(bare),
-        "environment": lines.find_environment(bare),
-        "left_out": lines.find_left_out(text) if not is_a_test else (),
+        "environment": lines.find_environment(told),
+        "left_out": lines.find_left_out(masked.text, masked.code) if not is_a_test else (),
     }
 
 
@@ -119,6 +122,10 @@ def _keep_exported(functions: tuple[FunctionFact, ...], text: str) -> tuple[Func
 def _strip(text: str) -> str:
     """The text without lines that are comments."""
     return "\n".join("" if re.match(r"^\s*(#(?!\[|!)|//|\*|/\*)", line) else line for line in text.split("\n"))
+
+
+def _rewrite(text: str, language: str) -> str:
+    return _REWRITES[language](text) if language in _REWRITES else text
 
 
 def _rewrite_bats(text: str) -> str:
