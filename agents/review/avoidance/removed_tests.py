@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agents.review.avoidance.facts import FunctionFact
+from agents.review.avoidance.generated_tests import GeneratedTests
 from agents.review.avoidance.pairing import PlacedTest, share
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from agents.review.avoidance.tables import split_row
@@ -98,6 +99,8 @@ class RemovedTests:
             return "Other tests check the same now."
         if self._is_merged(gone):
             return "Another test checks the same now."
+        if GeneratedTests(self.change).holds(gone):
+            return "A table holds its cases now."
         if is_removal_asked(self.change.asked, test.short_name, *(test.words & self.change.former_functions)):
             return "Its removal was asked for."
         return ""
