@@ -2,9 +2,11 @@
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agents.review.avoidance.facts import AssertionFact, Strength
+from agents.review.avoidance.leaves import list_leaves, normalize
+from agents.review.avoidance.sides import Assigned, list_assigned, read_sides
 from agents.syntax.trees import SyntaxNode
 
 CALLS = frozenset(
@@ -153,17 +155,6 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… {zlib.crc32(text.encode(errors='replace'))}"
 
 
-def list_leaves(node: SyntaxNode) -> list[str]:
-    """The texts of a node's leaves, in order."""
-    return [_normalize(each.text) for each in node.walk() if not each.children and each.text]
-
-
-def _normalize(text: str) -> str:
-    """A literal in double quotes, whichever it has, as formatters change them."""
-    is_quoted = len(text) > 1 and text[0] in "'`" and text[-1] == text[0] and '"' not in text
-    return f'"{text[1:-1]}"' if is_quoted else text
-
-
 def join_text(node: SyntaxNode) -> str:
     """A node's text without layout and comments."""
     return " ".join(list_leaves(node))
@@ -177,7 +168,7 @@ def make_signature(*nodes: SyntaxNode) -> int:
 def list_words(node: SyntaxNode) -> list[str]:
     """The names and literals in a node."""
     return [
-        _normalize(each.text)
+        normalize(each.text)
         for each in node.walk()
         if not each.children and each.text and (_NAME.search(each.kind) or LITERAL.search(each.kind))
     ]
@@ -185,7 +176,7 @@ def list_words(node: SyntaxNode) -> list[str]:
 
 def list_literals(node: SyntaxNode) -> list[str]:
     """The literals in a node."""
-    return [_normalize(each.text) for each in node.walk() if not each.children and each.text and is_literal(each)]
+    return [normalize(each.text) for each in node.walk() if not each.children and each.text and is_literal(each)]
 
 
 def is_literal(node: SyntaxNode) -> bool:
@@ -223,15 +214,21 @@ def _list_chain(node: SyntaxNode) -> list[str]:
 
 def read_assertions(node: SyntaxNode, language: str) -> tuple[AssertionFact, ...]:
     """The assertions below a node, in order."""
-    return tuple(_find(node, language, 0))
+    found = [*_find(node, language, 0)]
+    assigned = list_assigned(node) if found else []
+    return tuple(
+        _read_condition(each, guards, assigned)
+        if each.kind == "if_statement"
+        else _read(each, language, guards, assigned)
+        for each, guards in found
+    )
 
 
-def _find(node: SyntaxNode, language: str, guards: int) -> Iterator[AssertionFact]:
-    if language == "go" and node.kind == "if_statement" and _fails_test(node):
-        yield _read_condition(node, guards)
-        return
-    if _is_assertion(node, language):
-        yield _read(node, language, guards)
+def _find(node: SyntaxNode, language: str, guards: int) -> Iterator[tuple[SyntaxNode, int]]:
+    """Each assertion, and how many conditions and handlers stand around it."""
+    is_condition = language == "go" and node.kind == "if_statement" and _fails_test(node)
+    if is_condition or _is_assertion(node, language):
+        yield node, guards
         return
     inner = guards + (node.kind in _GUARDS)
     for child in node.children:
@@ -248,7 +245,7 @@ def _fails_test(node: SyntaxNode) -> bool:
     )
 
 
-def _read_condition(node: SyntaxNode, guards: int) -> AssertionFact:
+def _read_condition(node: SyntaxNode, guards: int, assigned: Sequence[Assigned]) -> AssertionFact:
     head = [child for child in node.children if child.kind != "block"]
     words = tuple(word for child in head for word in list_words(child) if word not in _VOCABULARY)
     literals = tuple(word for child in head for word in list_literals(child))
@@ -260,7 +257,14 @@ def _read_condition(node: SyntaxNode, guards: int) -> AssertionFact:
     if re.search(r"\bfalse\b", text) and ("&& false" in text or text.startswith("if false")):
         strength = Strength.vacuous
     return AssertionFact(
-        line=node.start, text=text, words=words, literals=literals, strength=strength, guards=guards, kind="if"
+        line=node.start,
+        text=text,
+        words=words,
+        literals=literals,
+        strength=strength,
+        guards=guards,
+        kind="if",
+        sides=read_sides(head, [*assigned, *(each for child in head for each in list_assigned(child))], node.start),
     )
 
 
@@ -284,7 +288,7 @@ def _is_assertion(node: SyntaxNode, language: str) -> bool:
     return "should" in names
 
 
-def _read(node: SyntaxNode, language: str, guards: int) -> AssertionFact:
+def _read(node: SyntaxNode, language: str, guards: int, assigned: Sequence[Assigned]) -> AssertionFact:
     names = find_callee(node) if node.kind in CALLS else []
     vocabulary = {*names, *_VOCABULARY}
     inner = [word for word in list_words(node) if word not in vocabulary or LITERAL.search(word)]
@@ -297,6 +301,7 @@ def _read(node: SyntaxNode, language: str, guards: int) -> AssertionFact:
         strength=strength,
         guards=guards,
         kind=kind,
+        sides=read_sides([node], assigned, node.start),
     )
 
 

@@ -18,6 +18,17 @@ class Strength(IntEnum):
     exact = 3
 
 
+class SideFact(_Fact):
+    """One side of a comparison.
+
+    :param through: what it passes through before it is compared, from the outside in.
+    :param core: what is left of it.
+    """
+
+    through: tuple[str, ...]
+    core: str
+
+
 class AssertionFact(_Fact):
     """One assertion.
 
@@ -25,6 +36,7 @@ class AssertionFact(_Fact):
     :param literals: those of them that are literals.
     :param guards: how many conditions and handlers stand around it in its test.
     :param kind: its verb, such as ``equal``; of another framework it may be the same.
+    :param sides: what it compares, as far as that can be told.
     """
 
     line: int
@@ -34,6 +46,7 @@ class AssertionFact(_Fact):
     strength: Strength
     guards: int
     kind: str
+    sides: tuple[SideFact, ...] = ()
 
 
 class TestFact(_Fact):
@@ -80,6 +93,7 @@ class FunctionFact(_Fact):
     :param size: how many names, literals and signs its body has.
     :param answer: the one value that it answers with, whatever it is given; empty if it does more.
     :param answers: tables of literals for literals; the text has those of the inputs.
+    :param checks: the assertions in it.
     """
 
     name: str
@@ -98,6 +112,7 @@ class FunctionFact(_Fact):
     size: int = 0
     answer: str = ""
     answers: tuple["PlaceFact", ...] = ()
+    checks: tuple[AssertionFact, ...] = ()
 
 
 class PlaceFact(_Fact):

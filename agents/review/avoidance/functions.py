@@ -158,6 +158,7 @@ def _read(
         answers=tuple(list_answers(own)),
         assertions=sum(each.strength > 0 for each in asserted),
         demand=sum(each.strength for each in asserted),
+        checks=asserted,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agents.review.avoidance.blurred_comparisons import BlurredComparisons
 from agents.review.avoidance.mocked_subjects import MockedSubjects
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.removed_tests import RemovedTests
@@ -9,7 +10,7 @@ from agents.review.avoidance.skipped_tests import SkippedTests
 from agents.review.avoidance.table_cases import TableCases
 from agents.review.avoidance.test_change import TestChange
 from agents.review.avoidance.weakened_assertions import WeakenedAssertions
-from domain.review.avoidance import Avoidance
+from domain.review.avoidance import ASSERTIONS, CERTAIN, Avoidance
 
 
 def compare_tests(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
@@ -19,12 +20,14 @@ def compare_tests(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
     """
     change = TestChange(files, asked)
     removed = RemovedTests(change)
+    weakened = [*WeakenedAssertions(change).find_weakened(), *WeakenedAssertions(change).find_weakened_helpers()]
+    told = {(each.path, each.line) for each in weakened if each.kind in ASSERTIONS and each.confidence >= CERTAIN}
     return [
         *removed.find_removed(),
         *removed.find_uncollected(),
         *SkippedTests(change).find_skipped(),
         *TableCases(change).find_rows(),
-        *WeakenedAssertions(change).find_weakened(),
-        *WeakenedAssertions(change).find_weakened_helpers(),
+        *weakened,
+        *(each for each in BlurredComparisons(change).find_blurred() if (each.path, each.line) not in told),
         *MockedSubjects(change).find_mocked(),
     ]

@@ -278,6 +278,11 @@ def _find_body(node: SyntaxNode) -> SyntaxNode | None:
     return None
 
 
+_COMPUTED_TITLES = frozenset(
+    {"argument", "binary_expression", "identifier", "member_expression", "subscript_expression", "call_expression"}
+)
+
+
 def _find_title(node: SyntaxNode) -> str:
     arguments = next((child for child in node.children if "argument" in child.kind), None)
     if arguments is None:
@@ -285,7 +290,7 @@ def _find_title(node: SyntaxNode) -> str:
     for child in arguments.children:
         if child.kind in {"(", ","}:
             continue
-        return join_text(child) if "string" in child.kind or child.kind in {"argument", "binary_expression"} else ""
+        return join_text(child) if "string" in child.kind or child.kind in _COMPUTED_TITLES else ""
     return ""
 
 
