@@ -133,7 +133,7 @@ async def check(
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
         origin=origin,
-        avoided=avoided or AvoidanceCheck(configuration.avoidance, owned=owned),
+        avoided=(avoided or AvoidanceCheck(configuration.avoidance, owned=owned)).with_tests(code, change),
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
     impacts = assess_impact(change.touched, parsed, is_compared=compared is not None)

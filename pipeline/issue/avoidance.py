@@ -4,6 +4,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
+from agents.review.avoidance.nearby_tests import build_test_reader
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -47,7 +48,8 @@ async def find_avoidance(context: RunContext, mirror: Mirror, change: Change, as
 
     :param asked: what people asked for; it excuses what it names.
     """
-    return (await detect(change, await mirror.versions(change.files), _build_budget(context), asked)).found
+    versions, tests = await mirror.versions(change.files), build_test_reader(mirror, change)
+    return (await detect(change, versions, _build_budget(context), asked, tests)).found
 
 
 async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[HiddenFailure, ...] | None:

@@ -10,6 +10,8 @@ from agents.syntax.trees import SyntaxNode
 
 LOOKUP = "looks it up"
 """What a function does that only asks a table."""
+IS_DATA = re.compile(r"[\w.)] +\S|\d{3}|\d.{0,20}[a-zA-Z]|[a-zA-Z].{0,20}\d|.{13}")
+"""Inputs that are no word of a vocabulary."""
 _SIGNS = frozenset({"{", "}", ";", ":", "end", "do", "(", ")", "=>", "statement_list"})
 _RETURNS = frozenset({"return_statement", "return", "return_expression"})
 _EMPTY_NAMES = re.compile(

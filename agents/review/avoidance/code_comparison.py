@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from agents.review.avoidance.answers import LOOKUP
+from agents.review.avoidance.answers import IS_DATA, LOOKUP
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
+from agents.review.avoidance.fast_paths import FastPaths
 from agents.review.avoidance.functions import FALLBACK, SILENT
 from agents.review.avoidance.pairing import share, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
@@ -22,9 +23,14 @@ _MOST = 300
 """New functions with which one that is gone is compared."""
 
 
-def compare_code(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
-    """What is given up in the program itself."""
+def compare_code(files: Sequence[ChangedFacts], asked: str, tested: frozenset[str]) -> list[Avoidance]:
+    """What is given up in the program itself.
+
+    :param tested: literals of tests that the change leaves alone.
+    """
     change = _Code(files, asked)
+    fast = [*FastPaths(files, tested).find()]
+    told = {(each.path, each.line) for each in fast}
     return [
         *change.find_removed(),
         *change.find_removed_options(),
@@ -34,7 +40,8 @@ def compare_code(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
         *change.find_answers(),
         *change.find_stubs(),
         *change.find_emptied(),
-        *change.find_tables(),
+        *fast,
+        *(each for each in change.find_tables() if (each.path, each.line) not in told),
     ]
 
 
@@ -280,7 +287,7 @@ class _Code:
                     tested = [key for key in keys if len(key) > 1 and key in self.test_literals]
                     if len(tested) < _LEAST_TESTED or len(tested) < len(keys) / 2:
                         continue
-                    is_data = sum(_IS_DATA.search(key) is not None for key in tested) * 2 > len(tested)
+                    is_data = sum(IS_DATA.search(key) is not None for key in tested) * 2 > len(tested)
                     yield Avoidance(
                         kind=AvoidanceKind.answer_hard_coded,
                         path=file.path,
@@ -324,8 +331,6 @@ _SMALL, _LARGE = 20, 30
 """Names, literals and signs of a body that does little, and of one that does much."""
 _MOVED = 0.5
 _LEAST_TESTED = 2
-_IS_DATA = re.compile(r"[\w.)] +\S|\d{3}|\d.{0,20}[a-zA-Z]|[a-zA-Z].{0,20}\d|.{13}")
-"""Inputs that are no word of a vocabulary."""
 
 
 def _describe(

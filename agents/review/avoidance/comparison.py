@@ -12,15 +12,18 @@ MOST = 20
 """Of one kind in a change; more would tell a reader nothing new, and must not hide the others."""
 
 
-def find_avoidance(files: Sequence[ChangedFacts], asked: str = "") -> tuple[Avoidance, ...]:
+def find_avoidance(
+    files: Sequence[ChangedFacts], asked: str = "", tested: frozenset[str] = frozenset()
+) -> tuple[Avoidance, ...]:
     """Where a change gives up in disguise, the gravest first.
 
     :param files: every changed file whose facts are known.
     :param asked: what people asked for, such as the text of the issue; never the words of the change itself.
+    :param tested: literals of tests that the change leaves alone.
     """
     found = [
         *test_comparison.compare_tests(files, asked),
-        *code_comparison.compare_code(files, asked),
+        *code_comparison.compare_code(files, asked, tested),
         *line_comparison.compare_lines(files),
         *command_comparison.compare_commands(files),
     ]

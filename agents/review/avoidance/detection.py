@@ -1,7 +1,7 @@
 """Has the warm workers read both versions of each changed file, and says where the change gives up in disguise."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from agents.review.avoidance.comparison import find_avoidance
 from agents.review.avoidance.embedded import may_embed
 from agents.review.avoidance.facts import SourceFacts
+from agents.review.avoidance.fast_paths import FastPaths
 from agents.review.avoidance.lines import is_configuration, is_script
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
@@ -49,33 +50,56 @@ class Detection:
     problem: str | None = None
 
 
+TestReader = Callable[[], Awaitable[Mapping[str, bytes]]]
+"""Reads some tests of the repository as they were: path → content."""
+
+
 async def detect(
-    change: Change, versions: Mapping[str, FileVersions], shift: WorkerBudget, asked: str = ""
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    shift: WorkerBudget,
+    asked: str = "",
+    read_tests: TestReader | None = None,
 ) -> Detection:
     """Where a change gives up in disguise.
 
     :param versions: path at head → both versions of the changed files.
     :param asked: what people asked for; never the words of the change itself.
+    :param read_tests: is asked where only tests that did not change can tell what a table is for.
     """
     pairs = [
         VersionPair(file.path, file.old_path or file.path, there.base, there.head)
         for file in change.files
         if file.kind is ContentKind.text and (there := versions.get(file.path)) is not None
     ]
-    return await detect_in_pairs(pairs, shift, asked)
+    return await detect_in_pairs(pairs, shift, asked, read_tests)
 
 
-async def detect_in_pairs(pairs: Sequence[VersionPair], shift: WorkerBudget, asked: str = "") -> Detection:
+async def detect_in_pairs(
+    pairs: Sequence[VersionPair], shift: WorkerBudget, asked: str = "", read_tests: TestReader | None = None
+) -> Detection:
     """The same of files whose versions are at hand."""
     files = [pair for pair in pairs if _is_read(pair)]
     answers, problem = await run_each(files, _build_request, lambda pair: pair.path, "avoidance", shift)
     read = [_parse(pair, answer) for pair, answer in answers]
-    found = await asyncio.to_thread(find_avoidance, read, asked)
+    tested = frozenset[str]()
+    if read_tests is not None and FastPaths(read).need_tests:
+        tested = await _list_tested(await read_tests(), shift)
+    found = await asyncio.to_thread(find_avoidance, read, asked, tested)
     unread = [each.path for each in read if each.is_unread]
     if unread:
         lacking = f"These tests are too large, or have too long lines, to be compared: {', '.join(unread[:3])}."
         problem = f"{problem} {lacking}" if problem else lacking
     return Detection(found, len(files), problem)
+
+
+async def _list_tested(tests: Mapping[str, bytes], shift: WorkerBudget) -> frozenset[str]:
+    """The literals of tests. What cannot be read tells nothing."""
+    pairs = [VersionPair(path, path, content, None) for path, content in tests.items()]
+    answers, _ = await run_each(pairs, _build_request, lambda pair: pair.path, "avoidance", shift)
+    return frozenset(
+        literal for pair, answer in answers if (side := _parse(pair, answer).before) for literal in side.literals
+    )
 
 
 def read_versions(request: Any) -> JsonValue:

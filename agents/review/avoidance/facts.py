@@ -94,6 +94,7 @@ class FunctionFact(_Fact):
     :param answer: the one value that it answers with, whatever it is given; empty if it does more.
     :param answers: tables of literals for literals; the text has those of the inputs.
     :param checks: the assertions in it.
+    :param early: names in what it answers with before its end, and in the conditions on which it does.
     """
 
     name: str
@@ -113,6 +114,7 @@ class FunctionFact(_Fact):
     answer: str = ""
     answers: tuple["PlaceFact", ...] = ()
     checks: tuple[AssertionFact, ...] = ()
+    early: frozenset[str] = frozenset()
 
 
 class PlaceFact(_Fact):
@@ -125,6 +127,17 @@ class PlaceFact(_Fact):
     line: int
     what: str
     text: str
+
+
+class TableFact(_Fact):
+    """A table of the program.
+
+    :param keys: literals, without quotes.
+    """
+
+    name: str
+    line: int
+    keys: tuple[str, ...]
 
 
 class CommandFact(_Fact):
@@ -159,6 +172,7 @@ class SourceFacts(_Fact):
     :param commands: those that run tests or checks.
     :param triggers: events that start a workflow.
     :param mocks: what tests put a substitute for; its text is the name.
+    :param tables: those of the program that have a name.
     """
 
     is_test: bool
@@ -178,6 +192,7 @@ class SourceFacts(_Fact):
     commands: tuple[CommandFact, ...] = ()
     triggers: frozenset[str] = frozenset()
     mocks: tuple[PlaceFact, ...] = ()
+    tables: tuple[TableFact, ...] = ()
 
 
 FunctionFact.model_rebuild()

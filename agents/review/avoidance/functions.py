@@ -15,6 +15,7 @@ from agents.review.avoidance.assertions import (
     read_assertions,
 )
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
+from agents.review.avoidance.lookups import find_early_names
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
 _CLASSES = frozenset(
@@ -75,6 +76,7 @@ def _read_rest(tree: SyntaxNode, language: str) -> FunctionFact:
         specials=tuple(_list_specials(tree, own)) if language == "bash" else (),
         cases=tuple(_list_cases(own)) if language == "bash" else (),
         answers=tuple(list_answers(own)),
+        early=find_early_names(own),
     )
 
 
@@ -159,6 +161,7 @@ def _read(
         assertions=sum(each.strength > 0 for each in asserted),
         demand=sum(each.strength for each in asserted),
         checks=asserted,
+        early=find_early_names(own),
     )
 
 

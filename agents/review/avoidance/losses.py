@@ -3,7 +3,10 @@
 import re
 from functools import lru_cache
 
-_CASE = r"to_?(lower|upper)(_?case)?(_?invariant)?|(str|mb_str)to(lower|upper)|lower|upper|casefold|downcase|upcase|swapcase"
+_CASE = (
+    r"to_?(lower|upper)(_?case)?(_?invariant)?|(str|mb_str)to(lower|upper)|lower|upper|casefold|downcase|upcase|"
+    r"swapcase"
+)
 _BLANKS = (
     r"[lr]?strip|[lr]?trim(_?(start|end|left|right|space|all))?|chomp|squish|squeeze|"
     r"strip_?(whitespace|ansi|tags|blanks)"

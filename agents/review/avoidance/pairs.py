@@ -8,7 +8,7 @@ from functools import cached_property
 from agents.review.avoidance.facts import SourceFacts
 
 NOTHING = SourceFacts(is_test=False)
-_NO_SYNTAX = {"tests": (), "rows": (), "functions": (), "options": (), "environment": (), "left_out": ()}
+_NO_SYNTAX = {"tests": (), "rows": (), "functions": (), "options": (), "environment": (), "left_out": (), "tables": ()}
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _REMOVE = re.compile(
     r"\b([Rr]emove|[Rr]emoval of|[Dd]rop|[Dd]elete|[Rr]etire|[Dd]iscontinue|[Gg]et rid of|[Tt]ake out|[Ww]ithdraw|"

@@ -10,6 +10,7 @@ from agents.review.avoidance.commands import find_commands, find_triggers
 from agents.review.avoidance.embedded import find_embedded
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
+from agents.review.avoidance.lookups import list_tables
 from agents.review.avoidance.masking import MaskedText, mask_literals
 from agents.review.avoidance.tables import list_rows
 from agents.review.avoidance.test_inventory import find_tests
@@ -23,7 +24,7 @@ _EXPORTED = re.compile(
     re.MULTILINE,
 )
 _TEST_NAME = re.compile(
-    r"\.bats$|(^|/)[\w.]*[.a-z]Tests?/|(?<=[a-z0-9])(Tests?|Spec|TestCase|IT)\.(cs|java|kt|php|scala|swift)$|(^|/)(e2e|cypress|fixtures|testdata|__snapshots__|__mocks__)/"
+    r"\.bats$|(^|/)[\w.]*[.a-z]Tests?/|(?<=[a-z0-9])(Tests?|Spec|TestCase|IT)\.(cs|java|kt|php|scala|swift)$|(^|/)tests?\.([cm]?[jt]sx?|py|rb|php|go|rs)$|(^|/)(e2e|cypress|fixtures|testdata|__snapshots__|__mocks__)/"
 )
 """Names of tests beside those that :func:`domain.paths.is_test` knows."""
 _IS_SAMPLE = re.compile(r"(^|/)(fixtures|testdata|samples|__snapshots__)/")
@@ -102,6 +103,7 @@ def _read_tree(parsed: ParsedSource, language: str, masked: MaskedText, is_a_tes
         "tests": tests,
         "functions": functions,
         "rows": rows,
+        "tables": () if is_a_test else list_tables(parsed.tree),
         "literals": frozenset(list_literals(parsed.tree)),
         "options": lines.find_options(bare),
         "environment": lines.find_environment(told),

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from agents.review.avoidance.detection import detect
+from agents.review.avoidance.detection import TestReader, detect
+from agents.review.avoidance.nearby_tests import build_test_reader
 from agents.review.checks.inputs import ToolReport
 from agents.review.checks.results import ToolExecution
 from agents.review.checks.worker_pool import WorkerBudget
@@ -15,6 +16,7 @@ from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, LEGITIMATE, Avoida
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from safety.containment import CodeOrigin
+from workspace.objects import Code
 
 TOOL = "avoidance"
 _USUAL = AvoidanceSettings()
@@ -28,12 +30,18 @@ class AvoidanceCheck:
     :param asked: what people asked for; it excuses what it names.
     :param owned: Forge proposed the change: its agent takes back what is certain before a person is bothered.
     :param records: how each detector did in this repository, by its rule.
+    :param read_tests: reads some tests of the repository as they were.
     """
 
     settings: AvoidanceSettings = _USUAL
     asked: str = ""
     owned: bool = False
     records: Mapping[str, DetectorRecord] = field(default_factory=dict[str, DetectorRecord])
+    read_tests: TestReader | None = None
+
+    def with_tests(self, code: Code, change: Change) -> "AvoidanceCheck":
+        """The same with the tests that the repository had before a change."""
+        return replace(self, read_tests=build_test_reader(code, change))
 
 
 async def check(
@@ -52,7 +60,8 @@ async def check(
     if where.level is None:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=where.refusal), 0.0, where.refusal)
     try:
-        done = await detect(change, versions, WorkerBudget(toolbox.pool, toolbox.seconds), how.asked)
+        budget = WorkerBudget(toolbox.pool, toolbox.seconds)
+        done = await detect(change, versions, budget, how.asked, how.read_tests)
     except ToolError as error:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=str(error)), time.monotonic() - started)
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
