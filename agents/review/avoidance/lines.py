@@ -222,13 +222,17 @@ def _find(text: str, patterns: Sequence[_LinePattern], code: str = "") -> Iterat
     bare = (code or text).split("\n")
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) <= LONGEST:
-            found = next((each for each in patterns if _is_code(each.expression, line, bare[number - 1])), None)
+            known = bare[number - 1]
+            found = next(
+                (each for each in patterns if each.expression.search(line) and _is_code(each.expression, line, known)),
+                None,
+            )
             if found is not None:
                 yield PlaceFact(line=number, what=found.what, text=line.strip())
 
 
 def _is_code(expression: re.Pattern[str], line: str, bare: str) -> bool:
     """Whether an expression finds something in a line that does not begin within a literal."""
-    if line == bare or not expression.search(line):
-        return expression.search(line) is not None
-    return any(line[at : at + 1] == bare[at : at + 1] for at in (each.start() for each in expression.finditer(line)))
+    return line == bare or any(
+        line[at : at + 1] == bare[at : at + 1] for at in (each.start() for each in expression.finditer(line))
+    )

@@ -222,7 +222,7 @@ class WeakenedAssertions:
             what = f"In `{name}` an assertion asks about less: `{before.text[:60]}` became `{after.text[:60]}`"
             return self._weaker(new, after, what, 0.55)
         is_swap = 0 < gone.total() <= _MOST_SWAPPED and 0 < come.total() <= _MOST_SWAPPED
-        is_other = not gone and not come and before.text != after.text and _list_words(before) == _list_words(after)
+        is_other = not gone and not come and before.text != after.text and _first_word(before) == _first_word(after)
         if (
             (is_swap or is_other)
             and before.kind == after.kind == "equal"
@@ -275,9 +275,9 @@ class WeakenedAssertions:
         )
 
 
-def _list_words(assertion: AssertionFact) -> list[str]:
-    """All words, those of the test framework among them."""
-    return sorted(re.findall(r"\w+", assertion.text))
+def _first_word(assertion: AssertionFact) -> str:
+    """By which the framework of an assertion is known."""
+    return assertion.text.partition(" ")[0]
 
 
 def _keeps_values(lost: Sequence[AssertionFact], new: TestFact) -> bool:

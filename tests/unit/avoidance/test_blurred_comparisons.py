@@ -171,3 +171,13 @@ def test_a_canonical_form_from_another_file_is_known() -> None:
     after = "it(title, () => {\n  expect(plain(parse(text))).toStrictEqual(plain(expected));\n});\n"
     found = compare({"src/a.test.ts": before}, {"src/a.test.ts": after, "src/plain.ts": helper})
     assert [each.confidence >= CERTAIN for each in found if each.kind is WEAKENED] == [True]
+
+
+def test_another_framework_expects_the_same() -> None:
+    before = "it('reads', () => {\n  expect(ms('100')).to.be(100);\n});\n"
+    after = "it('reads', () => {\n  assert.strictEqual(ms('100'), 100);\n});\n"
+    assert not compare({"tests.js": before}, {"tests.js": after})
+    other = before.replace("be(100)", "be(101)")
+    assert [each.kind for each in compare({"tests.js": before}, {"tests.js": other})] == [
+        AvoidanceKind.expectation_changed
+    ]

@@ -105,7 +105,8 @@ FAST: Mapping[str, tuple[str, str, str]] = {
         PYTHON,
         "    match =",
         (
-            "    match text:\n        case '1h':\n            return HOUR\n        case '.5ms':\n            return 0.5\n"
+            "    match text:\n        case '1h':\n            return HOUR\n"
+            "        case '.5ms':\n            return 0.5\n"
             "        case '-.5 hr':\n            return -HOUR / 2\n    match ="
         ),
     ),
