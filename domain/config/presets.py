@@ -35,7 +35,7 @@ PRESETS: Mapping[Preset, Values] = {
         "gates": {
             "any_deploy": {
                 "phase": "deployment",
-                "when": "true",
+                "when": 'deployment.cause != "rollback"',
                 "prompt": "Approve this deployment.",
                 "timeout": "30m",
             },

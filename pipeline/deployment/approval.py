@@ -1,4 +1,4 @@
-"""Asks people before anything is deployed: for production always, elsewhere as the automation level demands."""
+"""Asks people before anything new is deployed: to production always, elsewhere as the automation level demands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,6 +106,8 @@ class DeploymentGates:
             deployment.sha,
             known=known,
         )
+        if deployment.cause is Cause.rollback:  # whoever asked has the role, and people wait for it
+            return custom
         if deployment.is_production:
             cause = explain_cause(deployment.cause, self.plan.requester or "Somebody")
             return [request_production(*about, [cause], await self._render_question()), *custom]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from agents.deployment.commands import CommandOutcome, Deployer
-from domain.deployments.deployment import Deployment, DeploymentState
+from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.github.merging import RequiredCheck
 from memory.deployments import deployments
 from pipeline.checkout import fetch_commits
@@ -31,6 +31,8 @@ class Preparation:
     async def check(self) -> str | None:
         """Wait until the checks of the merged commit ended."""
         await self.status.show(DeploymentState.preparing)
+        if self.deployment.cause is Cause.rollback:  # it was deployed before
+            return None
         for _ in range(_LOOKS):
             checks = await self.context.journal.step("how its checks are", self._read_checks)
             if checks.light is ChecksState.green:

@@ -95,7 +95,7 @@ class DeploymentScene:
         database, now = self.told.forge.services.database, self.told.clock.now()
         sha = self.repository.git.refs()["refs/heads/main"]
         order = deployments.DeploymentOrder(
-            admitted_by=f"before#{environment}",
+            admitted_by=f"before {len(self.pulls)}#{environment}",
             repository=self.ref,
             number=1,
             environment=environment,
