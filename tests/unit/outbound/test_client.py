@@ -432,7 +432,9 @@ async def test_a_coding_that_was_not_asked_for_is_an_error(coding: str) -> None:
             await client.get(pages.url())
 
 
-@pytest.mark.parametrize("body", [b"not gzip", gzip.compress(b"x" * 100)[:-9], gzip.compress(b"x") * 2])
+@pytest.mark.parametrize(
+    "body", [b"not gzip", gzip.compress(b"x" * 100)[:-9], gzip.compress(b"x") * 2], ids=["other", "cut", "two"]
+)
 async def test_what_cannot_be_decompressed_is_an_error(body: bytes) -> None:
     async with serve_pages({"/": answer(body, content_encoding="gzip")}) as pages, open_client() as client:
         with pytest.raises(OutboundFailed, match="cannot be decompressed"):
