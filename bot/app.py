@@ -14,8 +14,8 @@ from bot.webhook import BODY_SECONDS, Door
 from domain.ports import Clock
 from memory.db.engine import BUSY_SECONDS, Database, sync_engine
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
+from pipeline.deliveries.intake import PATIENCE, Intake
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
-from pipeline.intake import PATIENCE, Intake
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
 from pipeline.worker.queues import build_client

@@ -19,7 +19,7 @@ MAX_AGE_S = 1.0  # seconds for which an answer of ``/readyz`` holds
 MIN_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
 
 
-class Health:
+class ProcessHealth:
     """Answers ``/healthz`` and ``/readyz``."""
 
     def __init__(self, workflows: WorkflowEngine, database: Database, data_dir: Path) -> None:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from bot.app import Forge
 from bot.connections import HEADER_SECONDS, connection_factory
-from bot.health import Health
+from bot.health import ProcessHealth
 from bot.settings import Settings
 from bot.webhook import MAX_BODY
 from domain.errors import ConfigurationError
@@ -25,7 +25,7 @@ def application(running: Forge) -> web.Application:
     if running.door is not None:
         app.router.add_post("/webhook", running.door.receive)
         app.router.add_post("/", running.door.receive)
-    health = Health(running.workflows, running.services.database, running.settings.data_dir)
+    health = ProcessHealth(running.workflows, running.services.database, running.settings.data_dir)
     app.router.add_get("/healthz", health.alive)
     app.router.add_get("/readyz", health.ready)
     if running.settings.serves_metrics:

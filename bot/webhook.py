@@ -22,7 +22,7 @@ from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
 from handlers import translate
 from memory.deliveries.deliveries import ReceivedDelivery
-from pipeline.intake import Intake
+from pipeline.deliveries.intake import Intake
 
 log = structlog.get_logger(__name__)
 

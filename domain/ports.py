@@ -11,7 +11,7 @@ from domain.github.commits import Signature
 from domain.github.conversation import CommentEdit, CommentRef, Reaction, Remark, ReviewThread, ThumbGiven
 from domain.github.deliveries import AttemptsPage
 from domain.github.dependencies import DependencyChange
-from domain.github.deployments import Deployment, DeploymentState, DeploymentStatus
+from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
 from domain.github.issues import Issue, IssueComment
 from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
@@ -259,7 +259,7 @@ class Deployments(Protocol):
         payload: Mapping[str, str],
         required_contexts: Sequence[str],
         is_transient: bool = False,
-    ) -> Deployment:
+    ) -> HostDeployment:
         """Announce that exactly this commit is to be deployed. Nothing is merged into it.
 
         :param is_production: people use the environment directly.
@@ -273,7 +273,7 @@ class Deployments(Protocol):
 
     async def find_deployment(
         self, repository: RepositoryRef, sha: str, environment: str, key: str
-    ) -> Deployment | None:
+    ) -> HostDeployment | None:
         """The App's own deployment of a commit whose payload has this key as ``forge``; of several the oldest."""
         ...
 
@@ -281,7 +281,7 @@ class Deployments(Protocol):
         self,
         repository: RepositoryRef,
         deployment_id: int,
-        state: DeploymentState,
+        state: HostDeploymentState,
         *,
         description: str,
         log_url: str,
@@ -300,7 +300,7 @@ class Deployments(Protocol):
 
     async def list_deployment_statuses(
         self, repository: RepositoryRef, deployment_id: int
-    ) -> Sequence[DeploymentStatus]:
+    ) -> Sequence[HostDeploymentStatus]:
         """All that was said about a deployment, newest first.
 
         :raises NotFound: there is no such deployment (any more).

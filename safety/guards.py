@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from domain.config.limits import Guards
 from domain.gates import Gate, GateDecision, GateState
 from domain.verdicts import BreakerState, Check, Reason
-from safety.loop_detection import THRESHOLD, Step, find_loop
+from safety.loop_detection import THRESHOLD, LoopStep, find_loop
 
 MOST_ITERATIONS = 50
 LONGEST_RUNTIME = timedelta(minutes=60)
@@ -98,7 +98,7 @@ def find_release(gates: Sequence[Gate]) -> GateDecision | None:
     return decisions[-1] if decisions else None
 
 
-def check(history: Sequence[Step], limits: GuardLimits, now: datetime, started: datetime) -> Check | None:
+def check(history: Sequence[LoopStep], limits: GuardLimits, now: datetime, started: datetime) -> Check | None:
     """Returns the guard that stops the task before its next turn; None if it may continue.
 
     :param history: the turns of this stretch, in order.
@@ -112,7 +112,7 @@ def _measure_runtime(now: datetime, started: datetime) -> timedelta:
     return max(now - started, timedelta())  # a clock that was set back must not give negative time
 
 
-def _iterations(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
+def _iterations(history: Sequence[LoopStep], limits: GuardLimits, _: timedelta) -> Check | None:
     if len(history) < limits.max_iterations:
         return None
     return _stop(
@@ -124,7 +124,7 @@ def _iterations(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> C
     )
 
 
-def _runtime(_: Sequence[Step], limits: GuardLimits, ran: timedelta) -> Check | None:
+def _runtime(_: Sequence[LoopStep], limits: GuardLimits, ran: timedelta) -> Check | None:
     if ran < limits.max_runtime:
         return None
     minutes, limit = ran / _MINUTE, limits.max_runtime / _MINUTE
@@ -137,7 +137,7 @@ def _runtime(_: Sequence[Step], limits: GuardLimits, ran: timedelta) -> Check | 
     )
 
 
-def _loop(history: Sequence[Step], _: GuardLimits, __: timedelta) -> Check | None:
+def _loop(history: Sequence[LoopStep], _: GuardLimits, __: timedelta) -> Check | None:
     loop = find_loop(history)
     if loop is None:
         return None
@@ -151,7 +151,7 @@ def _loop(history: Sequence[Step], _: GuardLimits, __: timedelta) -> Check | Non
     )
 
 
-def _errors(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check | None:
+def _errors(history: Sequence[LoopStep], limits: GuardLimits, _: timedelta) -> Check | None:
     latest = history[-limits.consecutive_errors :]
     kinds = _common_errors(latest) if len(latest) == limits.consecutive_errors else ()
     if not kinds:
@@ -167,7 +167,7 @@ def _errors(history: Sequence[Step], limits: GuardLimits, _: timedelta) -> Check
     )
 
 
-_GUARDS: tuple[Callable[[Sequence[Step], GuardLimits, timedelta], Check | None], ...] = (
+_GUARDS: tuple[Callable[[Sequence[LoopStep], GuardLimits, timedelta], Check | None], ...] = (
     _iterations,
     _runtime,
     _loop,
@@ -180,7 +180,7 @@ def _stop(guard: Guard, text: str, value: float, threshold: float, suggestion: s
     return Check(name=guard.value, state=BreakerState.open, reason=reason, suggestion=suggestion)
 
 
-def _common_errors(steps: Sequence[Step], kinds: Sequence[str] = ()) -> Sequence[str]:
+def _common_errors(steps: Sequence[LoopStep], kinds: Sequence[str] = ()) -> Sequence[str]:
     """The kinds of errors that all steps share.
 
     :param kinds: only these; none: any.

@@ -39,7 +39,7 @@ class Iteration:
 
 
 @dataclass(frozen=True)
-class Step:
+class LoopStep:
     """The comparable form of an iteration, of bounded size.
 
     :param did: a digest of the action as it was.
@@ -58,13 +58,13 @@ class Step:
     error: str = ""
 
 
-def to_step(iteration: Iteration) -> Step:
+def to_step(iteration: Iteration) -> LoopStep:
     """Converts an iteration to its comparable form.
 
     It reads at most 32,000 characters of each text.
     """
     action, output, error = _action(iteration.action), normalise(iteration.output), _kinds(iteration.error)
-    return Step(
+    return LoopStep(
         did=_digest(iteration.action),
         action=action,
         said="" if action else _ends(normalise(f"{iteration.thought}\n{iteration.output}"), _KEPT),
@@ -94,7 +94,7 @@ class Loop:
         return self.period * THRESHOLD
 
 
-def find_loop(history: Sequence[Step]) -> Loop | None:
+def find_loop(history: Sequence[LoopStep]) -> Loop | None:
     """Finds the shortest loop that the latest steps form; None if there is none.
 
     :param history: the steps of one task in order, since it started or a person last continued it.
@@ -116,7 +116,7 @@ def normalise(text: str) -> str:
     return "\n".join(sorted(line for line in lines if line))
 
 
-def _repeats(steps: Sequence[Step], period: int) -> bool:
+def _repeats(steps: Sequence[LoopStep], period: int) -> bool:
     if len(steps) < period * THRESHOLD:
         return False
     last = steps[-period:]
@@ -124,7 +124,7 @@ def _repeats(steps: Sequence[Step], period: int) -> bool:
     return all(_are_alike(step, last[at % period]) for at, step in enumerate(earlier))
 
 
-def _are_alike(one: Step, other: Step) -> bool:
+def _are_alike(one: LoopStep, other: LoopStep) -> bool:
     if not one.action and not other.action:
         return _are_reworded(one.said, other.said)
     if one.action != other.action and not _is_variant(one.action, other.action):

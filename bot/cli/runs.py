@@ -18,7 +18,7 @@ from memory.deliveries import deliveries as stored
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.ledger import ledger
 from memory.runs import runs as known
-from pipeline.intake import Intake
+from pipeline.deliveries.intake import Intake
 from pipeline.verdicts.settings import find_mode
 from pipeline.worker.queues import build_client
 

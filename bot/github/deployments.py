@@ -12,7 +12,7 @@ from bot.github.payloads.deployments import DeploymentShown, DeploymentStatusSho
 from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.workflow_runs import RunShown
 from bot.github.workflow_runs import GitHubActions
-from domain.github.deployments import TASK, Deployment, DeploymentState, DeploymentStatus
+from domain.github.deployments import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus
 from domain.github.workflow_runs import WorkflowRun
 from domain.ports import Deployments
 from domain.runs.run import RepositoryRef
@@ -37,7 +37,7 @@ class GitHubDeployments(GitHubActions, Deployments):
         payload: Mapping[str, str],
         required_contexts: Sequence[str],
         is_transient: bool = False,
-    ) -> Deployment:
+    ) -> HostDeployment:
         purpose = f"create a deployment of {sha[:7]} of {repository.full_name} to {environment}"
         wanted: JsonValue = {
             "ref": sha,
@@ -57,7 +57,7 @@ class GitHubDeployments(GitHubActions, Deployments):
 
     async def find_deployment(
         self, repository: RepositoryRef, sha: str, environment: str, key: str
-    ) -> Deployment | None:
+    ) -> HostDeployment | None:
         purpose = f"look for Forge's deployment of {sha[:7]} of {repository.full_name} to {environment}"
         ours = (await self.own_account(repository)).id
         address = f"{repository_path(repository)}/deployments"
@@ -71,7 +71,7 @@ class GitHubDeployments(GitHubActions, Deployments):
         self,
         repository: RepositoryRef,
         deployment_id: int,
-        state: DeploymentState,
+        state: HostDeploymentState,
         *,
         description: str,
         log_url: str,
@@ -92,7 +92,7 @@ class GitHubDeployments(GitHubActions, Deployments):
 
     async def list_deployment_statuses(
         self, repository: RepositoryRef, deployment_id: int
-    ) -> Sequence[DeploymentStatus]:
+    ) -> Sequence[HostDeploymentStatus]:
         purpose = f"read how deployment {deployment_id} of {repository.full_name} went"
         address = f"{repository_path(repository)}/deployments/{deployment_id}/statuses"
         items = await self._client.items(repository.installation_id, address, purpose)

@@ -67,7 +67,7 @@ class HealthCheck(Section):
     contains: str = Field(default="", max_length=200, description="A text that a good answer contains.")
 
 
-class Metric(Section):
+class ServiceMetric(Section):
     """A figure of the running service: from an address that answers in JSON, or from a Prometheus server."""
 
     url: Address = Field(description="The address of the JSON, or of the Prometheus server.")
@@ -83,21 +83,21 @@ class Metric(Section):
     )
 
 
-class ErrorRate(Metric):
+class ErrorRate(ServiceMetric):
     """The share of requests that fail, from 0 to 1. Compared with its baseline by difference."""
 
     degraded: Ratio = Field(default=0.01, description="If it rises by more than this: hold, and ask.")
     unhealthy: Ratio = Field(default=0.05, description="If it rises by more than this: roll back.")
 
 
-class Latency(Metric):
+class Latency(ServiceMetric):
     """How long the service takes to answer, in any unit. Compared with its baseline by ratio."""
 
     degraded: Ratio = Field(default=1.5, description="Above so many times what it was before: hold, and ask.")
     unhealthy: Ratio = Field(default=2.5, description="Above so many times what it was before: roll back.")
 
 
-class Throughput(Metric):
+class Throughput(ServiceMetric):
     """How many requests the service answers, in any unit. Compared with its baseline by ratio."""
 
     degraded: Ratio = Field(default=0.7, description="Below so many times what it was before: hold, and ask.")
@@ -107,7 +107,7 @@ class Throughput(Metric):
 AnyMetric = ErrorRate | Latency | Throughput
 
 
-class Verification(Section):
+class WatchSettings(Section):
     """How an environment is watched while a change reaches it."""
 
     health: tuple[HealthCheck, ...] = Field(default=(), max_length=10, description="All of these must answer.")
@@ -140,7 +140,7 @@ class Verification(Section):
         return max(self.patience, -(-(self.bake if is_last else self.window) // self.interval))
 
 
-class Strategy(Section):
+class RolloutStrategy(Section):
     """The steps, in percent of the traffic, by the risk of the change."""
 
     low: Stages = Field(default=DIRECT, description="At low risk.")
@@ -185,8 +185,8 @@ class Environment(Section):
         max_length=50,
         description="Checks that must have succeeded on the merged commit. By default all that are there.",
     )
-    strategy: Strategy = Strategy()
-    verify: Verification = Verification()
+    strategy: RolloutStrategy = RolloutStrategy()
+    verify: WatchSettings = WatchSettings()
 
 
 class Build(Section):
@@ -210,7 +210,7 @@ class DeploySettings(Section):
     )
 
     @cached_property
-    def deployed_on_merge(self) -> tuple[str, ...]:
+    def merge_environments(self) -> tuple[str, ...]:
         """The environments that every merge reaches."""
         return tuple(name for name, each in self.environments.items() if each.trigger == "merge")
 
@@ -256,7 +256,7 @@ def _list_placeholders(line: str) -> Iterator[str]:
             yield name
 
 
-def _check_verification(place: tuple[str, ...], verify: Verification) -> Iterator[Contradiction]:
+def _check_verification(place: tuple[str, ...], verify: WatchSettings) -> Iterator[Contradiction]:
     for name, metric in verify.metrics.items():
         if bool(metric.path) == bool(metric.query):
             how = "names neither `path` nor `query`" if not metric.path else "names both `path` and `query`"

@@ -6,7 +6,7 @@ from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.config.deploy import AnyMetric, ErrorRate, Throughput, Verification
+from domain.config.deploy import AnyMetric, ErrorRate, Throughput, WatchSettings
 from domain.deployments.readings import Reading
 
 _MOST_FAILED = 0.1  # of the looks at a health address, beyond which it is not well
@@ -73,7 +73,7 @@ class StageHealth(BaseModel):
     is_final: bool
 
 
-def judge(verify: Verification, before: Sequence[Look], looks: Sequence[Look], wanted: int) -> StageHealth:
+def judge(verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], wanted: int) -> StageHealth:
     """Judge a step.
 
     Bad looks in a row, as many as ``verify.patience``, end it at once. Otherwise the medians decide once all looks
@@ -95,7 +95,7 @@ def judge(verify: Verification, before: Sequence[Look], looks: Sequence[Look], w
     return StageHealth(health=health, signals=tuple(signals), looks=len(looks), is_final=is_final)
 
 
-def find_unreadable(verify: Verification, before: Sequence[Look]) -> Sequence[str]:
+def find_unreadable(verify: WatchSettings, before: Sequence[Look]) -> Sequence[str]:
     """The metrics of which nothing could be read before a deployment, with the reason: nothing compares with them."""
     found: list[str] = []
     for name in verify.metrics:
@@ -106,7 +106,7 @@ def find_unreadable(verify: Verification, before: Sequence[Look]) -> Sequence[st
     return found
 
 
-def _is_bad(verify: Verification, before: Sequence[Look], look: Look) -> bool:
+def _is_bad(verify: WatchSettings, before: Sequence[Look], look: Look) -> bool:
     """Whether one look alone shows an unhealthy service."""
     if any(reading.value == 0 for reading in look.health):
         return True
@@ -118,7 +118,7 @@ def _is_bad(verify: Verification, before: Sequence[Look], look: Look) -> bool:
 
 
 def _judge_address(
-    verify: Verification, before: Sequence[Look], judged: Sequence[Look], looks: Sequence[Look], place: int
+    verify: WatchSettings, before: Sequence[Look], judged: Sequence[Look], looks: Sequence[Look], place: int
 ) -> Signal:
     readings = [look.health[place] for look in judged if place < len(look.health)]
     answered = [reading.value for reading in readings if reading.value is not None]

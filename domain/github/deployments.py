@@ -10,7 +10,7 @@ KEY = "forge"
 """The field of a deployment's payload by which Forge finds it again."""
 
 
-class DeploymentState(StrEnum):
+class HostDeploymentState(StrEnum):
     """The states of a deployment that GitHub knows.
 
     https://docs.github.com/rest/deployments/statuses#create-a-deployment-status
@@ -25,7 +25,7 @@ class DeploymentState(StrEnum):
     success = "success"
 
 
-class Deployment(BaseModel):
+class HostDeployment(BaseModel):
     """A request to deploy a commit.
 
     :param created_at: in UTC.
@@ -51,7 +51,7 @@ class Deployment(BaseModel):
         return found if isinstance(found, str) else None
 
 
-class DeploymentStatus(BaseModel):
+class HostDeploymentStatus(BaseModel):
     """What somebody said about a deployment.
 
     :param description: at most 140 characters.
@@ -62,7 +62,7 @@ class DeploymentStatus(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: int
-    state: DeploymentState
+    state: HostDeploymentState
     description: str
     log_url: str
     environment_url: str

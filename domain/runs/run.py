@@ -135,7 +135,7 @@ class Run(BaseModel):
 
     :param base_ref: the base branch at admission; empty if unknown.
     :param check_name: of its check, see :func:`safety.required_checks.check_name`.
-    :param lane: of a deployment, see :attr:`fenced`; None for all other runs.
+    :param lane: of a deployment, see :attr:`fence_number`; None for all other runs.
     :param mode: that somebody asked for; None for the configuration's.
     """
 
@@ -158,7 +158,7 @@ class Run(BaseModel):
     lane: int | None = None
 
     @property
-    def fenced(self) -> int:
+    def fence_number(self) -> int:
         """What its fencing token guards: its issue or pull request; a deployment goes on beside the runs there."""
         return self.number if self.lane is None else self.lane
 

@@ -19,7 +19,7 @@ from memory.db.tables.runs import RunRow
 from memory.ledger import ledger
 from messages.history import AgentTurn
 from safety import loop_detection
-from safety.loop_detection import Iteration, Step
+from safety.loop_detection import Iteration, LoopStep
 
 ISSUE = "what was asked for"
 """The key of the issue's text as the run began with it: an edit while the run waits for its turn changes nothing."""
@@ -37,7 +37,7 @@ class ModelTurn:
 
     question: str
     key: str
-    step: Step
+    step: LoopStep
     at: datetime
 
 
@@ -91,7 +91,7 @@ async def note_iteration(
 
 
 _KEY, _STEP, _RESULTS, _ERRORS, _WRONG, _CHANGES = "key", "step", "results", "errors", "wrong", "changes"
-_FIELDS = {field.name for field in fields(Step)}
+_FIELDS = {field.name for field in fields(LoopStep)}
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _parse_turns(rows: Iterable[Sequence[Any]]) -> Iterator[ModelTurn]:
         seen = kept if _STEP in kept else _extract_turn(question, kept)
         if seen is not None:
             step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # versions differ in their fields
-            yield ModelTurn(question, seen[_KEY], Step(**step), at)
+            yield ModelTurn(question, seen[_KEY], LoopStep(**step), at)
 
 
 def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:

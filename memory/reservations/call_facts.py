@@ -161,7 +161,7 @@ def bind_values(
         "run": run.id,
         "phase": phase.value,
         "repository": run.repository.id,
-        "number": run.fenced,
+        "number": run.fence_number,
         "amount_scope": grants.amount_scope(run.id, phase),
         "calls_scope": grants.calls_scope(run.id, phase),
         "provider": provider,

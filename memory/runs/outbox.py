@@ -64,7 +64,7 @@ async def claim(
         row, is_new = await _get_or_create(session, database.dialect, run.id, step, kind, now, tested)
         fence = await session.scalar(
             select(PullRequestRow.fence).where(
-                PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.fenced
+                PullRequestRow.repository_id == run.repository.id, PullRequestRow.number == run.fence_number
             )
         )
         claimed = WriteClaim(

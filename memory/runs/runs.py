@@ -38,7 +38,7 @@ from safety.review_quota import RunCounts
 NOT_REVIEWS = [trigger.value for trigger in Trigger if not trigger.is_of_review]
 _BESIDE = [Trigger.question.value, Trigger.deployment.value]  # what goes on beside the runs of a number
 _FINAL = [state.value for state in RunState if state.is_final]
-_fenced: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  # see Run.fenced
+_fenced: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  # see Run.fence_number
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def _select_sender(run_id: str) -> Select[int | None]:
 async def is_current(database: Database, run: Run) -> bool:
     """Whether the run still holds its pull request's fencing token."""
     async with database.transaction() as session:
-        return await _load_fence(session, run.repository.id, run.fenced) == run.fence
+        return await _load_fence(session, run.repository.id, run.fence_number) == run.fence
 
 
 async def list_latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:

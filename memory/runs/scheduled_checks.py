@@ -12,7 +12,7 @@ from memory.db.engine import Database, upsert
 from memory.db.tables.runs import RunRow, ScheduledCheckRow
 
 
-class Cause(StrEnum):
+class CheckCause(StrEnum):
     """What a check is about."""
 
     head = "head"  # what Forge may do automatically with the head it reviewed
@@ -28,7 +28,7 @@ class ScheduledCheck:
     """
 
     run_id: str
-    cause: Cause
+    cause: CheckCause
     number: int
 
 
@@ -44,7 +44,7 @@ async def list_due(database: Database, now: datetime) -> Sequence[ScheduledCheck
     query = select(ScheduledCheckRow).where(ScheduledCheckRow.due <= now)
     async with database.transaction() as session:
         rows = await session.scalars(query)
-        return [ScheduledCheck(row.run_id, Cause(row.cause), row.number) for row in rows]
+        return [ScheduledCheck(row.run_id, CheckCause(row.cause), row.number) for row in rows]
 
 
 async def remove(database: Database, check: ScheduledCheck) -> None:

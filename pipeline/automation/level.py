@@ -38,12 +38,17 @@ async def update_level(services: Services, run: Run, known: Configuration | None
     if verdict.is_changed:
         await automation_level.move_level(services.database, run.repository.id, facts, verdict, run.id)
     await _show_level_changes(services, run)
-    return cap_level(await automation_level.get_level(services.database, run.repository.id), bounds)
+    return await load_level(services, run.repository.id, bounds)
 
 
 def cap_level(level: int, bounds: Bounds) -> int:
     """The effective level: the level reached or set, within the limits of the configuration."""
     return min(level if bounds.pinned is None else bounds.pinned, bounds.max_level)
+
+
+async def load_level(services: Services, repository_id: int, bounds: Bounds) -> int:
+    """The effective level of a repository."""
+    return cap_level(await automation_level.get_level(services.database, repository_id), bounds)
 
 
 async def find_opening_obstacle(services: Services, repository: RepositoryRef) -> str | None:
@@ -54,7 +59,7 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
     ceilings = services.ceilings.of_configuration
     loaded = await loading.load(services.host, services.database, repository, ceilings)
     bounds = loaded.configuration.ladder
-    level = cap_level(await automation_level.get_level(services.database, repository.id), bounds)
+    level = await load_level(services, repository.id, bounds)
     if allows(level, Action.open_draft_pr, ActionFacts(asked=True)).allowed:
         return None
     return automation_texts.explain_level_0(bounds.max_level, bounds.pinned)

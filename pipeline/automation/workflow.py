@@ -35,13 +35,13 @@ _FIRST_DELAY = timedelta(seconds=30)  # usually the end of the run queues the fi
 
 async def schedule_first_check(services: Services, run: Run) -> None:
     """Schedule the check of a run that is about to end, in case this process dies before it queues one."""
-    check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.Cause.head, 0)
+    check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.CheckCause.head, 0)
     await scheduled_checks.schedule(services.database, check, services.clock.now() + _FIRST_DELAY)
 
 
 async def enqueue_first_check(run_id: str) -> None:
     """Queue the first check of a run; a repeated call changes nothing."""
-    await _enqueue_check(scheduled_checks.ScheduledCheck(run_id, scheduled_checks.Cause.head, 0))
+    await _enqueue_check(scheduled_checks.ScheduledCheck(run_id, scheduled_checks.CheckCause.head, 0))
 
 
 async def _enqueue_check(check: scheduled_checks.ScheduledCheck) -> None:
@@ -57,7 +57,7 @@ async def enqueue_due_checks(services: Services) -> None:
 
 def _name_check(check: scheduled_checks.ScheduledCheck) -> str:
     """The check as part of a workflow's id: checks of a head have only their number."""
-    return str(check.number) if check.cause is scheduled_checks.Cause.head else f"{check.cause} {check.number}"
+    return str(check.number) if check.cause is scheduled_checks.CheckCause.head else f"{check.cause} {check.number}"
 
 
 class AutomationRun:
@@ -157,7 +157,7 @@ class AutomationRun:
         await scheduled_checks.schedule(self._services.database, self._make_check(self._count + 1), at)
 
     def _make_check(self, number: int) -> scheduled_checks.ScheduledCheck:
-        return scheduled_checks.ScheduledCheck(self._run.id, scheduled_checks.Cause.head, number)
+        return scheduled_checks.ScheduledCheck(self._run.id, scheduled_checks.CheckCause.head, number)
 
     async def _give_up(self, why: str) -> str:
         try:

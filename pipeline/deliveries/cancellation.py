@@ -1,18 +1,18 @@
 """Ends runs: because a pull request or an issue was closed, access was lost, or a person stopped them."""
 
 import contextlib
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
 import structlog
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
-from domain.errors import CodeHostError, Recovery
+from domain.errors import CodeHostError
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run
-from memory.runs import outbox, runs, waits
+from memory.runs import outbox, runs
 from messages import deliveries as texts
 from pipeline.automation.level import learn_from_end
 from pipeline.consistent_reads import load_issue, read_when_visible
@@ -20,11 +20,8 @@ from pipeline.deliveries.admission import FencedPullRequest, load_with_fence
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.deployments import DeploymentStarter
 from pipeline.feedback.reactions import record_thumbs
-from pipeline.gates.ask import show_closed_gates
 from pipeline.maintenance.purge import list_lost_repositories, purge
-from pipeline.publishing import run_check
-from pipeline.runs.closing import close_later
-from pipeline.runs.status import close_status
+from pipeline.runs.closing import close_later, try_to_close
 from pipeline.runs.wake_up import wake_owner
 
 log = structlog.get_logger(__name__)
@@ -186,7 +183,7 @@ class Cancellation:
         self, installation_id: int, repository_ids: tuple[int, ...] | None
     ) -> list[tuple[RepositoryRef, int]]:
         found = await runs.list_active(self._database, installation_id, repository_ids)
-        return [(run.repository, run.fenced) for run in found]
+        return [(run.repository, run.fence_number) for run in found]
 
     # --- one run ------------------------------------------------------------------------------------------------
 
@@ -215,17 +212,4 @@ class Cancellation:
 
     async def _close_check(self, run: Run) -> bool | None:
         """Close what shows a run; False if that has to be tried again. An earlier version answered None."""
-        await waits.end(self._database, run.id, self._services.clock.now())
-        is_void = await _try_write(show_closed_gates(self._services, run))
-        if run.reason is ReasonCode.closed and await run_check.has_concluded(self._services, run):
-            return is_void  # its verdict came first, or the run finds that it did not
-        return await _try_write(close_status(self._services, run)) and is_void
-
-
-async def _try_write(write: Awaitable[None]) -> bool:
-    """Write once; False if GitHub may accept it later."""
-    try:
-        await write
-    except CodeHostError as error:
-        return error.recovery not in {Recovery.wait, Recovery.retry}
-    return True
+        return await try_to_close(self._services, run)

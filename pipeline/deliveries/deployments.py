@@ -39,7 +39,7 @@ class DeploymentStarter:
         if ordered.run is None:
             return
         for run in await self._context.journal.step("what it replaces", self._list_ended, ordered.replaced):
-            await self._ender.end(run.repository, run.fenced, ReasonCode.superseded)
+            await self._ender.end(run.repository, run.fence_number, ReasonCode.superseded)
         await enqueue_run(ordered.run)
 
     async def _list_ended(self, replaced: tuple[Deployment, ...]) -> list[Run]:

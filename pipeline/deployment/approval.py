@@ -13,11 +13,9 @@ from domain.review.review import RiskLevel
 from domain.runs.run import Phase
 from memory.deployments import deployments
 from memory.gates import gates
-from memory.repositories import automation_level
 from messages import deployments as texts
 from messages.automation import WINDOW_MINUTES
-from messages.deployments import DeploymentReport
-from pipeline.automation.level import cap_level
+from pipeline.automation.level import load_level
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.deployment.status import DeploymentStatus
 from pipeline.gates.ask import WaitingForGate, open_gate
@@ -120,8 +118,8 @@ class DeploymentGates:
         """Whether the level lets Forge do this unasked; None if a person asked for it."""
         if self.deployment.is_production or self.deployment.cause is not Cause.merge:
             return None
-        reached = await automation_level.get_level(self.context.database, self.context.run.repository.id)
-        level = cap_level(reached, self.plan.configuration.ladder)
+        repository_id, bounds = self.context.run.repository.id, self.plan.configuration.ladder
+        level = await load_level(self.context.services, repository_id, bounds)
         facts = ActionFacts(risk=self.deployment.risk, touches_protected=self.plan.touches_protected)
         return allows(level, Action.staging_deploy, facts)
 
@@ -135,7 +133,7 @@ class DeploymentGates:
         ]
         watches = self.plan.environment.verify.watches
         back = texts.explain_rollback_plan(deployment.previous_sha, watches=watches)
-        report = DeploymentReport(deployment, self.plan.stages, url=self.plan.environment.url or "")
+        report = texts.DeploymentReport(deployment, self.plan.stages, url=self.plan.environment.url or "")
         return texts.render_question(report, self.plan.facts, past[:_PAST], back)
 
     def _build_facts(self) -> Mapping[str, Value]:

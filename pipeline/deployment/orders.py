@@ -46,7 +46,7 @@ async def order_merged(
         return []
     risk = await _find_risk(services, repository, live)
     ordered: list[Ordered] = []
-    for environment in configuration.deploy.deployed_on_merge:
+    for environment in configuration.deploy.merge_environments:
         if await _is_included(services, repository, live, environment):
             continue
         order = deployments.DeploymentOrder(

@@ -10,19 +10,18 @@ from domain.deployments.deployment import Deployment, DeploymentState, Step, Wis
 from domain.deployments.health import Health, Look, StageHealth, find_unreadable, judge
 from domain.errors import Unprocessable
 from domain.gates import Gate, GateState
-from domain.github.deployments import DeploymentState as ReportedState
+from domain.github.deployments import HostDeploymentState
 from domain.runs.run import ReasonCode
 from domain.verdicts import Reason
 from memory.deployments import deployments
 from memory.gates import gates
 from messages import deployments as texts
-from messages.deployments import DeploymentReport
-from pipeline.deployment.github_status import GitHubRecord
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.deployment.status import DeploymentStatus
-from pipeline.deployment.transport import Transport
+from pipeline.deployment.transport import DeployTransport
 from pipeline.deployment.watching import Watcher
 from pipeline.gates.ask import WaitingForGate, open_gate
+from pipeline.publishing.deployment_record import GitHubRecord
 from pipeline.run_context import RunContext
 from safety.deployment_gates import HOLD, request_hold
 
@@ -78,7 +77,7 @@ class Rollout:
         self._plan = plan
         self._verify = plan.environment.verify
         self._status = status
-        self._transport = Transport(context, deployment, plan)
+        self._transport = DeployTransport(context, deployment, plan)
         self._watcher = Watcher(context.services.outbound, self._verify.health, self._verify.metrics)
 
     async def carry_out(self) -> RolloutEnd:
@@ -223,7 +222,7 @@ class Rollout:
     async def _record_way_back(self, key: str) -> None:
         record = self._build_record(self._deployment.previous_sha, key)
         await record.create(())
-        await record.report(ReportedState.success, "success", "It is back")
+        await record.report(HostDeploymentState.success, "success", "It is back")
 
     async def _look_before(self) -> _Looks:
         database, run_id = self._context.database, self._context.run.id
@@ -259,7 +258,7 @@ class Rollout:
     async def _open_hold(self, occasion: str, why: str, health: StageHealth | None) -> Gate:
         run, deployment = self._context.run, await self._status.load()
         steps = await self._list_steps()
-        shows = texts.render_steps(DeploymentReport(deployment, self._plan.stages, steps))
+        shows = texts.render_steps(texts.DeploymentReport(deployment, self._plan.stages, steps))
         if health is not None:
             shows = f"{shows}\n\n{texts.render_signals(health.signals)}"
         request = request_hold(

@@ -5,29 +5,14 @@ from functools import partial
 
 from domain.deployments.deployment import Deployment, DeploymentState, Step
 from domain.deployments.health import StageHealth
-from domain.github.deployments import DeploymentState as ReportedState
-from domain.runs.run import Run
 from memory.deployments import deployments
-from memory.runs import waits
 from messages import deployments as texts
 from messages.deployments import DeploymentReport
-from pipeline.context import Services
-from pipeline.deployment.github_status import GitHubRecord
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.publishing.deployment_check import DeploymentCheck
+from pipeline.publishing.deployment_end import close_deployment, load_deployment, stop_deployment, wake_waiting
+from pipeline.publishing.deployment_record import REPORTED, GitHubRecord
 from pipeline.run_context import RunContext
-
-_REPORTED = {
-    DeploymentState.rolling_out: ReportedState.in_progress,
-    DeploymentState.holding: ReportedState.in_progress,
-    DeploymentState.rolling_back: ReportedState.in_progress,
-    DeploymentState.healthy: ReportedState.success,
-    DeploymentState.unverified: ReportedState.success,
-    DeploymentState.degraded: ReportedState.success,
-    DeploymentState.rolled_back: ReportedState.failure,
-    DeploymentState.stopped: ReportedState.inactive,
-    DeploymentState.failed: ReportedState.error,
-}
 
 
 class DeploymentStatus:
@@ -108,7 +93,7 @@ class DeploymentStatus:
         await self._report_to_github(deployment)
 
     async def _report_to_github(self, deployment: Deployment) -> None:
-        state = _REPORTED.get(deployment.state)
+        state = REPORTED.get(deployment.state)
         known = await deployments.get_github_id(self._services.database, self._run.id)
         if state is not None and known is not None:
             step = f"{deployment.state.value} {deployment.percentage}"
@@ -132,41 +117,3 @@ class DeploymentStatus:
         stages = () if self.plan is None else self.plan.stages
         url = "" if self.plan is None else self.plan.environment.url or ""
         return DeploymentReport(await self.load(), stages, steps, now, doing, url, output)
-
-
-async def load_deployment(services: Services, run: Run) -> Deployment:
-    """The deployment that a run carries out."""
-    found = await deployments.get(services.database, run.id)
-    if found is None:
-        raise LookupError(f"run {run.id} carries out no deployment")
-    return found
-
-
-async def stop_deployment(services: Services, run: Run, detail: str) -> None:
-    """Record that a deployment ends here: nothing happened, or nobody knows what is deployed."""
-    deployment = await load_deployment(services, run)
-    state = DeploymentState.stopped if deployment.state.is_untouched else DeploymentState.failed
-    await deployments.move(services.database, run, state, services.clock.now(), detail=detail)
-    await wake_waiting(services, deployment)
-
-
-async def close_deployment(services: Services, run: Run) -> None:
-    """Show how a deployment ended whose run something else ended; may be repeated."""
-    before = await load_deployment(services, run)
-    why = run.detail or "Its run was ended."
-    detail = why if before.state.is_untouched else f"{why} {before.percentage} % of the traffic had it."
-    await stop_deployment(services, run, detail)
-    deployment = await load_deployment(services, run)
-    steps = await deployments.list_steps(services.database, run.id)
-    await DeploymentCheck(services, run).close(DeploymentReport(deployment, steps=steps))
-    if before.state.is_over:
-        return
-    record = GitHubRecord(services, run, deployment, deployment.sha, run.id)
-    await record.report_end(_REPORTED[deployment.state], texts.render_title(deployment))
-
-
-async def wake_waiting(services: Services, deployment: Deployment) -> None:
-    """Let the deployments that wait for an environment look again."""
-    others = await deployments.list_open(services.database, deployment.repository_id, deployment.environment)
-    for each in others:
-        await waits.end(services.database, each.run_id, services.clock.now())

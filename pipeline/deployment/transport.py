@@ -37,7 +37,7 @@ class _Started(BaseModel):
 
 
 @dataclass(frozen=True)
-class Transport:
+class DeployTransport:
     """The way to an environment."""
 
     context: RunContext

@@ -148,7 +148,7 @@ class ContractLocks:
             return True
         again = waited.model_copy(update={"times": waited.times + 1})
         await model_answers.keep(database, run, _WAITS, again.model_dump(mode="json"), now)
-        check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.Cause.contracts, waited.times)
+        check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.CheckCause.contracts, waited.times)
         await scheduled_checks.schedule(database, check, now + LEASE)
         return False
 

@@ -62,7 +62,9 @@ class CycleEnd:
 
     async def _schedule_check(self) -> None:
         now = self.context.now()
-        check = scheduled_checks.ScheduledCheck(self.context.run.id, scheduled_checks.Cause.tests, int(now.timestamp()))
+        check = scheduled_checks.ScheduledCheck(
+            self.context.run.id, scheduled_checks.CheckCause.tests, int(now.timestamp())
+        )
         await scheduled_checks.schedule(self.context.database, check, now + GRACE)
 
     async def _write_result(self) -> None:

@@ -18,7 +18,7 @@ from memory.repositories import permits
 from memory.reservations.call_facts import RunCallFacts
 from safety import breakers, guards
 from safety.guards import GuardLimits, TaskKind
-from safety.loop_detection import Step
+from safety.loop_detection import LoopStep
 
 _SIDE_KEYS = (reflection.KEY, reply_reader.KEY, fixer.KEY, answerer.KEY)
 """Prefixes of the keys of calls beside a run."""
@@ -109,7 +109,7 @@ class CallGuards:
         """A grant to one task is no grant to another."""
         return gate.request.phase is self.phase and gate.request.task == self.task.key
 
-    def _check_stagnation(self, steps: Sequence[Step]) -> Check:
+    def _check_stagnation(self, steps: Sequence[LoopStep]) -> Check:
         """Whether none of the latest turns did or saw anything new."""
         strides = breakers.mark_progress([f"{each.did} {each.result}" for each in steps])
         return breakers.check_stagnation(strides, self.configuration.breakers.iteration)

@@ -7,15 +7,16 @@ from typing import TypeVarTuple
 
 import structlog
 
-from domain.errors import ForgeError
+from domain.errors import CodeHostError, ForgeError, Recovery
 from domain.runs.run import ReasonCode, Run, RunState
 from memory.reservations import reservations
-from memory.runs import runs
+from memory.runs import runs, waits
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import CLOSE_RUN
 from pipeline.gates import ask
+from pipeline.publishing import run_check
 from pipeline.runs.status import close_status
 
 DERAILED = "Forge was updated, or restarted after a failure, and cannot go on where this run was."
@@ -30,6 +31,15 @@ async def close_later(run: Run, occasion: str = "") -> None:
     """
     key = {"occasion": occasion} if occasion else {}
     await enqueue(CLOSE_RUN, run.id, run=run.id, **key)
+
+
+async def try_to_close(services: Services, run: Run) -> bool:
+    """Close at once what shows a run that ended, and its gates; False if GitHub may accept that later."""
+    await waits.end(services.database, run.id, services.clock.now())
+    is_void = await _try_write(ask.show_closed_gates(services, run))
+    if run.reason is ReasonCode.closed and await run_check.has_concluded(services, run):
+        return is_void  # its verdict came first, or the run finds that it did not
+    return await _try_write(close_status(services, run)) and is_void
 
 
 async def end_derailed(services: Services, run: Run, error: Exception) -> str:
@@ -74,4 +84,13 @@ async def _try_step(
     except ForgeError as error:
         log.warning("last_word.unsaid", run=run.id, step=key, error=str(error))
         return False
+    return True
+
+
+async def _try_write(write: Awaitable[None]) -> bool:
+    """Write once; False if GitHub may accept it later."""
+    try:
+        await write
+    except CodeHostError as error:
+        return error.recovery not in {Recovery.wait, Recovery.retry}
     return True

@@ -4,8 +4,8 @@ from domain.runs.run import Run, Trigger
 from memory.runs import runs
 from messages.pull_request import Progress
 from pipeline.context import Services
-from pipeline.deployment.status import close_deployment
 from pipeline.publishing import run_check, test_check
+from pipeline.publishing.deployment_end import close_deployment
 from pipeline.publishing.issue_comment import IssueStatus
 from pipeline.runs.wake_up import find_owner
 

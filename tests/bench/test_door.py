@@ -18,7 +18,7 @@ from bot.clock import SystemClock
 from bot.server import serve
 from bot.webhook import Door
 from memory.db.engine import sync_engine
-from pipeline.intake import Intake
+from pipeline.deliveries.intake import Intake
 from pipeline.worker.queues import build_client
 from simulator import Simulator
 from tests.bench.load import Load, Result, from_another_process

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from domain.errors import Behind, CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
-from domain.github.deployments import Deployment, DeploymentState, DeploymentStatus
+from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
 from domain.github.workflow_runs import WorkflowRun
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
@@ -36,7 +36,7 @@ async def _deploy(
     required: Sequence[str] = (),
     is_production: bool = False,
     is_transient: bool = False,
-) -> Deployment:
+) -> HostDeployment:
     return await stage.host.create_deployment(
         stage.repository,
         sha=sha or stage.head,
@@ -50,7 +50,12 @@ async def _deploy(
 
 
 async def _say(
-    stage: Stage, deployment: Deployment, state: DeploymentState, description: str = "", *, auto_inactive: bool = True
+    stage: Stage,
+    deployment: HostDeployment,
+    state: HostDeploymentState,
+    description: str = "",
+    *,
+    auto_inactive: bool = True,
 ) -> int:
     return await stage.host.add_deployment_status(
         stage.repository,
@@ -63,11 +68,11 @@ async def _say(
     )
 
 
-async def _statuses(stage: Stage, deployment: Deployment) -> list[DeploymentStatus]:
+async def _statuses(stage: Stage, deployment: HostDeployment) -> list[HostDeploymentStatus]:
     return [*await stage.host.list_deployment_statuses(stage.repository, deployment.id)]
 
 
-async def _states(stage: Stage, *deployments: Deployment) -> list[str]:
+async def _states(stage: Stage, *deployments: HostDeployment) -> list[str]:
     return [(await _statuses(stage, each))[0].state for each in deployments]
 
 
@@ -93,7 +98,7 @@ async def _find(stage: Stage, key: str = "d1") -> WorkflowRun | None:
 async def test_a_deployment_is_of_exactly_the_commit(stage: Stage) -> None:
     await stage.ann.push(stage.shelf, "main", {"b.py": "ahead of topic\n"})
     made = await _deploy(stage)
-    assert made == Deployment(
+    assert made == HostDeployment(
         id=made.id,
         sha=stage.head,
         ref=stage.head,
@@ -162,12 +167,12 @@ async def test_no_deployment_of_an_unknown_commit(stage: Stage) -> None:
 
 async def test_how_it_went_newest_first(stage: Stage) -> None:
     made = await _deploy(stage)
-    await _say(stage, made, DeploymentState.in_progress, "x" * 200)
-    done = await _say(stage, made, DeploymentState.success, "Deployed")
+    await _say(stage, made, HostDeploymentState.in_progress, "x" * 200)
+    done = await _say(stage, made, HostDeploymentState.success, "Deployed")
     newest, oldest = await _statuses(stage, made)
-    assert newest == DeploymentStatus(
+    assert newest == HostDeploymentStatus(
         id=done,
-        state=DeploymentState.success,
+        state=HostDeploymentState.success,
         description="Deployed",
         log_url="https://ci.example.org/1",
         environment_url="https://staging.example.org",
@@ -175,12 +180,12 @@ async def test_how_it_went_newest_first(stage: Stage) -> None:
     )
     assert oldest.description == "x" * 139 + "…"
     for _ in range(120):
-        await _say(stage, made, DeploymentState.pending)
+        await _say(stage, made, HostDeploymentState.pending)
     assert len(await _statuses(stage, made)) == 122
 
 
-@pytest.mark.parametrize("state", DeploymentState)
-async def test_every_state_is_taken(stage: Stage, state: DeploymentState) -> None:
+@pytest.mark.parametrize("state", HostDeploymentState)
+async def test_every_state_is_taken(stage: Stage, state: HostDeploymentState) -> None:
     made = await _deploy(stage)
     await _say(stage, made, state)
     assert await _states(stage, made) == [state]
@@ -188,9 +193,9 @@ async def test_every_state_is_taken(stage: Stage, state: DeploymentState) -> Non
 
 async def test_a_deployment_that_waits_for_its_environment_is_pending(stage: Stage) -> None:
     made = await _deploy(stage)
-    await _say(stage, made, DeploymentState.queued)
+    await _say(stage, made, HostDeploymentState.queued)
     stage.shelf.deployments[0].statuses[0].state = "waiting"
-    assert await _states(stage, made) == [DeploymentState.pending]
+    assert await _states(stage, made) == [HostDeploymentState.pending]
     stage.shelf.deployments[0].statuses[0].state = "new"
     with pytest.raises(Unavailable, match="state"):
         await _states(stage, made)
@@ -204,14 +209,14 @@ async def test_a_success_makes_earlier_ones_inactive(stage: Stage) -> None:
     ]
     failed = await _deploy(stage)
     for each in before:
-        await _say(stage, each, DeploymentState.success)
-    await _say(stage, failed, DeploymentState.failure)
+        await _say(stage, each, HostDeploymentState.success)
+    await _say(stage, failed, HostDeploymentState.failure)
     kept = await _deploy(stage)
-    await _say(stage, kept, DeploymentState.success, auto_inactive=False)
+    await _say(stage, kept, HostDeploymentState.success, auto_inactive=False)
     assert await _states(stage, *before, failed) == ["success", "success", "success", "failure"]
     for name, production, transient in kinds:
         newest = await _deploy(stage, name, is_production=production, is_transient=transient)
-        await _say(stage, newest, DeploymentState.success)
+        await _say(stage, newest, HostDeploymentState.success)
     assert await _states(stage, *before, failed, kept) == ["inactive", "success", "success", "failure", "inactive"]
 
 
@@ -219,7 +224,7 @@ async def test_nothing_is_said_of_a_deployment_that_is_gone(stage: Stage) -> Non
     made = await _deploy(stage)
     stage.shelf.deployments.clear()
     with pytest.raises(NotFound):
-        await _say(stage, made, DeploymentState.success)
+        await _say(stage, made, HostDeploymentState.success)
     with pytest.raises(NotFound):
         await _statuses(stage, made)
 
@@ -403,7 +408,7 @@ async def test_a_refused_write_is_sent_once(stage: Stage, status: int, error: ty
     before = len(stage.sim.requests)
     for write in (
         _deploy(stage),
-        _say(stage, made, DeploymentState.success),
+        _say(stage, made, HostDeploymentState.success),
         _dispatch(stage),
         stage.host.cancel_workflow_run(stage.repository, run_id),
     ):
@@ -436,7 +441,7 @@ async def test_without_the_permissions_nothing_is_done(stage: Stage) -> None:
     await _statuses(stage, made)
     for write in (
         _deploy(stage),
-        _say(stage, made, DeploymentState.success),
+        _say(stage, made, HostDeploymentState.success),
         _dispatch(stage),
         stage.host.cancel_workflow_run(stage.repository, run_id),
     ):

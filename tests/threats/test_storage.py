@@ -16,7 +16,7 @@ from memory.deliveries.deliveries import ReceivedDelivery
 from memory.process import executors
 from memory.process.executors import Holder
 from messages import review as review_texts
-from pipeline.intake import Intake
+from pipeline.deliveries.intake import Intake
 from pipeline.worker.queues import build_client
 from simulator import Simulator
 from simulator.state import Repository

@@ -6,7 +6,7 @@ from typing import Literal, cast
 from pydantic import AwareDatetime, BaseModel, JsonValue
 
 from bot.github.payloads.accounts import AccountShown
-from domain.github.deployments import Deployment, DeploymentState, DeploymentStatus
+from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
 
 
 class DeploymentShown(BaseModel):
@@ -19,9 +19,9 @@ class DeploymentShown(BaseModel):
     payload: dict[str, JsonValue] | str | None = None
     creator: AccountShown | None
 
-    def to_domain(self, own_id: int) -> Deployment:
+    def to_domain(self, own_id: int) -> HostDeployment:
         """:param own_id: of the App's own account."""
-        return Deployment(
+        return HostDeployment(
             id=self.id,
             sha=self.sha,
             ref=self.ref,
@@ -44,17 +44,17 @@ def _to_object(text: str) -> dict[str, JsonValue] | str:
 
 class DeploymentStatusShown(BaseModel):
     id: int
-    state: DeploymentState | Literal["waiting"]
+    state: HostDeploymentState | Literal["waiting"]
     description: str | None = None
     log_url: str | None = None
     environment_url: str | None = None
     created_at: AwareDatetime
 
-    def to_domain(self) -> DeploymentStatus:
+    def to_domain(self) -> HostDeploymentStatus:
         """A deployment is ``waiting`` while the rules of its environment hold it back."""
-        return DeploymentStatus(
+        return HostDeploymentStatus(
             id=self.id,
-            state=DeploymentState.pending if self.state == "waiting" else self.state,
+            state=HostDeploymentState.pending if self.state == "waiting" else self.state,
             description=self.description or "",
             log_url=self.log_url or "",
             environment_url=self.environment_url or "",

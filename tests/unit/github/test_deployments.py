@@ -8,7 +8,7 @@ import pytest
 import respx
 
 from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable, Unprocessable
-from domain.github.deployments import Deployment, DeploymentState
+from domain.github.deployments import HostDeployment, HostDeploymentState
 from tests.unit.github.kit import API, BEGAN, HEAD, REPO, Kit, in_turn
 
 AT = "/repos/acme/app"
@@ -63,7 +63,7 @@ def _mock(kit: Kit, method: str, path: str, *answers: httpx.Response | Exception
     return kit.github.request(method, path=path).mock(side_effect=in_turn(*answers))
 
 
-async def _create(kit: Kit, description: str = "Deploy") -> Deployment:
+async def _create(kit: Kit, description: str = "Deploy") -> HostDeployment:
     return await kit.host.create_deployment(
         REPO,
         sha=HEAD,
@@ -77,7 +77,7 @@ async def _create(kit: Kit, description: str = "Deploy") -> Deployment:
 
 async def _say(kit: Kit, **changes: str) -> int:
     texts = {"description": "", "log_url": "", "environment_url": "", **changes}
-    return await kit.host.add_deployment_status(REPO, 1, DeploymentState.success, auto_inactive=True, **texts)
+    return await kit.host.add_deployment_status(REPO, 1, HostDeploymentState.success, auto_inactive=True, **texts)
 
 
 async def _dispatch(kit: Kit) -> int | None:
@@ -113,7 +113,7 @@ async def test_what_a_deployment_asks_for(kit: Kit) -> None:
             [{"contexts": [{"context": "build", "state": "failure"}, {"context": "lint", "state": "success"}]}],
             "build is",
         ),
-        ([{"contexts": "build", "resource": "Deployment", "code": "invalid"}], "Deployment invalid"),
+        ([{"contexts": "build", "resource": "HostDeployment", "code": "invalid"}], "HostDeployment invalid"),
         ([{"contexts": ["build", {"context": "ci"}]}], "ci is"),
         ([{"contexts": None}], "Commit status checks failed for main"),
     ],
@@ -169,7 +169,7 @@ async def test_a_status_that_is_listed_twice_counts_once(kit: Kit) -> None:
     both = [{**one, "id": 2, "state": "success", "environment_url": "https://a.example"}, one, one]
     _mock(kit, "GET", f"{DEPLOYMENTS}/1/statuses", httpx.Response(200, json=both))
     newest, oldest = await kit.host.list_deployment_statuses(REPO, 1)
-    assert (newest.id, newest.state, newest.environment_url) == (2, DeploymentState.success, "https://a.example")
+    assert (newest.id, newest.state, newest.environment_url) == (2, HostDeploymentState.success, "https://a.example")
     assert (oldest.description, oldest.log_url, oldest.environment_url) == ("", "", "")
 
 

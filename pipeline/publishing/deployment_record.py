@@ -3,13 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.deployments.deployment import Deployment
+from domain.deployments.deployment import Deployment, DeploymentState
 from domain.errors import CodeHostError, RateLimited
-from domain.github.deployments import DeploymentState as ReportedState
+from domain.github.deployments import HostDeploymentState
 from domain.runs.run import Run
 from memory.deployments import deployments
 from pipeline.context import Services
 from pipeline.publishing.publisher import write_once
+
+REPORTED = {
+    DeploymentState.rolling_out: HostDeploymentState.in_progress,
+    DeploymentState.holding: HostDeploymentState.in_progress,
+    DeploymentState.rolling_back: HostDeploymentState.in_progress,
+    DeploymentState.healthy: HostDeploymentState.success,
+    DeploymentState.unverified: HostDeploymentState.success,
+    DeploymentState.degraded: HostDeploymentState.success,
+    DeploymentState.rolled_back: HostDeploymentState.failure,
+    DeploymentState.stopped: HostDeploymentState.inactive,
+    DeploymentState.failed: HostDeploymentState.error,
+}
+"""What GitHub is told in each state; nothing in those that are missing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,7 @@ class GitHubRecord:
         """
         await self._find_or_create(required)
 
-    async def report(self, state: ReportedState, step: str, description: str, log_url: str = "") -> None:
+    async def report(self, state: HostDeploymentState, step: str, description: str, log_url: str = "") -> None:
         """Say how it goes, once for each step.
 
         :param log_url: where people read more; empty if there is nothing to read.
@@ -52,12 +65,12 @@ class GitHubRecord:
                 description=description,
                 log_url=log_url,
                 environment_url=self.url,
-                auto_inactive=state is ReportedState.success,
+                auto_inactive=state is HostDeploymentState.success,
             )
 
         await write_once(self.services, self.run, f"{self.key} {step}", "deployment_status", write)
 
-    async def report_end(self, state: ReportedState, description: str) -> None:
+    async def report_end(self, state: HostDeploymentState, description: str) -> None:
         """Say how it ended although its run may not write any more; nothing if it was never announced."""
         github_id = await deployments.get_github_id(self.services.database, self.run.id)
         if github_id is None:
