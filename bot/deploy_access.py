@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from domain.deployments.access import DeployAccess, DeployAccesses
 from domain.errors import ConfigurationError
@@ -17,7 +17,23 @@ from workspace.sandbox.registry_proxy import Address
 
 _ADVICE = "docs/deployments.md shows what the file holds."
 _LARGEST = 64_000  # bytes of a secret
-_Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,99}$")]
+_TAKEN = frozenset({"CI", "HOME", "PATH", "TMPDIR"})  # what every command gets; and what begins with FORGE_
+
+
+def _check_variable(name: str) -> str:
+    if name in _TAKEN or name.startswith("FORGE_"):
+        raise ValueError(f"{name} is a variable that Forge sets itself; choose another name")
+    return name
+
+
+def _check_repository(name: str) -> str:
+    if name.count("/") != 1:
+        raise ValueError('write the repository in quotes, as ["owner/name".environment]')
+    return name
+
+
+_Repository = Annotated[str, AfterValidator(_check_repository)]
+_Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,99}$"), AfterValidator(_check_variable)]
 
 
 class _Entry(BaseModel):
@@ -27,7 +43,7 @@ class _Entry(BaseModel):
     secrets: dict[_Variable, str] = Field(default={}, max_length=50)
 
 
-_FILE: TypeAdapter[dict[str, dict[str, _Entry]]] = TypeAdapter(dict[str, dict[str, _Entry]])
+_FILE: TypeAdapter[dict[str, dict[str, _Entry]]] = TypeAdapter(dict[_Repository, dict[str, _Entry]])
 
 
 def load_deploy_access(path: Path | None) -> DeployAccesses:
@@ -43,7 +59,8 @@ def load_deploy_access(path: Path | None) -> DeployAccesses:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"FORGE_DEPLOY_ACCESS: {where} in {path} is wrong: {first['msg']}.", _ADVICE) from None
+        why = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"FORGE_DEPLOY_ACCESS: {where} in {path} is wrong: {why}.", _ADVICE) from None
     return {
         (repository.lower(), environment): _build(repository, environment, entry)
         for repository, environments in entries.items()
@@ -67,8 +84,11 @@ def _build(repository: str, environment: str, entry: _Entry) -> DeployAccess:
         return DeployAccess(secrets=secrets)
     try:
         address = Address.parse(entry.address)
-    except ValueError as error:
-        raise ConfigurationError(f"FORGE_DEPLOY_ACCESS: {where}.address is wrong: {error}.", _ADVICE) from None
+    except ValueError:
+        told = (
+            f"FORGE_DEPLOY_ACCESS: {where}.address is wrong: write http://HOST:PORT; what the command says goes there"
+        )
+        raise ConfigurationError(f"{told} byte by byte, TLS as well.", _ADVICE) from None
     return DeployAccess(address.host, address.port, secrets)
 
 
@@ -81,4 +101,11 @@ def _read_secret(where: str, name: str, file: Path) -> str:
     if not content.strip() or len(content) > _LARGEST:
         told = f"FORGE_DEPLOY_ACCESS: the file of {name} for {where} is empty, or larger than {_LARGEST:,} bytes."
         raise ConfigurationError(told, _ADVICE)
-    return content.decode(errors="replace").strip()
+    try:
+        secret = content.decode().strip()
+    except UnicodeDecodeError:
+        secret = "\0"
+    if "\0" in secret:
+        told = f"FORGE_DEPLOY_ACCESS: the file of {name} for {where} is no text, so no variable can hold it."
+        raise ConfigurationError(told, _ADVICE)
+    return secret

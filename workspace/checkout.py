@@ -93,6 +93,11 @@ class Checkout:
         return self._sandbox.account
 
     @property
+    def keeps_secrets(self) -> bool:
+        """Whether nobody else on this machine can read the variables of a command."""
+        return self.level == BUBBLEWRAP
+
+    @property
     def owner(self) -> int:
         """The account (uid) that owns everything the commands make."""
         account = self._sandbox.account
@@ -117,7 +122,7 @@ class Checkout:
 
         :param argv: program and arguments; the program is looked up inside the sandbox.
         :param seconds: wall-clock limit.
-        :param environment: further variables; no secrets.
+        :param environment: further variables; secrets at level 3 only, see :attr:`keeps_secrets`.
         :param reads: folders of the host it may read and execute from.
         :param proxy: the only address it may reach; see :meth:`why_no_network`.
         :param control: pauses it while it runs.

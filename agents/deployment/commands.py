@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shlex
 import stat
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -27,17 +28,20 @@ from workspace.sandbox.registry_proxy import INSIDE, Address
 from workspace.sandbox.sandbox import Completed
 
 _SHOWN = 3_000  # characters of what a command printed at its end
+_LOOKED_THROUGH = 50_000  # characters of it that are looked through for credentials
 _MOST_FILES = 100_000  # that are looked through for an artifact
 _BUILD_SECONDS = 900.0
 _REACHED = "FORGE_TARGET"  # the variable that says where the operator's address is
 _HIDDEN = "[secret]"
+_PLACEHOLDER = re.compile("{(" + "|".join(PLACEHOLDERS) + ")}")
 
 
 class CommandOutcome(BaseModel):
     """How a command of a deployment ended.
 
-    :param problem: what went wrong, for people; empty if nothing did.
+    :param problem: what went wrong, for people, without a full stop; empty if nothing did.
     :param output: the end of what it printed, without secrets.
+    :param began: False: nothing was run, so nothing has changed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -45,6 +49,7 @@ class CommandOutcome(BaseModel):
     problem: str = ""
     output: str = ""
     seconds: float = 0.0
+    began: bool = True
 
     @property
     def is_successful(self) -> bool:
@@ -79,7 +84,7 @@ class Deployer:
         except _NotSetUp as failed:
             return failed.outcome
         except (ToolError, CodeAccessError) as error:
-            return CommandOutcome(problem=str(error))
+            return CommandOutcome(problem=_strip_stop(str(error)))
 
     async def deploy(
         self, sha: str, line: str, inputs: Mapping[str, str], access: DeployAccess, seconds: float
@@ -91,16 +96,16 @@ class Deployer:
         :param seconds: how long it may take.
         """
         words = [_fill(word, inputs) for word in shlex.split(line)]
-        target = Address(access.host, access.port) if access.host else None
+        target = Address(access.host, access.port, idle=seconds, is_proxy=False) if access.host else None
         try:
             async with self._prepare(sha) as checkout:
-                if target is not None and (lacks := checkout.why_no_network(target)):
-                    return CommandOutcome(problem=lacks)
+                if lacks := _explain_lack(checkout, access, target):
+                    return CommandOutcome(problem=_strip_stop(lacks), began=False)
                 return await self._run(checkout, words, seconds, access.secrets, target)
         except _NotSetUp as failed:
             return failed.outcome
         except (ToolError, CodeAccessError) as error:
-            return CommandOutcome(problem=str(error))
+            return CommandOutcome(problem=_strip_stop(str(error)), began=False)
 
     @asynccontextmanager
     async def _prepare(self, sha: str) -> AsyncGenerator[Checkout]:
@@ -108,8 +113,8 @@ class Deployer:
         async with check_out(self.mirror, sha, self.toolbox.sandbox) as checkout:
             failed = await Tester(self.mirror, self.toolbox, self.commands).set_up(checkout, sha, uses_cache=True)
             if failed is not None:
-                problem = f"The set-up of the repository failed: {failed.line}"
-                raise _NotSetUp(CommandOutcome(problem=problem, output=failed.output[-_SHOWN:]))
+                problem = _strip_stop(f"The set-up of the repository failed: {failed.line}")
+                raise _NotSetUp(CommandOutcome(problem=problem, output=failed.output[-_SHOWN:], began=False))
             yield checkout
 
     async def _run(
@@ -137,10 +142,19 @@ class _NotSetUp(Exception):
         super().__init__()
 
 
+def _explain_lack(checkout: Checkout, access: DeployAccess, target: Address | None) -> str:
+    """Why a command cannot get here what it is allowed; empty if it can."""
+    if target is not None:
+        return checkout.why_no_network(target)
+    if access.secrets and not checkout.keeps_secrets:
+        needs = "sandbox level 3 (install bubblewrap where Forge runs)"
+        return f"It was not told its secrets: that needs {needs}, and this is level {checkout.level}"
+    return ""
+
+
 def _fill(word: str, inputs: Mapping[str, str]) -> str:
-    for name in PLACEHOLDERS:
-        word = word.replace(f"{{{name}}}", inputs[name])
-    return word
+    """The word with the inputs in place of the placeholders; what an input holds is never replaced itself."""
+    return _PLACEHOLDER.sub(lambda found: inputs[found[1]], word)
 
 
 def _explain_end(words: Sequence[str], done: Completed, seconds: float) -> str:
@@ -153,11 +167,17 @@ def _explain_end(words: Sequence[str], done: Completed, seconds: float) -> str:
 
 def _read_output(done: Completed, secrets: Mapping[str, str]) -> str:
     """The end of what a command printed; it may print what it was told."""
-    text = (done.stdout.data + b"\n" + done.stderr.data).decode(errors="replace")
-    for value in secrets.values():
+    text = strip_invisible((done.stdout.data + b"\n" + done.stderr.data).decode(errors="replace"))
+    for value in sorted(map(strip_invisible, secrets.values()), key=len, reverse=True):  # one may begin with another
         if value:
             text = text.replace(value, _HIDDEN)
-    return redact_outgoing(strip_invisible(text).strip()[-_SHOWN:])
+    # Redacted before it is cut to its length: half of a secret looks like none.
+    return redact_outgoing(text.strip()[-_LOOKED_THROUGH:])[-_SHOWN:]
+
+
+def _strip_stop(sentence: str) -> str:
+    """Whoever tells it, goes on after it."""
+    return sentence.rstrip(". ")
 
 
 def _has_artifact(folder: Path, glob: str) -> bool:

@@ -65,6 +65,10 @@ class _Unhealthy(Exception):
         self.output = output
 
 
+class _NotBegun(Exception):
+    """Nothing could be deployed, and nothing was; the message says why."""
+
+
 class Rollout:
     """The steps of one deployment."""
 
@@ -93,6 +97,8 @@ class Rollout:
             if self._deployment.state is DeploymentState.rolling_back:
                 raise _Unhealthy(self._deployment.detail)
             return await self._roll_out(before)
+        except _NotBegun as error:
+            return RolloutEnd(DeploymentState.stopped, str(error))
         except _Unhealthy as error:
             return await self._roll_back(str(error), before, error.output)
 
@@ -127,6 +133,8 @@ class Rollout:
         if wished.percentage < percentage:
             key = f"{self._context.run.id}-{percentage}-percent"
             outcome = await self._transport.deploy(self._deployment.sha, percentage, key)
+            if not (outcome.began or wished.percentage):
+                raise _NotBegun(f"Deploying {percentage} % could not begin: {outcome.problem}.")
             if not outcome.is_successful:
                 raise _Unhealthy(f"Deploying {percentage} % failed: {outcome.problem}.", outcome.output)
             await self._status.show(DeploymentState.rolling_out, percentage=percentage)
@@ -281,7 +289,7 @@ def _describe(stage: StageHealth) -> str:
     told = [
         f"{signal.name} is {signal.health.value}"
         + (f" ({signal.before:.4g} before, {signal.now:.4g} now)" if None not in {signal.before, signal.now} else "")
-        + (f": {signal.problem}" if signal.problem else "")
+        + (f": {signal.problem.rstrip('.')}" if signal.problem else "")
         for signal in stage.signals
         if signal.health is not Health.healthy
     ]

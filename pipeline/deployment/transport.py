@@ -11,6 +11,7 @@ from agents.deployment.commands import CommandOutcome, Deployer
 from domain.deployments.deployment import Deployment
 from domain.errors import CodeHostError, NotFound, RateLimited, Unprocessable
 from domain.github.workflow_runs import WorkflowRun
+from memory.deployments import deployments
 from memory.runs import outbox
 from pipeline.checkout import fetch_commits
 from pipeline.deployment.plan import DeploymentPlan
@@ -20,8 +21,8 @@ from pipeline.runs.lifecycle import run_while_current
 
 log = structlog.get_logger(__name__)
 
-_POLLS = (1, 2, 5, 10)
-"""Seconds before a workflow is looked at again; the last is repeated."""
+_POLLS = tuple(timedelta(seconds=seconds) for seconds in (1, 2, 4, 8, 10))
+"""The pauses between the looks at a workflow; the last one is repeated."""
 _EARLIER = timedelta(minutes=1)  # GitHub's clock may be behind ours
 _KIND = "dispatch"
 
@@ -68,8 +69,12 @@ class DeployTransport:
         mirror = await fetch_commits(services, run.repository, run.number, sha, sha)
         deployer = Deployer(mirror, services.toolbox, self.plan.configuration.commands)
         access = services.find_deploy_access(run.repository.full_name, self.deployment.environment)
-        line = self.plan.environment.command or ""
-        return await deployer.deploy(sha, line, inputs, access, self.plan.step_time.total_seconds())
+        line, seconds = self.plan.environment.command or "", self.plan.step_time.total_seconds()
+        tried = f"tried {inputs['deployment']}"
+        was_tried = await deployments.load_kept(services.database, run.id, tried) is not None
+        await deployments.keep(services.database, run.id, tried, {})
+        outcome = await deployer.deploy(sha, line, inputs, access, seconds)
+        return outcome.model_copy(update={"began": True}) if was_tried else outcome  # it may have been killed midway
 
     async def _run_workflow(self, workflow: str, inputs: dict[str, str]) -> CommandOutcome:
         """Start the workflow once, and wait for its end."""
@@ -77,9 +82,10 @@ class DeployTransport:
         try:
             started = await journal.step("start the workflow", self._start, workflow, inputs)
         except (NotFound, Unprocessable) as error:
-            return CommandOutcome(problem=f"GitHub did not start {workflow}: {error.message}")
+            return CommandOutcome(problem=f"GitHub did not start {workflow}: {error.message.rstrip('.')}", began=False)
         until = started.at + self.plan.step_time
-        for seconds in chain(_POLLS, repeat(_POLLS[-1])):
+        pauses = chain(_POLLS, repeat(_POLLS[-1]))
+        while True:
             ended = await journal.step("how the workflow is", self._look, workflow, inputs["deployment"], started)
             if ended is not None and ended.is_completed:
                 return _describe_end(workflow, ended)
@@ -89,8 +95,7 @@ class DeployTransport:
                 minutes = self.plan.step_time.total_seconds() / 60
                 told = "did not end" if ended is not None else "did not begin"
                 return CommandOutcome(problem=f"{workflow} {told} within {minutes:.0f} minutes")
-            await journal.pause(timedelta(seconds=seconds), f"{workflow} runs.")
-        raise AssertionError("it is looked at without end")
+            await journal.pause(next(pauses), f"{workflow} runs.")
 
     async def _start(self, workflow: str, inputs: dict[str, str]) -> _Started:
         services, run = self.context.services, self.context.run

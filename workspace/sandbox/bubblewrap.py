@@ -23,19 +23,19 @@ _MEGABYTE = 1 << 20
 def command_line(
     folder: Path,
     rules: int,
+    variables: int,
     reads: Iterable[Path] = (),
     writable: Iterable[str] = (),
     start: str = "",
-    environment: Mapping[str, str] | None = None,
 ) -> list[str]:
     """The bubblewrap command line, up to the program.
 
     :param folder: the program sees it, read-only, as ``INSIDE``.
     :param rules: open file descriptor with a BPF program.
+    :param variables: open file descriptor of :func:`variables_file`.
     :param reads: further folders that it sees, read-only, at their own paths.
     :param writable: names of folders in ``folder`` that it may change.
     :param start: the folder in ``folder`` that is its current directory.
-    :param environment: variables for the program only: in bubblewrap's own environment they could load code outside.
     """
     argv = ["bwrap", "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--disable-userns"]
     argv += ["--cap-drop", "ALL"]
@@ -53,10 +53,23 @@ def command_line(
     argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE / start)]
     for name in writable:
         argv += ["--bind", str(folder / name), str(INSIDE / name)]
-    for name, value in (environment or {}).items():
-        argv += ["--setenv", name, value]
+    argv += ["--args", str(variables)]
     argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [*argv, "--seccomp", str(rules)]
+
+
+def variables_file(environment: Mapping[str, str]) -> int:
+    """An open file that sets variables for the program only; the caller closes it.
+
+    In bubblewrap's own environment they could load code outside, and in its command line every account of the machine
+    could read them.
+
+    :raises ValueError: a variable holds a NUL, which would begin another option.
+    """
+    words = [word for name, value in environment.items() for word in ("--setenv", name, value)]
+    if any("\0" in word for word in words):
+        raise ValueError("a variable of a program holds a NUL")
+    return _write_file("forge-variables", "".join(f"{word}\0" for word in words).encode("utf-8", "surrogateescape"))
 
 
 def filter_file() -> int:
@@ -64,8 +77,13 @@ def filter_file() -> int:
 
     :raises OSError: there is no filter for this processor.
     """
-    program = seccomp.filter_for_namespaces()
-    descriptor = os.memfd_create("forge-seccomp")
-    os.write(descriptor, program)
+    return _write_file("forge-seccomp", seccomp.filter_for_namespaces())
+
+
+def _write_file(name: str, content: bytes) -> int:
+    """An open file in memory, to be read from its beginning."""
+    descriptor = os.memfd_create(name)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

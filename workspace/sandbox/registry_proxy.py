@@ -7,9 +7,10 @@ operator's proxy decides which hosts can be reached through the address.
 """
 
 import asyncio
+import os
 import re
 import socket
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -51,14 +52,26 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the operator's registry or proxy listens, or a service of Forge itself.
+    """Where the operator's registry or proxy listens, a service of Forge itself, or what a deployment talks to.
 
     :param idle: seconds without a byte before a connection is closed, if other than usual.
+    :param is_proxy: programs inside are told to send their HTTP through it.
     """
 
     host: str
     port: int
     idle: float | None = None
+    is_proxy: bool = True
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment variables that a program gets for it."""
+        return VARIABLES if self.is_proxy else {}
+
+    @property
+    def kind(self) -> str:
+        """What it is, as the beginning of a sentence."""
+        return "The registry proxy" if self.is_proxy else "The one address that may be reached"
 
     @classmethod
     def parse(cls, url: str) -> "Address":
@@ -151,7 +164,7 @@ class Forwarder:
             try:
                 places = await self._places()
             except OSError as error:
-                self.trouble = f"The registry proxy could not be found ({_explain(error)})."
+                self.trouble = f"{self._address.kind} could not be found ({_explain(error)})."
             else:
                 await self._accept(port, places)
 
@@ -199,7 +212,7 @@ class Forwarder:
                 async with asyncio.timeout(self._bounds.connecting):
                     address = stack.enter_context(await _connect(places))
             except OSError as error:
-                self.trouble = f"The registry proxy could not be reached ({_explain(error)})."
+                self.trouble = f"{self._address.kind} could not be reached ({_explain(error)})."
                 return
             try:
                 async with asyncio.timeout(self._idle) as patience, asyncio.TaskGroup() as both:
@@ -223,6 +236,9 @@ class Forwarder:
 
 
 def _explain(error: OSError) -> str:
+    """Why, without the address: asyncio's own words name it, and it is the operator's."""
+    if error.errno and not isinstance(error, socket.gaierror):
+        return os.strerror(error.errno)
     return error.strerror or "it does not answer"
 
 

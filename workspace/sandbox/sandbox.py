@@ -119,7 +119,8 @@ class SandboxCommand:
     :param start: its current directory, as a path below ``folder``.
     :param file_bytes: the largest file it may write.
     :param open_files: how many files it may have open.
-    :param environment: variables added to the clean environment, or replacing some of it. No secrets.
+    :param environment: variables added to the clean environment, or replacing some of it. Secrets at level 3 only: at
+        the others every account of the machine can read them in the list of processes.
     :param proxy: the only address it may reach, at ``registry_proxy.INSIDE``. Level 3 only.
     :param control: pauses it while it runs.
     """
@@ -246,13 +247,15 @@ class Sandbox:
             forwarder = Forwarder(command.proxy)
             descriptors.append(forwarder.open(stack).fileno())
             argv = registry_proxy.build_command(argv, descriptors[-1])
-            environment = {**environment, **registry_proxy.VARIABLES}
+            environment = {**environment, **command.proxy.variables}
         inside = _add_limits(argv, command, command.processes)
+        variables = bubblewrap.variables_file(environment)
+        stack.callback(os.close, variables)
         outside = bubblewrap.command_line(
-            command.folder, rules, command.reads, command.writable, command.start, environment
+            command.folder, rules, variables, command.reads, command.writable, command.start
         )
         around = _environment(Path("/tmp"))
-        return _Start([*outside, "--", *inside], around, [*descriptors, rules], self.account, forwarder)
+        return _Start([*outside, "--", *inside], around, [*descriptors, rules, variables], self.account, forwarder)
 
     def _start_launcher(
         self, argv: list[str], program: int | None, command: SandboxCommand, stack: contextlib.ExitStack
