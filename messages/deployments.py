@@ -173,7 +173,7 @@ def _explain_next(deployment: Deployment) -> str:
             return f"{inline_code(f'/forge deploy {environment} hold')} holds it. {back}"
         case DeploymentState.holding:
             go_on = inline_code(f"/forge deploy {environment} go-on")
-            return f"{go_on} lets it go on. {back} So it is if nobody answers in time."
+            return f"{go_on} lets it go on. {back} If nobody answers in time, it is taken back, too."
         case DeploymentState.rolling_back:
             return ""
         case DeploymentState.failed:
@@ -181,7 +181,9 @@ def _explain_next(deployment: Deployment) -> str:
                 "Forge does not know what runs there now, and does nothing more by itself. Look at it, then "
                 f"{inline_code(f'/forge deploy {environment}')} or {inline_code(f'/forge rollback {environment}')}."
             )
-        case DeploymentState.stopped | DeploymentState.rolled_back:
+        case DeploymentState.rolled_back:
+            return f"{inline_code(f'/forge deploy {environment}')} here deploys the same commit once more."
+        case DeploymentState.stopped:
             return f"{inline_code(f'/forge deploy {environment}')} begins anew."
         case _:
             return back

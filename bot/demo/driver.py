@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.rule import Rule
 from rich.syntax import Syntax
+from rich.table import Table
 
 from bot.settings import Settings
 from messages import review as review_texts
@@ -24,6 +25,7 @@ from simulator.state import CheckRun, IssueComment, PullRequest, Repository, Rev
 _FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"[*`#]+|^[>|\-\s]+|<[^>]*>|!\[\]")
+_TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "neutral": "yellow"}
 
 
@@ -144,6 +146,32 @@ class DemoDriver:
                     return check
             await asyncio.sleep(0.02)
         raise TimeoutError(f"{name} on {head[:7]} was not completed within {self._patience:.0f} s.")
+
+    async def wait_for_deployment(self, repository: Repository, sha: str, name: str) -> CheckRun:
+        """Wait for the end of a deployment that a person let begin; show each state on the way, and its figures."""
+        started, seen = time.monotonic(), ""
+        while time.monotonic() - started < self._patience:
+            for check in self.github.check_runs(repository, sha, name):
+                is_over = check.conclusion not in {None, "action_required"}
+                if check.title != seen and (is_over or check.conclusion is None):
+                    seen = check.title or ""
+                    self._tell_state(check, time.monotonic() - started)
+                if is_over:
+                    self._show_tables(check)
+                    return check
+            await asyncio.sleep(0.02)
+        raise TimeoutError(f"{name} on {sha[:7]} did not end within {self._patience:.0f} s.")
+
+    def _show_tables(self, check: CheckRun) -> None:
+        """The tables of a check, which ``--verbose`` shows with the rest of it."""
+        if not self._is_brief:
+            return
+        for found in _TABLE.findall(check.summary or ""):
+            header, _, *rows = ([_plain(cell) for cell in line.strip("| ").split(" | ")] for line in found.splitlines())
+            table = Table(*(["", *header]), box=None, pad_edge=False, header_style="dim")
+            for row in rows:
+                table.add_row("", *row)
+            self.console.print(table)
 
     def _tell_state(self, check: CheckRun, after: float) -> None:
         state = check.conclusion or check.status

@@ -1,18 +1,20 @@
-"""The scenes of the demo: a review and its fixes, a gate, a learned dismissal, and an issue."""
+"""The scenes of the demo: a review and its fixes, a gate, a learned dismissal, an issue, and two deployments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.markup import escape
 
-from bot.demo import parcel_issue, project
+from bot.demo import parcel_issue, project, rates_staging
 from bot.demo.driver import DemoDriver, describe_thread, parse_finding, strip_html
+from bot.demo.toy_service import run_service
 from bot.settings import Settings
+from messages import deployments as deployment_texts
 from messages import gates as gate_texts
 from messages import tests as test_texts
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
-from simulator.state import Repository
+from simulator.state import CheckRun, PullRequest, Repository
 
 _MENDED = ("failure", "success")
 
@@ -231,3 +233,68 @@ async def play_issue(stage: DemoDriver, cast: Cast) -> Promises:
         "It was ready once review and tests had passed.": was_ready,
         "It was merged, and closed the issue.": pull.merged_at is not None and opened.state == "closed",
     }
+
+
+async def play_deployment(stage: DemoDriver, cast: Cast) -> Promises:
+    """A good change reaches staging step by step; a bad one goes wrong on the way, and Forge takes it back."""
+    repository, maintainer = cast.repository, cast.maintainer
+    async with run_service() as service:
+
+        async def deploy(inputs: Mapping[str, str], _: str) -> str:
+            ref = inputs["ref"]
+            is_bad = repository.git.read(ref, rates_staging.BAD_FILE) is not None
+            service.deploy(ref, int(inputs["percentage"]), rates_staging.BAD_FAILING if is_bad else 0.0)
+            return "success"
+
+        stage.github.on_dispatch(repository, rates_staging.WORKFLOW, deploy)
+        title = rates_staging.GOOD_TITLE
+        stage.step(f"A change is merged and goes to staging in steps: “{title}”")
+        good = await _propose(stage, cast, title, rates_staging.GOOD_BODY, rates_staging.GOOD_PUSH)
+        # Not earlier: what was merged before is not meant to be deployed.
+        files = rates_staging.configure(service.url)
+        await maintainer.push(repository, repository.default_branch, files, rates_staging.MESSAGE)
+        passed = await _deploy(stage, cast, good)
+
+        title = rates_staging.BAD_TITLE
+        stage.step(f"The next change fails in staging, and Forge rolls it back: “{title}”")
+        quote, tests = (repository.git.read("main", path) or b"" for path in ("rates/quote.py", "tests/test_quote.py"))
+        push = rates_staging.build_bad_push(quote.decode(), tests.decode())
+        bad = await _propose(stage, cast, title, rates_staging.BAD_BODY, push)
+        failed = await _deploy(stage, cast, bad)
+        runs = max(service.shares, key=lambda version: service.shares[version])
+    return {
+        "The good change took all steps, and is healthy.": passed.conclusion == "success"
+        and "| 100 % |" in (passed.summary or ""),
+        "The bad change was rolled back before everybody had it.": failed.conclusion == "failure"
+        and "| 100 % |" not in (failed.summary or ""),
+        "The good change runs in staging again, with all the traffic.": runs == good.merge_commit_sha
+        and service.shares[runs] == 100,
+    }
+
+
+async def _propose(
+    stage: DemoDriver, cast: Cast, title: str, body: str, files: Mapping[str, FileContent]
+) -> PullRequest:
+    """The author proposes a change, and Forge reviews it."""
+    repository = cast.repository
+    branch = title.lower().replace(" ", "-").replace("'", "")
+    head = await cast.author.push(repository, branch, files, title, base="main")
+    pull = await cast.author.open_pull_request(repository, branch, title=title, body=body)
+    await stage.wait_for_check(repository, head)
+    return pull
+
+
+async def _deploy(stage: DemoDriver, cast: Cast, pull: PullRequest) -> CheckRun:
+    """The maintainer merges a change and lets it be deployed; the check at the end of that."""
+    github, gate = stage.github, "staging_deploy"
+    await cast.maintainer.merge(pull)
+    await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if f"**Forge asks: {gate}" in each.body])
+    await stage.write(cast.maintainer.login, pull, f"/forge approve {gate}")
+    name = deployment_texts.check_name(rates_staging.ENVIRONMENT)
+    check = await stage.wait_for_deployment(cast.repository, pull.merge_commit_sha or "", name)
+    stage.show_check(check)
+    said = f"**{name}: "
+    await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if each.body.startswith(said)])
+    page = f"{github.url}/{cast.repository.full_name}/pull/{pull.number}"
+    stage.console.print(f"  Its page shows that, too: {page}", soft_wrap=True)
+    return check

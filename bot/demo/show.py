@@ -17,6 +17,7 @@ from bot.app import forge
 from bot.demo import project, scenes
 from bot.demo.driver import DemoDriver, report_promises
 from bot.demo.script import build_model
+from bot.outbound.allowance import Allowance
 from bot.server import serve
 from bot.settings import Settings
 from simulator import Simulator
@@ -65,7 +66,8 @@ async def _play(stage: DemoDriver, settings: Settings, second_push: Mapping[str,
     good = report_promises(stage.console, await scenes.play_review(stage, cast, second_push))
     good = report_promises(stage.console, await scenes.play_gate(stage, cast, settings)) and good
     good = report_promises(stage.console, await scenes.play_learning(stage, cast, settings)) and good
-    return report_promises(stage.console, await scenes.play_issue(stage, cast)) and good
+    good = report_promises(stage.console, await scenes.play_issue(stage, cast)) and good
+    return report_promises(stage.console, await scenes.play_deployment(stage, cast)) and good
 
 
 async def _stay(console: Console, github: Simulator, stopped: asyncio.Event) -> None:
@@ -107,6 +109,7 @@ def _settings(github: Simulator, folder: Path) -> Settings:
         executor_id="demo",
         write_interval=0,  # a simulated GitHub needs no pauses
         queue_polling=0.05,  # seconds
+        outbound_allow=Allowance.parse("127.0.0.1"),  # the service that it watches runs on this machine
     )
 
 

@@ -1,6 +1,7 @@
 """The demo comes out as it should, and says so only then."""
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -12,13 +13,19 @@ from bot.demo import show
 async def test_the_demo_tells_its_story() -> None:
     code, told, details = await _play()
     assert code == 0, told + details
-    assert len(told.splitlines()) <= 60
+    assert len(told.splitlines()) <= 100
     assert "The demo ran to its end" in told
     assert "Muted by its own dismissal: F-" in told
     assert "Forge resolved 14 of 14 threads: their findings are fixed or dismissed." in told
     last = told.split("Forge resolved")[1].split("Another pull request")[0]
     assert "](" not in last
     assert "`" not in last
+    good, bad = told.split("A change is merged and goes to staging in steps")[1].split("The next change fails")
+    assert "100 % deployed" in good
+    assert "Deployed and healthy" in good
+    assert "Being rolled back from 25 %" in bad
+    assert re.search(r"25 % +2 +unhealthy", bad)
+    assert "is back and healthy." in " ".join(details.split())
 
 
 @pytest.mark.deep
