@@ -25,7 +25,7 @@ async def test_the_demo_tells_its_story() -> None:
     assert "Deployed and healthy" in good
     assert "Being rolled back from 25 %" in bad
     assert re.search(r"25 % +2 +unhealthy", bad)
-    assert "is back and healthy." in " ".join(details.split())
+    assert "is back and healthy." in " ".join(details.replace("│", " ").split())
 
 
 @pytest.mark.deep

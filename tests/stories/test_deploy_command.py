@@ -219,6 +219,18 @@ async def test_a_command_that_fails_half_way_is_undone_and_a_dead_proxy_is_told(
     assert "is back" not in scene.told_at_the_end
 
 
+@pytest.mark.deep
+async def test_a_version_that_is_much_slower_goes_back(scene: ProxiedScene) -> None:
+    first = await scene.deploy("a", {"README.md": "# The shop\n"})
+    assert (first.state, "takes it back" in scene.told_at_the_end) == ("healthy", True)
+    scene.proxied.versions["b"].delay = 1.0
+    second = await scene.deploy("b")
+    assert second.state == "rolled_back"
+    assert second.detail.startswith("At 5 % it is unhealthy: latency is unhealthy (")
+    assert second.detail in scene.told_at_the_end
+    assert await scene.proxied.load(BURST) == {"a": 100}
+
+
 @pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")
 @pytest.mark.parametrize("scene", ["landlock"], indirect=True)
 async def test_without_the_strongest_sandbox_nothing_is_reached_and_that_is_said(scene: ProxiedScene) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import os
 import re
 import socket
+import struct
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ SocketPlace = tuple[socket.AddressFamily, Any]
 
 _STREAM = socket.SOCK_STREAM
 _CHUNK = 1 << 16
+# Closing resets the connection: its end alone would look like an answer with nothing in it.
+_RESET = struct.pack("ii", 1, 0)
 _HOST = re.compile(r"[A-Za-z0-9._:-]+")
 _NO_PYTHON = "There is no python3 inside to open its network. FORGE_SANDBOX_TOOLS can name a folder that holds one."
 # The program never gets an end of the socket pair: whoever shares a socket with Forge can make Forge wait for it.
@@ -213,6 +216,7 @@ class Forwarder:
                     address = stack.enter_context(await _connect(places))
             except OSError as error:
                 self.trouble = f"{self._address.kind} could not be reached ({_explain(error)})."
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                 return
             try:
                 async with asyncio.timeout(self._idle) as patience, asyncio.TaskGroup() as both:
