@@ -150,9 +150,9 @@ def draw_course(history: Sequence[float | None]) -> str:
     known = [value for value in shown if value is not None]
     if not known:
         return "·" * len(shown)
-    low, high = min(*known, 0.0), max(known)
+    low, high = min(*known, 0.0) / 2, max(known) / 2  # halves, because the span of huge figures is infinite
     span = high - low
-    return "".join("·" if value is None else _bar((value - low) / span if span else 0.0) for value in shown)
+    return "".join("·" if value is None else _bar((value / 2 - low) / span if span else 0.0) for value in shown)
 
 
 def _bar(share: float) -> str:
@@ -292,3 +292,12 @@ def refuse_wish(wanted: Wish, deployment: Deployment) -> str:
     """That a deployment cannot do what was asked now."""
     told = "does not hold" if wanted is Wish.go_on else "has not begun"
     return f"The deployment to {inline_code(deployment.environment)} {told}."
+
+
+def refuse_replaced(deployment: Deployment) -> str:
+    """That the button of an old deployment does nothing any more."""
+    environment = deployment.environment
+    return (
+        f"{inline_code(environment)} does not run what that deployment brought any more. "
+        f"{inline_code(f'/forge rollback {environment}')} takes back what runs there now."
+    )

@@ -116,10 +116,15 @@ class Deployment(BaseModel):
         """``D-`` and six characters, as people see it."""
         return shorten_id("D", self.run_id)
 
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """What sorts deployments by when they were ordered."""
+        return self.created_at, self.run_id
+
 
 def list_replaced(new: Deployment, others: Sequence[Deployment]) -> Sequence[Deployment]:
-    """Which deployments a newer one to the same environment replaces: those of which nothing was deployed yet."""
-    return [each for each in others if each.run_id != new.run_id and each.state in _REPLACEABLE]
+    """Which deployments a newer one to the same environment replaces: those before it that deployed nothing yet."""
+    return [each for each in others if each.state in _REPLACEABLE and each.order < new.order]
 
 
 _REPLACEABLE = frozenset({DeploymentState.queued, DeploymentState.asking})

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from statistics import median
+from statistics import median_high, median_low
 
 from pydantic import BaseModel, ConfigDict
 
@@ -152,7 +152,7 @@ def _judge_metric(
     values = [reading.value for reading in readings if reading.value is not None]
     problems = [reading.problem for reading in readings if reading.value is None]
     earlier = _median(before, name)
-    now = median(values) if values else None
+    now = _compute_median(values)
     known = len(values) >= max(1, len(judged) * _LEAST_READ)
     health = _compare(metric, earlier, now)
     return Signal(
@@ -186,5 +186,9 @@ def _grade(is_unhealthy: bool, is_degraded: bool) -> Health:
 
 def _median(looks: Sequence[Look], name: str) -> float | None:
     values = [look.figures[name].value for look in looks if name in look.figures]
-    read = [value for value in values if value is not None]
-    return median(read) if read else None
+    return _compute_median([value for value in values if value is not None])
+
+
+def _compute_median(values: Sequence[float]) -> float | None:
+    """The median; the sum of two huge figures would be infinite, so their halves are added."""
+    return median_low(values) / 2 + median_high(values) / 2 if values else None

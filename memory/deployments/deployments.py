@@ -166,6 +166,26 @@ async def find_there(
         return await _find_there(session, repository_id, environment, other_than)
 
 
+async def find_way_back(database: Database, repository_id: int, environment: str) -> Deployment | None:
+    """What an environment ran before what it runs now; None if Forge does not know.
+
+    After a deployment that failed nobody knows what runs there: then it is what ran before that.
+    """
+    query = (
+        select(DeploymentRow)
+        .where(
+            DeploymentRow.repository_id == repository_id,
+            DeploymentRow.environment == environment,
+            DeploymentRow.state.in_([*_THERE, DeploymentState.failed.value]),
+        )
+        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
+        .limit(1)
+    )
+    async with database.transaction() as session:
+        newest = await session.scalar(query)
+        return None if newest is None else await _find_there(session, repository_id, environment, newest.sha)
+
+
 async def _find_there(
     session: AsyncSession, repository_id: int, environment: str, other_than: str = ""
 ) -> Deployment | None:
@@ -200,8 +220,9 @@ async def claim_environment(database: Database, run: Run, environment: str) -> b
         held = update(EnvironmentRow).filter_by(**key).values(run_id=EnvironmentRow.run_id)
         holder = await session.scalar(held.returning(EnvironmentRow.run_id))
         if holder is None or await _is_run_over(session, holder):
-            first = next(iter(await _list_open(session, run.repository.id, environment)), None)
-            if first is None or first.run_id == run.id:
+            opened = await _list_open(session, run.repository.id, environment)
+            earlier = [each for each in opened if not await _is_run_over(session, each.run_id)]
+            if not earlier or earlier[0].run_id == run.id:
                 await session.execute(update(EnvironmentRow).filter_by(**key).values(run_id=run.id))
                 await _note_previous(session, run, environment)
                 return True

@@ -38,7 +38,7 @@ from safety.review_quota import RunCounts
 NOT_REVIEWS = [trigger.value for trigger in Trigger if not trigger.is_of_review]
 _BESIDE = [Trigger.question.value, Trigger.deployment.value]  # what goes on beside the runs of a number
 _FINAL = [state.value for state in RunState if state.is_final]
-_fenced: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  # see Run.fence_number
+_fence_number: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  # see Run.fence_number
 
 
 @dataclass(frozen=True)
@@ -376,7 +376,7 @@ async def _take_fence(
         await session.scalars(
             select(RunRow).where(
                 RunRow.repository_id == repository_id,
-                _fenced == number,
+                _fence_number == number,
                 RunRow.fence <= current,
                 RunRow.state.not_in(_FINAL),
             )
@@ -447,7 +447,7 @@ def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
 async def _find_ended(session: AsyncSession, repository_id: int, number: int, ended_by: str) -> tuple[Run, ...]:
     """The runs that a run or a delivery ended."""
     same = {"repository_id": repository_id, "ended_by": ended_by}
-    found = await session.scalars(select(RunRow).filter_by(**same).where(_fenced == number))
+    found = await session.scalars(select(RunRow).filter_by(**same).where(_fence_number == number))
     return tuple(row.as_run() for row in found)
 
 

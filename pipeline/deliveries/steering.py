@@ -28,6 +28,10 @@ async def handle_button(context: DeliveryContext, command: SteerDeployment) -> s
     if not await context.journal.step("may they", _may, context, command, found):
         return delivery_texts.BUTTON_REFUSED
     if found.state.is_over:
+        if command.wish is not Wish.roll_back:
+            return texts.refuse_no_deployment(found.environment)
+        if not await context.journal.step("does it run there", _runs_there, context, found):
+            return texts.refuse_replaced(found)
         where = (command.repository, found.number, found.environment, command.sender)
         ordered = await context.journal.step("order it", order_rollback, context.services, context.guid, *where)
         await DeploymentStarter(context, Cancellation(context)).start(ordered)
@@ -53,6 +57,13 @@ async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, 
 async def _find(context: DeliveryContext, command: SteerDeployment) -> Deployment | None:
     found = await deployments.get(context.services.database, command.run_id)
     return found if found is not None and found.repository_id == command.repository.id else None
+
+
+async def _runs_there(context: DeliveryContext, deployment: Deployment) -> bool:
+    """Whether its environment still runs what it deployed, as far as Forge knows: its page may be old."""
+    where = (deployment.repository_id, deployment.environment)
+    there = await deployments.find_there(context.services.database, *where)
+    return there is not None and there.run_id == deployment.run_id
 
 
 async def _may(context: DeliveryContext, command: SteerDeployment, deployment: Deployment) -> bool:

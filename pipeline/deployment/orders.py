@@ -112,12 +112,7 @@ async def order_rollback(
     refused = _refuse(configuration.deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
-    there = await deployments.find_there(services.database, repository.id, environment)
-    before = (
-        None
-        if there is None
-        else await deployments.find_there(services.database, repository.id, environment, there.sha)
-    )
+    before = await deployments.find_way_back(services.database, repository.id, environment)
     if before is None:
         return Ordered(answer=texts.refuse_unknown_way_back(environment))
     is_production = configuration.deploy.is_production(environment)

@@ -104,7 +104,14 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("rollback C-4ZK9QX a.py  b/c.py", Rollback(checkpoint="C-4ZK9QX", paths=("a.py", "b/c.py"))),
     ('rollback C-4ZK9QX `a b.py` "c d.py"', Rollback(checkpoint="C-4ZK9QX", paths=("a b.py", "c d.py"))),
     ("rollback staging", Rollback(environment="staging")),
+    ("rollback eu/production", Rollback(environment="eu/production")),
+    ("rollback hold", Rollback(environment="hold")),
     ("deploy eu/production", Deploy(environment="eu/production")),
+    ("deploy staging hold", Deploy(environment="staging", wish="hold")),
+    ("deploy staging \t go-on ", Deploy(environment="staging", wish="go-on")),
+    ("deploy prod-1.eu_2 cancel", Deploy(environment="prod-1.eu_2", wish="cancel")),
+    ("deploy hold", Deploy(environment="hold")),
+    ("deploy hold hold", Deploy(environment="hold", wish="hold")),
 ]
 
 MALFORMED = [
@@ -142,6 +149,15 @@ MALFORMED = [
     f"rollback C-4ZK9QX {' '.join(map(str, range(51)))}",
     "deploy",
     "deploy two words",
+    "deploy staging Hold",
+    "deploy staging go on",
+    "deploy staging hold now",
+    "deploy -staging",
+    "deploy stäging",
+    "deploy staging; rm",
+    f"deploy {'a' * 101}",
+    "rollback -staging",
+    "rollback staging hold",
 ]
 
 

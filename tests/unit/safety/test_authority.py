@@ -133,6 +133,18 @@ def test_production_takes_maintain_and_elsewhere_write_is_enough() -> None:
     assert _code(Level(level=0), AuthorizationFacts("maintain")) is RefusalCode.role
 
 
+@pytest.mark.parametrize("wish", [None, "hold", "go-on", "cancel"])
+def test_whoever_may_deploy_may_steer_it_and_an_unknown_environment_is_production(wish: str | None) -> None:
+    asked = SLASH.validate_python({"verb": "deploy", "environment": "nowhere", "wish": wish})
+    assert _code(asked, AuthorizationFacts("write")) is RefusalCode.role
+    assert _code(asked, AuthorizationFacts("maintain")) is None
+    assert _code(asked, AuthorizationFacts("write", is_production=False)) is None
+
+
+def test_a_rollback_to_a_checkpoint_deploys_nothing() -> None:
+    assert _code(Rollback(checkpoint="C-4ZK9QX"), AuthorizationFacts("write", is_production=True)) is None
+
+
 BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

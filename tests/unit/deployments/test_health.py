@@ -1,0 +1,254 @@
+"""How a service is, by what could be read: each rule with what it finds and what it leaves alone."""
+
+import pytest
+
+from domain.deployments.health import Health, Look, find_unreadable, judge
+from domain.deployments.readings import HealthTarget, JsonTarget, PrometheusTarget, read_failure
+from domain.errors import OutboundFailed, OutboundRefused
+from tests.unit.deployments.figures import ADDRESS, FIGURES, find, look, looks, read, watch
+
+HEALTHY, DEGRADED, UNKNOWN, UNHEALTHY = Health.healthy, Health.degraded, Health.unknown, Health.unhealthy
+BEFORE = {"error_rate": 0.01, "latency": 100.0, "throughput": 50.0}
+
+
+def judge_metric(name: str, *now: float | None, before: float | None = None, wanted: int | None = None) -> Health:
+    """How a service is whose only metric read this after a step."""
+    earlier = [] if before is None else looks(name, before, before, before)
+    settings = watch(name, patience=20)  # so that only the medians decide
+    return judge(settings, earlier, looks(name, *now), len(now) if wanted is None else wanted).health
+
+
+def test_nothing_watched_is_not_well() -> None:
+    assert judge(watch(), [], [Look()] * 5, 5).health is UNKNOWN
+
+
+# --- metrics --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "expected"),
+    [
+        ("error_rate", 0.01, HEALTHY),
+        ("error_rate", 0.0, HEALTHY),
+        ("error_rate", 0.0199, HEALTHY),
+        ("error_rate", 0.0201, DEGRADED),
+        ("error_rate", 0.0599, DEGRADED),
+        ("error_rate", 0.0601, UNHEALTHY),
+        ("latency", 1.0, HEALTHY),
+        ("latency", 150.0, HEALTHY),
+        ("latency", 150.1, DEGRADED),
+        ("latency", 250.0, DEGRADED),
+        ("latency", 250.1, UNHEALTHY),
+        ("throughput", 500.0, HEALTHY),
+        ("throughput", 35.0, HEALTHY),
+        ("throughput", 34.9, DEGRADED),
+        ("throughput", 20.0, DEGRADED),
+        ("throughput", 19.9, UNHEALTHY),
+        ("throughput", 0.0, UNHEALTHY),
+    ],
+)
+def test_errors_count_by_difference_the_rest_by_ratio(name: str, now: float, expected: Health) -> None:
+    assert judge_metric(name, now, now, now, before=BEFORE[name]) is expected
+
+
+def test_many_errors_before_excuse_as_many_after_but_not_more() -> None:
+    assert judge_metric("error_rate", 0.3, 0.3, before=0.3) is HEALTHY
+    assert judge_metric("error_rate", 0.36, 0.36, before=0.3) is UNHEALTHY
+
+
+@pytest.mark.parametrize(("now", "expected"), [(0.005, HEALTHY), (0.03, DEGRADED), (0.2, UNHEALTHY)])
+def test_without_figures_before_errors_count_from_none(now: float, expected: Health) -> None:
+    assert judge_metric("error_rate", now, now, now) is expected
+
+
+@pytest.mark.parametrize("name", ["latency", "throughput"])
+@pytest.mark.parametrize("before", [None, 0.0])
+def test_without_a_figure_before_there_is_no_ratio(name: str, before: float | None) -> None:
+    assert judge_metric(name, 9000.0, 9000.0, before=before) is HEALTHY
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_a_figure_that_nobody_could_read_is_never_well(name: str) -> None:
+    assert judge_metric(name, None, None, None, before=BEFORE[name]) is UNKNOWN
+
+
+def test_a_figure_that_was_never_asked_for_is_never_well() -> None:
+    assert judge(watch("latency"), [], [Look()] * 3, 3).health is UNKNOWN
+
+
+def test_half_of_the_looks_must_have_read_a_figure() -> None:
+    assert judge_metric("latency", 100, None, 100, None, before=100) is HEALTHY
+    assert judge_metric("latency", 100, None, None, None, before=100) is UNKNOWN
+
+
+def test_what_little_was_read_counts_if_it_is_bad() -> None:
+    assert judge_metric("latency", 900, None, None, None, before=100) is UNHEALTHY
+
+
+def test_the_median_forgives_an_outlier_but_not_many() -> None:
+    assert judge_metric("latency", 100, 100, 9000, 100, 100, before=100) is HEALTHY
+    assert judge_metric("latency", 9000, 100, 9000, 100, 9000, before=100) is UNHEALTHY
+
+
+def test_an_outlier_before_it_excuses_nothing() -> None:
+    before = looks("latency", 100, 5000, 100)
+    stage = judge(watch("latency", patience=20), before, looks("latency", 300, 300, 300), 3)
+    assert (stage.health, find(stage, "latency").before) == (UNHEALTHY, 100)
+
+
+def test_huge_figures_stay_finite() -> None:
+    stage = judge(watch("latency", patience=20), looks("latency", 1e308, 1e308), looks("latency", 1e308, 1e308), 2)
+    signal = find(stage, "latency")
+    assert (signal.before, signal.now, signal.health) == (1e308, 1e308, HEALTHY)
+
+
+def test_limits_are_those_of_the_configuration() -> None:
+    strict = watch("latency", latency={"degraded": 1.1, "unhealthy": 1.2}, patience=20)
+    assert judge(strict, looks("latency", 100), looks("latency", 115, 115), 2).health is DEGRADED
+
+
+def test_the_worst_signal_decides() -> None:
+    settings = watch("error_rate", "latency", health=1, patience=20)
+    before = [look([1], error_rate=0.0, latency=100)]
+
+    def judge_one(health: float | None, errors: float | None, latency: float | None) -> Health:
+        return judge(settings, before, [look([health], error_rate=errors, latency=latency)] * 4, 4).health
+
+    assert judge_one(1, 0.0, 100) is HEALTHY
+    assert judge_one(1, 0.02, 100) is DEGRADED
+    assert judge_one(1, 0.02, None) is UNKNOWN  # what is not known weighs more than what is a little worse
+    assert judge_one(None, 0.0, 100) is UNKNOWN
+    assert judge_one(1, None, 900) is UNHEALTHY
+    assert judge_one(0, 0.0, 100) is UNHEALTHY
+
+
+# --- addresses ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([1] * 20, HEALTHY),
+        ([1] * 9 + [0] + [1] * 10, HEALTHY),
+        ([1] * 7 + [0] + [1], DEGRADED),
+        ([1] * 19 + [0], DEGRADED),  # it may have died just now
+        ([1, 0, 1, 0, 1, 1], DEGRADED),
+        ([1, 0, 1, 0], UNHEALTHY),
+        ([None] * 5, UNKNOWN),
+        ([1, None, 1, None], HEALTHY),
+        ([1, None, None, None], UNKNOWN),
+    ],
+)
+def test_an_address_must_answer_nearly_always(answers: list[float | None], expected: Health) -> None:
+    settings = watch(health=1, patience=20)
+    assert judge(settings, [], [look([answer]) for answer in answers], len(answers)).health is expected
+
+
+def test_every_address_must_answer() -> None:
+    stage = judge(watch(health=2, patience=20), [look([1, 1])], [look([1, 0])] * 4, 4)
+    assert stage.health is UNHEALTHY
+    assert [signal.health for signal in stage.signals] == [HEALTHY, UNHEALTHY]
+
+
+def test_an_address_that_was_dead_before_is_dead_all_the_same() -> None:
+    assert judge(watch(health=1), [look([0])] * 3, [look([0])] * 3, 9).health is UNHEALTHY
+
+
+def test_a_dead_address_is_a_finding_and_a_refused_one_is_not() -> None:
+    target = HealthTarget(url=ADDRESS)
+    assert read_failure(target, OutboundFailed("it does not answer")).value == 0
+    refused = read_failure(target, OutboundRefused("it is not of the internet"))
+    assert refused.value is None
+    stage = judge(watch(health=1), [], [Look(health=(refused,))] * 9, 9)
+    assert (stage.health, stage.signals[0].problem) == (UNKNOWN, "it is not of the internet")
+
+
+@pytest.mark.parametrize(
+    "target", [JsonTarget(url=FIGURES, path="now.errors"), PrometheusTarget(url=FIGURES, query="up")]
+)
+def test_a_figure_that_does_not_answer_is_never_a_finding(target: JsonTarget | PrometheusTarget) -> None:
+    for error in (OutboundFailed("it does not answer"), OutboundRefused("it is not of the internet")):
+        assert read_failure(target, error).value is None
+
+
+# --- when it ends ---------------------------------------------------------------------------------------------
+
+
+def test_bad_looks_in_a_row_end_it_at_once() -> None:
+    settings = watch("latency", patience=3)
+    before = looks("latency", 100)
+    assert not judge(settings, before, looks("latency", 100, 100, 900, 900), 20).is_final
+    three = judge(settings, before, looks("latency", 100, 100, 100, 100, 900, 900, 900), 20)
+    assert (three.health, three.is_final, three.looks) == (UNHEALTHY, True, 7)
+    assert find(three, "latency").now == 900  # of the bad looks alone
+    assert len(find(three, "latency").history) == 7
+
+
+@pytest.mark.parametrize("between", [100.0, None])
+def test_a_good_or_unread_look_between_starts_the_row_anew(between: float | None) -> None:
+    stage = judge(watch("latency", patience=3), looks("latency", 100), looks("latency", 900, 900, between, 900), 20)
+    assert not stage.is_final
+
+
+def test_different_bad_signs_make_one_row() -> None:
+    settings = watch("error_rate", "latency", health=1, patience=3)
+    before = [look([1], error_rate=0.0, latency=100)]
+    bad = [
+        look([0], error_rate=0.0, latency=100),
+        look([1], error_rate=0.5, latency=100),
+        look([1], error_rate=0.0, latency=900),
+    ]
+    stage = judge(settings, before, bad, 20)
+    assert (stage.health, stage.is_final) == (UNHEALTHY, True)
+
+
+def test_a_service_that_is_a_little_worse_is_watched_to_the_end() -> None:
+    settings, before = watch("latency", patience=2), looks("latency", 100)
+    assert not judge(settings, before, looks("latency", *[200] * 9), 10).is_final
+    stage = judge(settings, before, looks("latency", *[200] * 10), 10)
+    assert (stage.health, stage.is_final) == (DEGRADED, True)
+
+
+def test_nothing_read_is_watched_to_the_end() -> None:
+    settings = watch("latency", patience=2)
+    assert not judge(settings, [], looks("latency", *[None] * 9), 10).is_final
+    assert judge(settings, [], looks("latency", *[None] * 10), 10).is_final
+
+
+def test_before_the_first_look_nothing_is_known() -> None:
+    stage = judge(watch("latency", health=1), [], [], 8)
+    assert (stage.health, stage.is_final, stage.looks) == (UNKNOWN, False, 0)
+
+
+def test_a_signal_shows_its_course_and_what_went_wrong() -> None:
+    stage = judge(watch("latency", patience=20), looks("latency", 90, 110), looks("latency", 100, None, 120), 3)
+    signal = find(stage, "latency")
+    assert (signal.before, signal.now, signal.history) == (100, 110, (100, None, 120))
+    assert signal.problem == "it does not answer"
+
+
+# --- before it ------------------------------------------------------------------------------------------------
+
+
+def test_what_could_not_be_read_before_is_named_with_its_reason() -> None:
+    before = [
+        Look(figures={"error_rate": read(None, "no such path"), "latency": read(None)}),
+        Look(figures={"error_rate": read(None, "status 500"), "latency": read(100)}),
+    ]
+    assert find_unreadable(watch("error_rate", "latency"), before) == ["error_rate: status 500"]
+    assert find_unreadable(watch("latency"), []) == ["latency: it was not looked at"]
+    assert find_unreadable(watch("latency"), before) == []
+
+
+# --- how often ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("window", "interval", "patience", "expected"), [(120, 15, 3, 8), (121, 15, 3, 9), (1, 15, 1, 1), (15, 15, 5, 5)]
+)
+def test_a_step_is_looked_at_long_enough_to_lose_patience(
+    window: int, interval: int, patience: int, expected: int
+) -> None:
+    settings = watch(health=1, window=window, interval=interval, patience=patience, bake=86_400)
+    assert settings.count_looks(is_last=False) == expected
+    assert settings.count_looks(is_last=True) == 86_400 // interval
