@@ -34,7 +34,7 @@ execution: {mode: deterministic, commands: [], checkpoint_seconds: 30, checkpoin
 agents:   {implementer: {command: null, minutes: 15, calls: 60}}
 memory:   {enabled: true, organisation: false, max: 10000}
 testing:  {runner: sandbox}
-deploy:   {}
+deploy:   {build: {command: null, artifact: null}, environments: {}}
 audit:    {retention_days: 90}
 avoidance:
   {test_removed: gate, test_skipped: gate, test_deselected: gate,
@@ -156,26 +156,33 @@ def _table(node: Schema, prefix: str) -> list[str]:
 def _rows(node: Schema, prefix: str, about: str = "") -> Iterator[str]:
     for name, child in cast(dict[str, Schema], node["properties"]).items():
         child = schema.resolve_reference(child)
-        if "properties" in child:
-            yield from _rows(child, f"{prefix}{name}.", child["description"])
+        section = schema.drop_null(child)
+        if "properties" in section:
+            yield from _rows(section, f"{prefix}{name}.", section["description"])
             continue
         allowed = schema.describe(schema.drop_null(child))
         yield f"| `{prefix}{name}` | {_default(child)} | {allowed} | {child.get('description', about)} |"
 
 
-def _entries(node: Schema) -> Iterator[str]:
-    """The keys of the entries of lists."""
+def _entries(node: Schema, prefix: str = "") -> Iterator[str]:
+    """The keys of the entries of lists, and of what has names of its own."""
     for name, child in cast(dict[str, Schema], node["properties"]).items():
-        entry = schema.resolve_reference(schema.resolve_reference(child).get("items", {}))
+        section = schema.drop_null(schema.resolve_reference(child))
+        if "properties" in section:
+            yield from _entries(section, f"{prefix}{name}.")
+            continue
+        [entry] = section.get("patternProperties", {"": section.get("items", {})}).values()
+        entry = schema.resolve_reference(entry)
         if "properties" in entry:
-            yield from ("", f"Each of `{name}`: {entry['description']}", "", *_table(entry, ""))
+            yield from ("", f"Each of `{prefix}{name}`: {entry['description']}", "", *_table(entry, ""))
+            yield from _entries(entry)
 
 
 def _default(node: Schema) -> str:
     if "default" not in node:
         return "required"
     value: Any = node["default"]
-    return "–" if value is None else f"`{json.dumps(value, ensure_ascii=False).strip(chr(34))}`"
+    return "–" if value in (None, "") else f"`{json.dumps(value, ensure_ascii=False).strip(chr(34))}`"
 
 
 def _sentence(text: str) -> str:

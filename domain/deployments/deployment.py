@@ -117,6 +117,11 @@ class Deployment(BaseModel):
         return shorten_id("D", self.run_id)
 
     @property
+    def is_given_up(self) -> bool:
+        """Whether a person wants it to end, and not only to hold."""
+        return self.wish in {Wish.cancel, Wish.roll_back}
+
+    @property
     def order(self) -> tuple[datetime, str]:
         """What sorts deployments by when they were ordered."""
         return self.created_at, self.run_id

@@ -45,7 +45,7 @@ async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, 
         answered = await context.journal.step("answer the hold", _answer_hold, context, deployment, wanted, sender)
         if answered is not None:
             return answered
-    if wanted is Wish.go_on:
+    if wanted is Wish.go_on or (wanted is Wish.hold and deployment.state.is_untouched):
         return texts.refuse_wish(wanted, deployment)
     wish = Wish.cancel if deployment.state.is_untouched and wanted is Wish.roll_back else wanted
     is_under_way = await context.journal.step("ask it", _ask, context, deployment, wish, sender.login)

@@ -147,7 +147,7 @@ class DeploymentGates:
         }
 
     async def _is_stopped(self) -> bool:
-        return (await self.status.load()).wish is not None
+        return (await self.status.load()).is_given_up
 
     async def _read_clock(self) -> datetime:
         return self.context.now()

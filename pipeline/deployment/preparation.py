@@ -78,4 +78,4 @@ class Preparation:
         return await deployer.build(run.head_sha, line, self.plan.configuration.deploy.build.artifact)
 
     async def _is_stopped(self) -> bool:
-        return (await self.status.load()).wish is not None
+        return (await self.status.load()).is_given_up

@@ -118,7 +118,7 @@ class DeploymentRun(RunWorkflow):
         return await deployments.claim_environment(self._services.database, self._run, deployment.environment)
 
     async def _is_stopped(self) -> bool:
-        return (await self._status.load()).wish is not None
+        return (await self._status.load()).is_given_up
 
     async def _load(self) -> Deployment:
         return await self._status.load()

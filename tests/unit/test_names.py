@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ["agents", "bot", "domain", "handlers", "memory", "messages", "pipeline", "safety", "simulator", "workspace"]
 PARTICIPLES = 13  # properties and GitHub's own words among them
 IMPORTS = 46  # of modules of ours, by one file; 18 is meant
-ROOMS = {"pipeline": 20, "memory": 12, "domain": 20, "agents": 11}  # files and folders at the top of a package
+ROOMS = {"pipeline": 20, "memory": 13, "domain": 20, "agents": 12}  # files and folders at the top of a package
 
 _LIKE_PARTICIPLES = re.compile(
     "need|embed|feed|seed|exceed|proceed|succeed|bring|ping|find|finding|findings|setting|settings|"

@@ -12,7 +12,6 @@ from domain.review.review import Conclusion
 from pipeline.config.check import check_configuration
 from pipeline.config.parsing import PATH
 
-NEVER = "{} is never asked: there is no deployment phase yet."
 
 
 def test_mistakes_are_annotated_on_their_lines() -> None:
@@ -95,7 +94,9 @@ def test_what_a_preset_or_a_default_says_is_not_the_files() -> None:
             "names `testing.coverage_delta`, which the phase review does not know",
         ),
         ("any", "review.errors > 0 and plan.tasks > 5", "uses names that no single phase knows"),
-        ("any", 'deployment.environment == "production"', "uses names that no single phase knows"),
+        ("any", 'deployment.environment == "production"', None),
+        ("any", "deployment.production and plan.tasks > 5", "uses names that no single phase knows"),
+        ("review", "deployment.production", "names `deployment.production`, which the phase review does not know"),
     ],
 )
 def test_a_condition_names_what_its_phase_knows(phase: str, when: str, wrong: str | None) -> None:
