@@ -10,6 +10,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bot.clock import SystemClock
+from domain.deployments.deployment import DeploymentState
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from domain.gates import STANDARD_GATES
@@ -20,7 +21,7 @@ from domain.verdicts import BreakerState
 from memory.db.bus import Bus
 from memory.db.engine import Database
 from memory.findings import detectors
-from memory.reports import metrics, snapshot
+from memory.reports import metrics, past_deployments, snapshot
 from safety.guards import Guard
 
 _OWN = frozenset(
@@ -98,6 +99,12 @@ class Metrics:
             ["kind", "judged"],
             registry=registry,
         )
+        self._deployed = Gauge(
+            "forge_deployments_total", "Deployments that are over, by how they ended", ["state"], registry=registry
+        )
+        self._deploying = Gauge(
+            "forge_deployments_under_way", "Deployments that are not over, waiting ones included", registry=registry
+        )
         self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
         self._checkpoints = _CheckpointMetrics(registry)
         bus.subscribe("*", self._count)
@@ -122,6 +129,7 @@ class Metrics:
             gauge.clear()
         try:
             now = await snapshot.load_snapshot(database)
+            deployed = await past_deployments.count_by_state(database)
         except DatabaseUnavailable:
             return
         for state in BreakerState:
@@ -130,6 +138,10 @@ class Metrics:
             self._waiting.labels(_gate(name)).inc(count)
         for level, count in now.levels.items():
             self._levels.labels(str(level)).set(count)
+        for state in DeploymentState:
+            if state.is_over:
+                self._deployed.labels(state.value).set(deployed.get(state, 0))
+        self._deploying.set(sum(count for state, count in deployed.items() if not state.is_over))
         self._halted.set(now.is_halted)
         await self._update_feedback(database)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
 from domain.deployments.health import Health, Signal, StageHealth
@@ -224,6 +225,37 @@ def announce_deployment(environment: str, sha: str, text: str, until: str, marke
         f"**Forge deploys {inline_code(sha[:7])} to {inline_code(environment)} at {until}.** {escape(text, 300)}. "
         f"{inline_code(f'/forge deploy {environment} cancel')} stops it.\n\n{marker}"
     )
+
+
+def render_latest(found: Sequence[Deployment]) -> str:
+    """What came of a pull request or an issue in each environment; empty if nothing was deployed.
+
+    :param found: newest first.
+    """
+    newest = {each.environment: each for each in reversed(found)}
+    told = [
+        f"- {inline_code(each.environment)}: {render_title(each)} ({inline_code(each.short_id)}, "
+        f"{inline_code(each.sha[:7])}, {_when(each.finished_at or each.created_at)})"
+        for each in sorted(newest.values(), key=lambda each: each.order, reverse=True)
+    ]
+    return "\n".join(["Deployments:", "", *told]) if told else ""
+
+
+def render_past(found: Sequence[Deployment]) -> str:
+    """Every deployment of a pull request or an issue, newest first; empty if there is none."""
+    if not found:
+        return ""
+    rows = [
+        f"| {_when(each.created_at)} | {inline_code(each.short_id)} | {inline_code(each.environment)} | "
+        f"{inline_code(each.sha[:7])} | {each.cause.value} | {render_title(each)} |"
+        for each in found
+    ]
+    head = ["| ordered | deployment | to | commit | because of | how it is |", "| --- | --- | --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows])
+
+
+def _when(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 # --- answers to commands ----------------------------------------------------------------------------------------

@@ -246,6 +246,26 @@ def audit(
 
 
 @cli.command(rich_help_panel=_LOOK)
+def deployments(
+    shown: Annotated[
+        str | None, typer.Argument(metavar="[D-ID]", help="Show this one, with steps and figures.")
+    ] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    environment: Annotated[str | None, typer.Option(metavar="ENV", help="Only this environment.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the latest deployments, or show one."""
+    from bot.cli import deployments as deploying
+    from bot.cli.run import run
+
+    if shown is not None:
+        run(lambda settings: deploying.show_one(settings, shown, as_json=as_json))
+    else:
+        run(lambda settings: deploying.show_all(settings, repository, environment, limit, as_json=as_json))
+
+
+@cli.command(rich_help_panel=_LOOK)
 def costs(
     by: Annotated[GroupBy | None, typer.Option(help="Only this grouping; else all, and today's budgets.")] = None,
     run: Annotated[

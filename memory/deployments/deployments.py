@@ -54,7 +54,7 @@ async def admit(database: Database, order: DeploymentOrder, now: datetime) -> tu
         known = await session.scalar(select(RunRow).where(RunRow.admitted_by == order.admitted_by))
         if known is None:
             known = await _add(session, order, now)
-        new = _parse(await session.get_one(DeploymentRow, known.id))
+        new = parse_deployment(await session.get_one(DeploymentRow, known.id))
         return known.as_run(), list_replaced(new, await _list_open(session, order.repository.id, order.environment))
 
 
@@ -117,7 +117,7 @@ async def get(database: Database, run_id: str) -> Deployment | None:
     """The deployment that a run carries out."""
     async with database.transaction() as session:
         row = await session.get(DeploymentRow, run_id)
-        return None if row is None else _parse(row)
+        return None if row is None else parse_deployment(row)
 
 
 async def list_steps(database: Database, run_id: str) -> Sequence[Step]:
@@ -133,6 +133,18 @@ async def get_github_id(database: Database, run_id: str) -> int | None:
         return await session.scalar(select(DeploymentRow.github_id).where(DeploymentRow.run_id == run_id))
 
 
+async def list_for_number(database: Database, repository_id: int, number: int, limit: int = 20) -> Sequence[Deployment]:
+    """The latest deployments that a pull request or a command there led to, newest first."""
+    query = (
+        select(DeploymentRow)
+        .where(DeploymentRow.repository_id == repository_id, DeploymentRow.number == number)
+        .order_by(DeploymentRow.created_at.desc(), DeploymentRow.run_id.desc())
+        .limit(limit)
+    )
+    async with database.transaction() as session:
+        return [parse_deployment(row) for row in await session.scalars(query)]
+
+
 async def list_latest(
     database: Database, repository_id: int | None = None, environment: str | None = None, limit: int = 20
 ) -> Sequence[Deployment]:
@@ -146,7 +158,7 @@ async def list_latest(
     if environment is not None:
         query = query.where(DeploymentRow.environment == environment)
     async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query)]
+        return [parse_deployment(row) for row in await session.scalars(query)]
 
 
 async def list_open(database: Database, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
@@ -201,7 +213,7 @@ async def _find_there(
         .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
         .limit(1)
     )
-    return None if row is None else _parse(row)
+    return None if row is None else parse_deployment(row)
 
 
 async def _list_open(session: AsyncSession, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
@@ -209,7 +221,7 @@ async def _list_open(session: AsyncSession, repository_id: int, environment: str
     if environment is not None:
         query = query.where(DeploymentRow.environment == environment)
     rows = await session.scalars(query.order_by(DeploymentRow.created_at, DeploymentRow.run_id))
-    return [_parse(row) for row in rows]
+    return [parse_deployment(row) for row in rows]
 
 
 async def claim_environment(database: Database, run: Run, environment: str) -> bool:
@@ -302,7 +314,7 @@ async def wish(database: Database, run_id: str, wanted: Wish, by: str) -> Deploy
         if row is None or row.state in _OVER:
             return None
         row.wish, row.wished_by = wanted.value, by
-        return _parse(row)
+        return parse_deployment(row)
 
 
 async def fulfil_wish(database: Database, run_id: str, wanted: Wish) -> None:
@@ -316,6 +328,7 @@ async def _release(session: AsyncSession, run_id: str) -> None:
     await session.execute(update(EnvironmentRow).where(EnvironmentRow.run_id == run_id).values(run_id=None))
 
 
-def _parse(row: DeploymentRow) -> Deployment:
+def parse_deployment(row: DeploymentRow) -> Deployment:
+    """The deployment that a row holds."""
     known: dict[str, Any] = {name: getattr(row, name) for name in Deployment.model_fields}
     return Deployment.model_validate(known)

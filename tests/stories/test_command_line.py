@@ -398,7 +398,20 @@ def test_a_wrong_key_is_told_before_anything_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["runs", "deliveries", "audit", "costs", "metrics", "gates", "memory list", "migrate", "halt", "resume"]
+    "command",
+    [
+        "runs",
+        "deliveries",
+        "audit",
+        "costs",
+        "metrics",
+        "gates",
+        "deployments",
+        "memory list",
+        "migrate",
+        "halt",
+        "resume",
+    ],
 )
 def test_the_database_is_all_that_looking_needs(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

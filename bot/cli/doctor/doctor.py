@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from ruamel.yaml import YAML
 
+from bot.cli.doctor.deployments import check_deployments
 from bot.cli.doctor.detectors import check_detectors
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, show
 from bot.cli.doctor.github import check_github
@@ -63,6 +64,8 @@ async def _diagnose(*, ask: bool) -> AsyncGenerator[Diagnosis]:
         yield named
     async with _host(settings) as host:
         async for finding in check_github(settings, host, load_permissions()):
+            yield finding
+        async for finding in check_deployments(settings, host):
             yield finding
     async for finding in check_models(settings, ask=ask):
         yield finding

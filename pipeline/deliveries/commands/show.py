@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 
+from domain.deployments.deployment import Deployment
 from domain.money import LimitUse
 from domain.runs.run import Run
 from domain.slash.commands import AboutGate, LookBack, PlainCommand
 from memory.budgets import model_answers
+from memory.deployments import deployments
 from memory.findings import dismissals
 from memory.repositories import permits
 from memory.reservations import reservations
 from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
+from messages import deployments as deployment_texts
 from messages import gates as gate_texts
 from messages import history as history_texts
 from messages import plan as plan_texts
@@ -65,7 +68,15 @@ async def _render_status(context: CommandContext) -> str:
     mode = "" if last is None else await _describe_mode(context, last.run)
     remark = "" if last is None else await describe_keeping(database, last.run.id)
     paused_by = await permits.find_pauser(database, repository)
-    return texts.render_status(last, doing, until, paused_by, gates, mode, remark)
+    deployed = deployment_texts.render_latest(await _list_deployments(context))
+    if deployed and last is None and paused_by is None:
+        return deployed
+    status = texts.render_status(last, doing, until, paused_by, gates, mode, remark)
+    return f"{status}\n\n{deployed}" if deployed else status
+
+
+async def _list_deployments(context: CommandContext) -> Sequence[Deployment]:
+    return await deployments.list_for_number(context.database, context.repository.id, context.number)
 
 
 async def _describe_mode(context: CommandContext, run: Run) -> str:
@@ -76,8 +87,9 @@ async def _describe_mode(context: CommandContext, run: Run) -> str:
 async def _render_history(context: CommandContext) -> str:
     """Every run, and what the newest one tried and kept."""
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    deployed = deployment_texts.render_past(await _list_deployments(context))
     if not past:
-        return texts.render_history(past)
+        return deployed or texts.render_history(past)
     newest = past[0].run.id
     tried, count = await model_answers.load_newest(context.database, newest, history_texts.MOST)
     kept = await work_checkpoints.list_of_run(context.database, newest)
@@ -85,6 +97,7 @@ async def _render_history(context: CommandContext) -> str:
         texts.render_history(past),
         history_texts.render_turns(newest, tried, count),
         checkpoint_texts.render_timeline(newest, kept),
+        deployed,
     )
     return "\n\n".join(part for part in parts if part)
 

@@ -13,7 +13,6 @@ from pipeline.config.check import check_configuration
 from pipeline.config.parsing import PATH
 
 
-
 def test_mistakes_are_annotated_on_their_lines() -> None:
     check = check_configuration(b"review:\n  draft: true\npreset: bold\n", Configuration())
     assert check.conclusion is Conclusion.failure

@@ -39,7 +39,7 @@ def look(health: Sequence[float | None] = (), **figures: float | None) -> Look:
 
 def looks(name: str, *values: float | None) -> list[Look]:
     """Looks at one metric."""
-    return [look(**{name: value}) for value in values]
+    return [Look(figures={name: read(value)}) for value in values]
 
 
 def find(stage: StageHealth, name: str) -> Signal:

@@ -1,6 +1,7 @@
 """What a deployment asks: who may answer, about what exactly, until when, and what an answer does."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def _ask_staging() -> GateRequest:
     return request_staging(Configuration(), "staging", SHA, "01A", allowed, "shown")
 
 
-def _ask_hold(*, is_production: bool, subject: tuple[str, ...] = ("01A", "step 5"), **gates: object) -> GateRequest:
+def _ask_hold(*, is_production: bool, subject: tuple[str, ...] = ("01A", "step 5"), **gates: Any) -> GateRequest:
     configuration = build({"gates": gates})
     return request_hold(configuration, "staging", subject, WHY, "shown", is_production=is_production)
 

@@ -1,0 +1,156 @@
+"""`forge deployments`: shows what was deployed where, how that went, and the steps and figures of one deployment."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from bot.cli.audit import find_repositories
+from bot.cli.output import output
+from bot.cli.run import open_database
+from bot.clock import SystemClock
+from bot.settings import Installation
+from domain.deployments.deployment import Step
+from domain.deployments.health import Signal
+from domain.errors import ForgeError, UnknownName
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
+from memory.reports import past_deployments
+from memory.reports.past_deployments import PastDeployment
+from messages.audit import format_duration
+from messages.deployments import draw_course
+
+_PREFIX = "D-"
+_LEAST = 6  # characters of an id
+
+
+async def show_all(
+    settings: Installation, repository: str | None, environment: str | None, limit: int, *, as_json: bool
+) -> None:
+    """Print the latest deployments, newest first.
+
+    :raises UnknownName: if Forge never ran in this repository.
+    """
+    async with open_database(settings) as database:
+        ids = None if repository is None else await find_repositories(database, repository)
+        found = await past_deployments.list_past(database, repository_ids=ids, environment=environment, limit=limit)
+    if as_json:
+        _print_json([to_json(each) for each in found])
+        return
+    now = SystemClock().now()
+    _print_lines([render_line(each, now) for each in found] or ["Nothing was deployed."])
+
+
+async def show_one(settings: Installation, shown_id: str, *, as_json: bool) -> None:
+    """Print one deployment with its steps and figures.
+
+    :raises ForgeError: if no deployment, or more than one, has this id.
+    """
+    async with open_database(settings) as database:
+        ending = shown_id.removeprefix(_PREFIX)
+        found = await past_deployments.list_past(database, ending=ending) if len(ending) >= _LEAST else ()
+    if not found:
+        raise UnknownName(
+            f"There is no deployment {strip_invisible(shown_id)}.", "`forge deployments` lists the latest."
+        )
+    if len(found) > 1:
+        ids = ", ".join(each.deployment.run_id for each in found)
+        raise ForgeError(f"Several deployments end with {strip_invisible(ending)}: {ids}.", "Give the whole id.")
+    if as_json:
+        _print_json({**to_json(found[0]), "steps": [each.model_dump(mode="json") for each in found[0].steps]})
+        return
+    _print_lines(render_deployment(found[0], SystemClock().now()))
+
+
+def render_line(past: PastDeployment, now: datetime) -> str:
+    """One deployment in one line.
+
+    :param now: up to which one counts that is not over.
+    """
+    deployment = past.deployment
+    who = f" by {_plain(deployment.ordered_by)}" if deployment.ordered_by else ""
+    took = format_duration(((deployment.finished_at or now) - deployment.created_at).total_seconds())
+    return "  ".join(
+        [
+            deployment.short_id,
+            _plain(past.repository),
+            _plain(deployment.environment),
+            deployment.sha[:7],
+            f"{deployment.state.value} ({deployment.percentage} %)",
+            f"{deployment.cause.value}{who}",
+            f"{deployment.created_at:%Y-%m-%d %H:%M} UTC",
+            f"took {took}" if deployment.finished_at else f"for {took}",
+        ]
+    )
+
+
+def render_deployment(past: PastDeployment, now: datetime) -> list[str]:
+    """One deployment, with its steps and what was watched at each."""
+    deployment = past.deployment
+    risk = "not known" if deployment.risk is None else deployment.risk.value
+    before = f"; before it {deployment.previous_sha[:7]}" if deployment.previous_sha else ""
+    return [
+        render_line(past, now),
+        f"  run {deployment.run_id}, of #{deployment.number}; risk {risk}{before}",
+        *([f"  {_plain(deployment.detail)}"] if deployment.detail else []),
+        *(line for step in past.steps for line in _render_step(step)),
+    ]
+
+
+def to_json(past: PastDeployment) -> dict[str, JsonValue]:
+    """One deployment, without its steps."""
+    deployment = past.deployment
+    finished = deployment.finished_at
+    return {
+        "id": deployment.short_id,
+        "run": deployment.run_id,
+        "repository": past.repository,
+        "number": deployment.number,
+        "environment": deployment.environment,
+        "production": deployment.is_production,
+        "commit": deployment.sha,
+        "before": deployment.previous_sha or None,
+        "state": deployment.state.value,
+        "percentage": deployment.percentage,
+        "cause": deployment.cause.value,
+        "by": deployment.ordered_by,
+        "risk": None if deployment.risk is None else deployment.risk.value,
+        "detail": deployment.detail,
+        "ordered": deployment.created_at.isoformat(),
+        "finished": None if finished is None else finished.isoformat(),
+    }
+
+
+def _render_step(step: Step) -> Iterator[str]:
+    if step.health is None:
+        yield f"  {step.percentage} %: not watched"
+        return
+    yield f"  {step.percentage} %: {step.health.health.value}, after {step.health.looks} looks"
+    yield from (f"    {_render_signal(signal)}" for signal in step.health.signals)
+
+
+def _render_signal(signal: Signal) -> str:
+    problem = f"  {_plain(signal.problem)}" if signal.problem else ""
+    figures = f"{_format_figure(signal.before)} before, {_format_figure(signal.now)} now"
+    return f"{_plain(signal.name)}  {signal.health.value}  {figures}  {draw_course(signal.history)}{problem}"
+
+
+def _format_figure(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.4g}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(strip_invisible(redact_outgoing(text)).split())
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    with output() as console:
+        for line in lines:
+            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def _print_json(content: JsonValue) -> None:
+    told = json.dumps(PROCESS_REDACTOR.redact_values(content), indent=2)  # ASCII only, so it cannot control a terminal
+    with output() as console:
+        console.file.write(told + "\n")
