@@ -64,6 +64,9 @@ class Metrics:
         self._deliveries = Counter(
             "forge_deliveries", "Webhook requests by answer", ["status", "outcome"], registry=registry
         )
+        self._reports = Counter(
+            "forge_feedback_reports", "Reports of monitoring by answer", ["status"], registry=registry
+        )
         self._redeliveries = Counter(
             "forge_redeliveries", "Missed deliveries GitHub was asked to send again", ["outcome"], registry=registry
         )
@@ -112,6 +115,10 @@ class Metrics:
     def count_delivery(self, status: int, outcome: str) -> None:
         """Count an answered webhook request."""
         self._deliveries.labels(str(status), outcome).inc()
+
+    def count_report(self, status: int) -> None:
+        """Count an answered report of monitoring."""
+        self._reports.labels(str(status)).inc()
 
     def count_redelivery(self, outcome: str) -> None:
         """Count a missed delivery that GitHub was asked to send again: ``asked``, or ``refused`` by GitHub."""

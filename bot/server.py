@@ -25,6 +25,9 @@ def application(running: Forge) -> web.Application:
     if running.door is not None:
         app.router.add_post("/webhook", running.door.receive)
         app.router.add_post("/", running.door.receive)
+    if running.feedback is not None:
+        app.router.add_post("/feedback/anomaly", running.feedback.receive_anomaly)
+        app.router.add_post("/feedback/error", running.feedback.receive_error)
     health = ProcessHealth(running.workflows, running.services.database, running.settings.data_dir)
     app.router.add_get("/healthz", health.alive)
     app.router.add_get("/readyz", health.ready)

@@ -76,6 +76,12 @@ class EventType(StrEnum):
     feedback_missed = "feedback.missed"
     feedback_decided = "feedback.decided"  # a person merged a pull request, with or against the verdict
     deployment_moved = "deployment.moved"  # to another state or step
+    problem_found = "production.problem"  # monitoring told of a problem that Forge did not know
+    problem_issue_opened = "production.issue_opened"
+    problem_held_deployment = "production.held"  # monitoring asked a deployment under way to hold
+    problem_solved = "production.solved"  # a pull request was merged that closes the issue about it
+    feedback_token_created = "production.token_created"
+    feedback_token_revoked = "production.token_revoked"
     halted = "safety.halted"
     resumed = "safety.resumed"
 

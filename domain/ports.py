@@ -180,6 +180,24 @@ class Issues(Protocol):
         """
         ...
 
+    async def find_own_issue(self, repository: RepositoryRef, marker: str, since: datetime) -> int | None:
+        """The number of the issue that the App itself opened and whose body holds ``marker``; of several the oldest.
+
+        :param since: when it was opened, or earlier.
+        """
+        ...
+
+    async def create_issue(self, repository: RepositoryRef, title: str, body: str, labels: Sequence[str]) -> int:
+        """Open an issue; its number.
+
+        :param title: at most 256 characters.
+        :param body: at most 65,536 characters.
+        :param labels: those that are new are created.
+        :raises NotFound: the repository is gone.
+        :raises Unprocessable: the repository has no issues, or a text is too long.
+        """
+        ...
+
 
 class PullRequests(Protocol):
     """What leads to a pull request of Forge's own. The rules of ``CodeHost`` hold."""

@@ -25,6 +25,7 @@ class Action(StrEnum):
     auto_merge = "auto_merge"
     staging_deploy = "staging_deploy"
     open_draft_pr = "open_draft_pr"
+    open_issue = "open_issue"
     production_deploy = "production_deploy"
 
 
@@ -186,6 +187,7 @@ _RULES: Mapping[Action, tuple[_Rule, ...]] = {
     Action.auto_merge: (_from_level(3), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
     Action.staging_deploy: (_from_level(3), _low_risk, _no_protected_paths),
     Action.open_draft_pr: (_from_level(1), _on_request),
+    Action.open_issue: (_from_level_or_request(1),),
     Action.production_deploy: (_never,),
 }
 _ANNOUNCED = {Action.auto_merge, Action.staging_deploy}
@@ -196,5 +198,6 @@ _DOES: Mapping[Action, str] = {
     Action.auto_merge: "merge",
     Action.staging_deploy: "deploy to staging",
     Action.open_draft_pr: "open a draft pull request",
+    Action.open_issue: "open an issue",
     Action.production_deploy: "deploy to production",
 }

@@ -137,6 +137,12 @@ def _screen(learning: Learning, shown: ShownToModel, known: Sequence[tuple[Memor
     return LearningDecision(learning=learning, into=max(same)[1] if same else None)
 
 
+def screen_lesson(content: str, context: str, tags: Sequence[str]) -> Reason | None:
+    """Why a lesson that Forge words itself, with names that others chose, is not kept; None if it is."""
+    worded = Learning(kind=MemoryKind.semantic, content=content, context=context, tags=tuple(tags), event="")
+    return _check_form(worded) or _check_loosening(content, context)
+
+
 def _check_source(learning: Learning, shown: ShownToModel) -> Reason | None:
     if learning.event in shown.events:
         return None
@@ -163,10 +169,8 @@ def _check_form(learning: Learning) -> Reason | None:
 def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
     """Checks whether the learning is useful."""
     content = learning.content
-    if any(
-        _LOOSENS.search(part) and _GUARDED.search(part) for part in _SENTENCE.split(f"{content}. {learning.context}")
-    ):
-        return Reason(code="learning.loosens", text="It asks for less care; only people may decide that.")
+    if (loosens := _check_loosening(content, learning.context)) is not None:
+        return loosens
     events = "\n".join(shown.events.values()).casefold()
     if not _find_occurring(content, events):
         return Reason(code="learning.unspecific", text="It names no path, rule, command or tool of this run.")
@@ -176,6 +180,13 @@ def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
     if share >= COPIED:
         text = "It repeats text that the model was shown."
         return Reason(code="learning.copied", text=text, value=share, threshold=COPIED)
+    return None
+
+
+def _check_loosening(content: str, context: str) -> Reason | None:
+    """Checks that nothing asks for less care."""
+    if any(_LOOSENS.search(part) and _GUARDED.search(part) for part in _SENTENCE.split(f"{content}. {context}")):
+        return Reason(code="learning.loosens", text="It asks for less care; only people may decide that.")
     return None
 
 

@@ -5,6 +5,7 @@ every commit, start without the server.
 """
 
 import asyncio
+import importlib
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,15 +29,14 @@ from messages.config import PATH
 
 
 class _Forge(TyperGroup):
-    """The commands; imports `forge memory` when it is called, and strips pydantic's prefix from typer's errors."""
+    """The commands; imports some groups only when they are called, and strips pydantic's prefix from typer's errors."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name != _MEMORY:
+        if cmd_name not in _LATE:
             return super().get_command(ctx, cmd_name)
-        from bot.cli import memory
-
-        command = typer.main.get_command(memory.commands)
-        command.name = _MEMORY
+        module = importlib.import_module(f"bot.cli.{cmd_name}")
+        command = typer.main.get_command(module.commands)
+        command.name = cmd_name
         command.rich_help_panel = _LOOK  # pyright: ignore[reportAttributeAccessIssue]
         return command
 
@@ -49,11 +49,12 @@ class _Forge(TyperGroup):
 
 
 _HERE, _SERVE, _LOOK, _STEP_IN = "Without GitHub", "Serve", "Inspect", "Intervene"  # panels of the help
-_MEMORY = "memory"
+_LATE = ("memory", "feedback")  # groups in modules of their own
 cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 gates = typer.Typer(add_completion=False)
 cli.add_typer(gates, name="gates", rich_help_panel=_LOOK)
-cli.add_typer(typer.Typer(), name=_MEMORY)  # its name only
+for _name in _LATE:
+    cli.add_typer(typer.Typer(), name=_name)  # its name only
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 cli.add_typer(configuration, name="config", rich_help_panel=_HERE)
 errors = Console(stderr=True)

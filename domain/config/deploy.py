@@ -198,10 +198,22 @@ class Build(Section):
     )
 
 
+class Feedback(Section):
+    """What follows from what monitoring tells of production."""
+
+    issues: bool = Field(default=True, description="Whether Forge opens issues about it, from level 1 on.")
+    label: Annotated[str, StringConstraints(min_length=1, max_length=50)] | None = Field(
+        default=None,
+        description="A label for these issues. It starts nothing by itself: a person does, with `/forge run`.",
+        examples=["production"],
+    )
+
+
 class DeploySettings(Section):
     """How what was merged reaches its environments."""
 
     build: Build = Build()
+    feedback: Feedback = Feedback()
     environments: dict[EnvironmentName, Environment] = Field(
         default={},
         max_length=20,

@@ -12,6 +12,7 @@ class Issue(BaseModel):
 
     :param body: may be empty.
     :param author_id: None if the account was deleted.
+    :param closed_at: None if it is open.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -26,6 +27,7 @@ class Issue(BaseModel):
     labels: tuple[str, ...]
     is_pull_request: bool
     updated_at: datetime | None = None  # to the second
+    closed_at: datetime | None = None
     wording: str = ""  # see :func:`digest_wording`; empty: not known
 
 

@@ -1,4 +1,4 @@
-"""Adds the memories that people ask for, and archives those they want forgotten."""
+"""Adds the memories that people ask for or production teaches, and archives those people want forgotten."""
 
 from datetime import datetime
 
@@ -54,6 +54,30 @@ async def learn(
             session, repository, number, EventType.memory_stored, by, now, memory=memory.id
         )
         return memory, True
+
+
+async def learn_from_production(database: Database, memory: Memory, trace: str, most: int = MOST_LIVE) -> Memory | None:
+    """Store what production taught, once for each source; None if there is no room.
+
+    :param trace: the run with which it came.
+    :param most: live memories that the repository may have.
+    """
+    taught = select(MemoryRow).where(
+        MemoryRow.repository_id == memory.repository_id,
+        MemoryRow.origin == Origin.production.value,
+        MemoryRow.source == memory.source,
+    )
+    now = memory.created_at
+    async with database.transaction() as session:
+        await capacity.lock_repository(session, database.dialect, memory.repository_id)
+        known = await session.scalar(taught.limit(1))
+        if known is not None:
+            return memories.from_row(known)
+        if not await capacity.keep(session, memory.repository_id, [memory], most, trace, now):
+            return None
+        facts = {"memory": memory.id, "repository": memory.repository_id, "confidence": memory.confidence}
+        ledger.record(session, trace, EventType.memory_stored, now, source="production", payload=facts)
+        return memory
 
 
 async def forget(

@@ -14,6 +14,7 @@ from memory.db.tables.findings import DismissalRow, FalseAlarmRow, FindingRow, J
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.money import AnswerRow, CircuitRow
+from memory.db.tables.production import FeedbackTokenRow, ProblemRow
 from memory.db.tables.repositories import OkRow, PauseRow
 from memory.db.tables.runs import RunRow
 
@@ -47,6 +48,8 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (PushRow, PushRow.repository_id),
     (DeploymentRow, DeploymentRow.run_id),
     (EnvironmentRow, EnvironmentRow.repository_id),
+    (FeedbackTokenRow, FeedbackTokenRow.id),
+    (ProblemRow, ProblemRow.id),
     (CommandCountRow, CommandCountRow.guid),
 )
 

@@ -9,6 +9,7 @@ from domain.github.pull_requests import PullRequest
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deployment.orders import Ordered, list_ended, order_merged
+from pipeline.deployment.production.learning import learn_from_merge
 from pipeline.durable.queues import enqueue_run
 
 
@@ -28,8 +29,9 @@ class DeploymentStarter:
         self._ender = ender
 
     async def start_merged(self, command: EndPullRequest, live: PullRequest) -> None:
-        """Deploy what was merged to every environment that each merge reaches."""
+        """Learn from what was merged, and deploy it to every environment that each merge reaches."""
         journal, services, guid = self._context.journal, self._context.services, self._context.guid
+        await journal.step("what production taught", learn_from_merge, services, command.repository, live)
         where = (command.repository, live, command.sender)
         for each in await journal.step("order what was merged", order_merged, services, guid, *where):
             await self.start(each)

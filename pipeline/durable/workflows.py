@@ -12,6 +12,7 @@ DEPLOYMENTS = "deployments"  # its own: a command that deploys takes long
 TESTS = "tests"  # its own: tests take long, and must not delay anything else
 HEARINGS = "hearings"  # its own: a model takes its time, and must not delay anything else
 LEARNING = "learning"
+FEEDBACKS = "feedbacks"  # its own: it may wait for GitHub, and must not delay anything else
 
 _PULL_REQUEST = "{repository}#{number}"
 _REPOSITORY = "{repository}"
@@ -66,5 +67,20 @@ ANSWER = Workflow("answer", HEARINGS, "{run}/answer {occasion}", _PULL_REQUEST)
 AUTOMATE = Workflow("acting", DELIVERIES, "{run}/act {occasion}")
 REFLECT = Workflow("reflect", LEARNING, "{run}/reflection {occasion}", _REPOSITORY, restarts=False)
 CONSOLIDATE = Workflow("consolidate", LEARNING, "consolidate:{occasion}:{repository}", _REPOSITORY, restarts=False)
+FEEDBACK = Workflow("feedback", FEEDBACKS, "feedback:{problem}/{occasion}", _REPOSITORY)
+HOLD = Workflow("hold", FEEDBACKS, "hold:{problem}/{deployment}", _REPOSITORY)
 
-WORKFLOWS = (DELIVERY, RUN, DEPLOY, CLOSE_RUN, TEST, READ_REPLY, ANSWER, AUTOMATE, REFLECT, CONSOLIDATE)
+WORKFLOWS = (
+    DELIVERY,
+    RUN,
+    DEPLOY,
+    CLOSE_RUN,
+    TEST,
+    READ_REPLY,
+    ANSWER,
+    AUTOMATE,
+    REFLECT,
+    CONSOLIDATE,
+    FEEDBACK,
+    HOLD,
+)

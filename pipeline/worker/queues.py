@@ -3,7 +3,7 @@
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
 from memory.db.engine import Engine
-from pipeline.durable.workflows import APP_VERSION, DELIVERIES, DEPLOYMENTS, HEARINGS, LEARNING, RUNS, TESTS
+from pipeline.durable.workflows import APP_VERSION, DELIVERIES, DEPLOYMENTS, FEEDBACKS, HEARINGS, LEARNING, RUNS, TESTS
 from pipeline.worker.settings import EngineSettings
 
 # Works at the same time in this process
@@ -11,6 +11,7 @@ _DELIVERIES_AT_ONCE = 200
 _HEARINGS_AT_ONCE = 4  # each waits for a model
 _LEARNING_AT_ONCE = 2  # nobody waits for it
 _DEPLOYMENTS_AT_ONCE = 4  # most of the time they wait, and hold no place
+_FEEDBACKS_AT_ONCE = 4  # each takes a few requests to GitHub
 _TESTS_AT_ONCE = 2  # each takes processors and a gigabyte
 # Each poll is three statements and mostly finds nothing, so long work is polled less often, by these factors.
 _LONG, _LONGER = 2.5, 5
@@ -46,4 +47,5 @@ def prepare_queues(engine: Engine, settings: EngineSettings) -> None:
     register(DEPLOYMENTS, _DEPLOYMENTS_AT_ONCE, polls=_LONG)
     register(TESTS, _TESTS_AT_ONCE, polls=_LONG)
     register(HEARINGS, _HEARINGS_AT_ONCE, polls=_LONG)
+    register(FEEDBACKS, _FEEDBACKS_AT_ONCE, polls=_LONG)
     register(LEARNING, _LEARNING_AT_ONCE, polls=_LONGER)

@@ -10,6 +10,7 @@ from memory.runs import runs
 from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
+from pipeline.deployment.production.workflow import ProblemRun, hold_deployment
 from pipeline.durable.queues import enqueue_resume
 from pipeline.durable.workflows import (
     ANSWER,
@@ -18,6 +19,8 @@ from pipeline.durable.workflows import (
     CONSOLIDATE,
     DELIVERY,
     DEPLOY,
+    FEEDBACK,
+    HOLD,
     READ_REPLY,
     REFLECT,
     RUN,
@@ -81,6 +84,14 @@ async def _consolidate(services: Services, repository_id: int) -> str:
     return await ConsolidationRun(services, repository_id, _own_id()).execute()
 
 
+async def _tell_of_problem(services: Services, problem_id: str) -> str:
+    return await ProblemRun(services, problem_id, _own_id()).execute()
+
+
+async def _hold(services: Services, problem_id: str, deployment_id: str) -> str:
+    return await hold_deployment(services, problem_id, deployment_id, _own_id())
+
+
 WORK: Mapping[Workflow, Work] = {
     DELIVERY: dispatch,
     RUN: work_on_run,
@@ -92,6 +103,8 @@ WORK: Mapping[Workflow, Work] = {
     AUTOMATE: _automate,
     REFLECT: _reflect,
     CONSOLIDATE: _consolidate,
+    FEEDBACK: _tell_of_problem,
+    HOLD: _hold,
 }
 
 

@@ -16,11 +16,17 @@ def list_issues(call: Call) -> Answer:
     repository = call.repository("issues:read")
     state, labels = call.query.get("state", "open"), call.query.get("labels")
     wanted = {name.strip().lower() for name in labels.split(",")} if labels else set[str]()
+    creator, since = call.query.get("creator"), call.query.get("since")
     found = [
         issue
         for issue in reversed(repository.issues.values())
-        if state in ("all", issue.state) and wanted <= {label.name.lower() for label in issue.labels}
+        if state in ("all", issue.state)
+        and wanted <= {label.name.lower() for label in issue.labels}
+        and creator in (None, issue.user.login)
+        and (since is None or (timestamp(issue.updated_at) or "") >= since)
     ]
+    if call.query.get("direction") == "asc":
+        found.reverse()
     return call.page(found, lambda issue: repository_json.issue(call.world, issue))
 
 

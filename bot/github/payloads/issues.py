@@ -39,6 +39,7 @@ class IssueShown(_AuthoredText):
     labels: tuple[str | _LabelShown, ...]
     pull_request: dict[str, object] | None = None
     updated_at: AwareDatetime | None = None
+    closed_at: AwareDatetime | None = None
 
     def to_domain(self) -> Issue:
         names = (one if isinstance(one, str) else one.name for one in self.labels)
@@ -53,8 +54,18 @@ class IssueShown(_AuthoredText):
             labels=tuple(name for name in names if name),
             is_pull_request=self.pull_request is not None,
             updated_at=self.updated_at,
+            closed_at=self.closed_at,
             wording=digest_wording(self.title, self.body),
         )
+
+
+class OpenedIssue(BaseModel):
+    """An issue in a list, or one that was just opened."""
+
+    number: int
+    user: AccountShown | None = None
+    body: str | None = None
+    pull_request: dict[str, object] | None = None
 
 
 class IssueCommentShown(_AuthoredText):

@@ -13,6 +13,7 @@ from memory.db.tables import (
     ledger,
     money,
     process,
+    production,
     repositories,
     runs,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "ledger",
     "money",
     "process",
+    "production",
     "repositories",
     "runs",
 ]

@@ -325,6 +325,7 @@ CALM = ActionFacts(
         (Action.auto_approve, CALM, {2, 3, 4}),
         (Action.auto_merge, CALM, {3, 4}),
         (Action.staging_deploy, CALM, {3, 4}),
+        (Action.open_issue, CALM, {1, 2, 3, 4}),
         (Action.open_draft_pr, CALM, set[int]()),
         (Action.open_draft_pr, ActionFacts(asked=True), {1, 2, 3, 4}),
         (Action.production_deploy, replace(CALM, asked=True), set[int]()),
@@ -366,7 +367,7 @@ def test_no_level_allows_anything_unasked_but_the_four(act: Action, level: int) 
     assert not allows(level, act, CALM).allowed
 
 
-@pytest.mark.parametrize("act", [act for act in Action if act is not Action.comment])
+@pytest.mark.parametrize("act", [act for act in Action if act not in {Action.comment, Action.open_issue}])
 def test_where_nothing_is_known_nothing_is_done(act: Action) -> None:
     assert not allows(4, act).allowed
 

@@ -1,0 +1,138 @@
+"""`forge feedback`: the tokens with which monitoring reports, and the problems that it reported."""
+
+from typing import Annotated
+
+import typer
+
+from bot.cli import audit as auditing
+from bot.cli.output import output
+from bot.cli.run import open_database, operator_name, run
+from bot.clock import SystemClock
+from bot.settings import Installation
+from domain.errors import UnknownName
+from domain.runs.run import RepositoryRef
+from domain.text.escaping import strip_invisible
+from memory.db.engine import Database
+from memory.deployments import feedback_tokens, problems
+from memory.deployments.feedback_tokens import FeedbackToken
+from memory.learned import catalogue
+from memory.reports import costs
+from messages import production as texts
+
+LONGEST_NAME = 60
+
+commands = typer.Typer(no_args_is_help=True, add_completion=False, help="What monitoring reports of production.")
+tokens = typer.Typer(no_args_is_help=True, add_completion=False, help="Make, list and revoke its tokens.")
+commands.add_typer(tokens, name="token")
+
+_Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository.")]
+_Only = Annotated[str | None, typer.Argument(metavar="OWNER/NAME", help="Only this repository.")]
+
+
+@tokens.command("create")
+def create_command(
+    repository: _Repository,
+    name: Annotated[str, typer.Option(help="What will use it, e.g. the system that reports.")] = "monitoring",
+) -> None:
+    """Make a token for one repository, and show it once. Several may be in use, so that one can replace another."""
+    plain = " ".join(strip_invisible(name).split())
+    if not 0 < len(plain) <= LONGEST_NAME:
+        raise typer.BadParameter(f"A name has 1 to {LONGEST_NAME} characters.")
+    run(lambda settings: create(settings, repository, plain))
+
+
+async def create(settings: Installation, full_name: str, name: str) -> None:
+    """Print a new token.
+
+    :raises UnknownName: if Forge never ran in the repository.
+    :raises ForgeError: if it has too many tokens.
+    """
+    async with open_database(settings) as database:
+        repository = await _find_repository(database, full_name)
+        now = SystemClock().now()
+        made, token = await feedback_tokens.create(database, repository, name, operator_name(), now)
+    _print(
+        f"Token {made.id} ({made.name}) for {repository.full_name}. It is shown only now: Forge keeps its digest.",
+        token,
+    )
+
+
+@tokens.command("list")
+def list_command(repository: _Only = None) -> None:
+    """List the tokens, oldest first; never what is secret of them."""
+    run(lambda settings: list_all(settings, repository))
+
+
+async def list_all(settings: Installation, full_name: str | None) -> None:
+    """Print the tokens.
+
+    :raises UnknownName: if Forge never ran in the repository.
+    """
+    async with open_database(settings) as database:
+        only = None if full_name is None else (await _find_repository(database, full_name)).id
+        found = await feedback_tokens.list_tokens(database, only)
+        names = await costs.load_names(database, [each.repository_id for each in found])
+    lines = [_describe_token(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found]
+    _print(*(lines or ["There are no tokens."]))
+
+
+@tokens.command("revoke")
+def revoke_command(key: Annotated[str, typer.Argument(metavar="ID", help="As `token list` lists it.")]) -> None:
+    """Make a token useless at once."""
+    run(lambda settings: revoke(settings, key))
+
+
+async def revoke(settings: Installation, key: str) -> None:
+    """Revoke a token.
+
+    :raises UnknownName: if there is none with this id.
+    """
+    async with open_database(settings) as database:
+        is_new = await feedback_tokens.revoke(database, key, operator_name(), SystemClock().now())
+    _print(f"Token {key} is revoked." if is_new else f"Token {key} was revoked before; nothing to do.")
+
+
+@commands.command("problems")
+def problems_command(
+    repository: _Only = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most this many, newest first.")] = 50,
+) -> None:
+    """List what monitoring reported, the newest first: how often, since when, and the issue about it."""
+    run(lambda settings: list_problems(settings, repository, limit))
+
+
+async def list_problems(settings: Installation, full_name: str | None, limit: int) -> None:
+    """Print the problems.
+
+    :raises UnknownName: if Forge never ran in the repository.
+    """
+    async with open_database(settings) as database:
+        only = None if full_name is None else (await _find_repository(database, full_name)).id
+        found = await problems.list_latest(database, only, limit)
+        names = await costs.load_names(database, [each.repository_id for each in found])
+    lines = [
+        texts.list_problem(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found
+    ]
+    _print(*(lines or ["Monitoring reported no problem."]))
+
+
+async def _find_repository(database: Database, full_name: str) -> RepositoryRef:
+    """:raises UnknownName: Forge never ran there."""
+    await auditing.find_repositories(database, full_name)
+    found = await catalogue.find_repository(database, full_name)
+    if found is None:
+        raise UnknownName(f"Forge knows no repository with the name {strip_invisible(full_name)} any more.")
+    return found
+
+
+def _describe_token(token: FeedbackToken, repository: str) -> str:
+    used = "never used" if token.used_at is None else f"last used {token.used_at:%Y-%m-%d %H:%M} UTC"
+    state = "" if token.revoked_at is None else f", revoked {token.revoked_at:%Y-%m-%d}"
+    made = f"made {token.created_at:%Y-%m-%d}{f' by {token.created_by}' if token.created_by else ''}"
+    return strip_invisible(f"{token.id}  {repository}  {token.name}: {made}, {used}{state}")
+
+
+def _print(*lines: str) -> None:
+    with output() as console:
+        for line in lines:
+            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)

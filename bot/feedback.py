@@ -1,0 +1,167 @@
+"""The endpoints to which monitoring reports: authenticates, reads, checks and stores a report, and answers at once.
+
+See docs/feedback.md.
+"""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+
+import structlog
+from aiohttp import ClientPayloadError, web
+from pydantic import JsonValue
+
+from bot.webhook import BODY_SECONDS
+from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, Mistake, parse_report
+from domain.errors import DatabaseUnavailable
+from domain.ports import Clock
+from memory.deployments.feedback_tokens import FeedbackToken
+from memory.deployments.problems import TooManyProblems, UnknownDeployment
+from pipeline.deployment.production.intake import FeedbackIntake, TooManyReports
+
+log = structlog.get_logger(__name__)
+
+MAX_REPORT = 64 * 1024  # bytes
+FULL_SECONDS = 3600
+"""After how long a sender should try again where too many different problems are known."""
+_BEARER = "bearer "
+
+Explain = Callable[[int], Awaitable[str]]
+"""Why nobody is told of a problem in a repository, for people; empty if an issue is opened."""
+
+
+class _Refused(Exception):
+    """The request is answered with ``status`` and changes nothing.
+
+    :param retry_after: seconds; None: trying again does not help.
+    """
+
+    def __init__(
+        self, status: int, why: str, mistakes: tuple[Mistake, ...] = (), retry_after: float | None = None
+    ) -> None:
+        super().__init__(why)
+        self.status = status
+        self.why = why
+        self.mistakes = mistakes
+        self.retry_after = retry_after
+
+
+class FeedbackDoor:
+    """Answers reports.
+
+    :param body_seconds: how long a body may take to arrive.
+    :param count: called with the status of each answer.
+    """
+
+    def __init__(
+        self,
+        intake: FeedbackIntake,
+        clock: Clock,
+        explain: Explain,
+        *,
+        body_seconds: float = BODY_SECONDS,
+        count: Callable[[int], None] = lambda status: None,
+    ) -> None:
+        self._intake = intake
+        self._clock = clock
+        self._explain = explain
+        self._body_seconds = body_seconds
+        self._count = count
+
+    async def receive_anomaly(self, request: web.Request) -> web.Response:
+        """The handler of ``POST /feedback/anomaly``; never answers 500."""
+        return await self._receive(request, AnomalyReport)
+
+    async def receive_error(self, request: web.Request) -> web.Response:
+        """The handler of ``POST /feedback/error``; never answers 500."""
+        return await self._receive(request, ErrorReport)
+
+    async def _receive(self, request: web.Request, kind: type[AnyReport]) -> web.Response:
+        try:
+            status, content, retry_after = 202, await self._take(request, kind), None
+        except _Refused as refused:
+            status, content, retry_after = refused.status, _describe(refused), refused.retry_after
+        except TooManyReports as error:
+            status, content = 429, {"error": "This token reports too often."}
+            retry_after = error.wait.total_seconds()
+        except DatabaseUnavailable as error:
+            log.error("feedback.not_stored", error=str(error))
+            status, content, retry_after = 503, {"error": "It could not be stored. Please send it again."}, 5
+        except Exception:
+            log.exception("feedback.unexpected")
+            status, content = 503, {"error": "Forge made a mistake of its own; its log has the details."}
+            retry_after = 60
+        self._count(status)
+        return _answer(status, content, retry_after)
+
+    async def _take(self, request: web.Request, kind: type[AnyReport]) -> dict[str, JsonValue]:
+        """Store a report; the answer. Who has no token learns nothing more than that."""
+        token = await self._authenticate(request)
+        if request.content_type != "application/json":
+            raise _Refused(415, "Send application/json.")
+        report = parse_report(kind, await self._read(request), self._clock.now())
+        if not isinstance(report, AnomalyReport | ErrorReport):
+            raise _Refused(400, "The report is not valid.", tuple(report))
+        try:
+            recorded = await self._intake.accept(token, report)
+        except UnknownDeployment:
+            mistake = Mistake(field="deployment", why="no such deployment to this environment is known")
+            raise _Refused(404, "The deployment is not known.", (mistake,)) from None
+        except TooManyProblems:
+            raise _Refused(429, "Too many different problems are open.", retry_after=FULL_SECONDS) from None
+        answer: dict[str, JsonValue] = {
+            "fingerprint": recorded.fingerprint,
+            "issue": recorded.issue,
+            "repeated": recorded.is_repeated,
+        }
+        note = "" if recorded.issue is not None else await self._find_note(token.repository_id)
+        return {**answer, "note": note} if note else answer
+
+    async def _authenticate(self, request: web.Request) -> FeedbackToken:
+        """Before the body is read."""
+        shown = request.headers.get("Authorization", "")
+        if not shown.lower().startswith(_BEARER):
+            raise _Refused(401, "Send the header Authorization: Bearer forge_fb_…")
+        token = await self._intake.authenticate(shown[len(_BEARER) :].strip())
+        if token is None:
+            raise _Refused(401, "The token is not valid, or was revoked.")
+        return token
+
+    async def _read(self, request: web.Request) -> bytes:
+        too_large = _Refused(413, "The body is larger than 64 KiB.")
+        if request.content_length is not None and request.content_length > MAX_REPORT:
+            raise too_large
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                async for chunk in request.content.iter_any():
+                    body += chunk
+                    if len(body) > MAX_REPORT:
+                        raise too_large
+        except TimeoutError:
+            raise _Refused(408, f"The body did not arrive within {self._body_seconds:g} s.") from None
+        except (ConnectionError, web.RequestPayloadError, ClientPayloadError):
+            raise _Refused(400, "The body was cut off or malformed.") from None
+        return bytes(body)
+
+    async def _find_note(self, repository_id: int) -> str:
+        """Why nobody is told; the report is stored whatever comes of this question."""
+        try:
+            return await self._explain(repository_id)
+        except DatabaseUnavailable:
+            return ""
+
+
+def _describe(refused: _Refused) -> dict[str, JsonValue]:
+    mistakes: list[JsonValue] = [each.model_dump() for each in refused.mistakes]
+    return {"error": refused.why, **({"fields": mistakes} if mistakes else {})}
+
+
+def _answer(status: int, content: dict[str, JsonValue], retry_after: float | None) -> web.Response:
+    headers = {} if retry_after is None else {"Retry-After": str(max(1, math.ceil(retry_after)))}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    response = web.json_response(content, status=status, headers=headers)
+    if status >= 400:
+        response.force_close()  # do not wait for the rest of the body
+    return response

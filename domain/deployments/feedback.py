@@ -1,0 +1,172 @@
+"""What monitoring tells of production, and by which fingerprint two reports are about the same problem."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from domain.config.deploy import Address, EnvironmentName
+from domain.deployments.stack import Frame, StackTrace, parse_stack
+from domain.text.redaction import redact_outgoing
+
+LONGEST_STACK = 20_000  # characters
+COUNTED_FRAMES = 5
+"""So many frames next to the error make its fingerprint; those before them differ by how it was called."""
+_AHEAD = timedelta(minutes=10)
+"""How far a sender's clock may be ahead."""
+_KEPT_PARTS = 2  # of a path, from its end: what comes before differs from machine to machine
+
+
+class ProblemKind(StrEnum):
+    """What a report is about."""
+
+    anomaly = "anomaly"
+    error = "error"
+
+
+def _refuse_credential(text: str) -> str:
+    if redact_outgoing(text) != text:
+        raise ValueError("looks like a credential")
+    return text
+
+
+def _mask_stack(text: str) -> str:
+    """Without credentials, and without NUL, which PostgreSQL cannot store."""
+    return redact_outgoing(text.replace("\0", ""))
+
+
+_Plain = AfterValidator(_refuse_credential)
+_Environment = Annotated[EnvironmentName, _Plain]
+_Metric = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.:/-]{0,99}$"), _Plain]
+_Figure = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+_Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{7,40}$")]
+_DeploymentId = Annotated[str, StringConstraints(pattern=r"^(?:D-[0-9A-HJKMNP-TV-Z]{6}|[0-9A-HJKMNP-TV-Z]{26})$")]
+_Release = Annotated[str, StringConstraints(pattern=r"^[\x20-\x7e]{0,100}$"), _Plain]
+
+
+class _Report(BaseModel):
+    """The parts of every report. Nothing else may be sent, so that a mistyped field is noticed.
+
+    :param commit: what the service runs, as far as the sender knows: 7 to 40 hexadecimal digits.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    environment: _Environment
+    commit: _Commit | None = None
+
+
+class AnomalyReport(_Report):
+    """A figure of production that is not as usual.
+
+    :param deployment: Forge's id of it: ``D-`` and six characters, or the whole id of its run.
+    :param url: where the sender shows it to people.
+    """
+
+    metric: _Metric
+    baseline: _Figure
+    current: _Figure
+    deployment: _DeploymentId | None = None
+    at: AwareDatetime
+    url: Annotated[Address, _Plain] | None = None
+
+
+class ErrorReport(_Report):
+    """An error that happened in production.
+
+    :param stack: credentials in it are masked before it is stored.
+    :param frequency: how often it happened since the last report about it.
+    :param affected_users: how many different people it happened to, as far as the sender knows.
+    """
+
+    stack: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_STACK), AfterValidator(_mask_stack)]
+    frequency: _Count
+    first_seen: AwareDatetime
+    affected_users: Annotated[int, Field(ge=0, le=10_000_000_000)]
+    release: _Release | None = None
+
+
+AnyReport = AnomalyReport | ErrorReport
+
+
+class Mistake(BaseModel):
+    """What is wrong with a report; never with what was sent in it.
+
+    :param field: empty if it is about the whole.
+    """
+
+    field: str
+    why: str
+
+
+def parse_report(kind: type[AnyReport], body: bytes, now: datetime) -> AnyReport | Sequence[Mistake]:
+    """A report, or what is wrong with it.
+
+    :param body: JSON.
+    """
+    try:
+        report = kind.model_validate_json(body, strict=True)
+    except ValidationError as error:
+        return [_explain(kind, each["type"], each["loc"], each["msg"]) for each in error.errors(include_input=False)]
+    name = "at" if isinstance(report, AnomalyReport) else "first_seen"
+    moment = report.at if isinstance(report, AnomalyReport) else report.first_seen
+    return [Mistake(field=name, why="lies in the future")] if moment > now + _AHEAD else report
+
+
+def _explain(kind: type[AnyReport], code: str, place: Sequence[int | str], why: str) -> Mistake:
+    if code == "extra_forbidden":
+        return Mistake(field="", why=f"a field is not known; known are {', '.join(kind.model_fields)}")
+    if code == "json_invalid" or not place:
+        return Mistake(field="", why="is not a JSON object")
+    field = str(place[0])
+    return Mistake(field=field if field in kind.model_fields else "", why=why.removeprefix("Value error, "))
+
+
+# --- fingerprints ------------------------------------------------------------------------------------------------
+
+
+def make_fingerprint(report: AnyReport) -> str:
+    """By which a problem is found again: 16 hexadecimal digits.
+
+    Of an anomaly it is the environment and the metric; of an error its type and the frames next to it, whatever the
+    environment, without lines, addresses, ids and texts.
+    """
+    if isinstance(report, AnomalyReport):
+        return _digest(ProblemKind.anomaly, report.environment, report.metric)
+    return fingerprint_stack(report.stack)
+
+
+def fingerprint_stack(text: str) -> str:
+    """The fingerprint of an error with this stack; without a frame that Forge can read, of its first lines."""
+    stack = parse_stack(text)
+    if stack.frames:
+        return _digest(ProblemKind.error, stack.exception, *_describe_frames(stack))
+    said = [_normalise(line) for line in text.splitlines() if line.strip()]
+    return _digest(ProblemKind.error, *said[:COUNTED_FRAMES])
+
+
+def _describe_frames(stack: StackTrace) -> list[str]:
+    return [f"{_shorten_path(each)} {_normalise(each.function)}" for each in stack.frames[:COUNTED_FRAMES]]
+
+
+def _shorten_path(frame: Frame) -> str:
+    parts = [part for part in frame.path.split("/") if part]
+    return "/".join(_normalise(part) for part in parts[-_KEPT_PARTS:])
+
+
+_QUOTED = re.compile(r"\"[^\"]{0,500}\"|'[^']{0,500}'|`[^`]{0,500}`")
+_ID = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z])[0-9a-fA-F-]{8,}(?![A-Za-z])|\d+")
+
+
+def _normalise(text: str) -> str:
+    """A text without what differs from one time to the next: quotes, addresses, ids and numbers."""
+    return " ".join(_ID.sub("#", _QUOTED.sub('""', text[:1_000])).split())
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]

@@ -1,0 +1,107 @@
+"""Makes what monitoring reports durable: counts it and queues what follows from it, in one transaction."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import TypeVar
+
+from dbos import DBOSClient
+
+from domain.deployments.feedback import AnyReport
+from domain.errors import DatabaseUnavailable
+from domain.ids import new_id
+from domain.ports import Clock
+from memory.db.engine import Connection, Database
+from memory.deployments import feedback_tokens, problems
+from memory.deployments.feedback_tokens import FeedbackToken
+from memory.deployments.problems import RecordedReport
+from pipeline.durable.workflows import FEEDBACK, HOLD
+
+PATIENCE = 3.0
+"""Seconds until a sender is told that nothing could be stored."""
+
+T = TypeVar("T")
+
+
+class TooManyReports(Exception):
+    """A token reports more often than it may.
+
+    :ivar wait: time before asking again.
+    """
+
+    def __init__(self, wait: timedelta) -> None:
+        super().__init__(wait)
+        self.wait = wait
+
+
+class FeedbackIntake:
+    """Stores reports.
+
+    :param client: a DBOS client on the same database.
+    :param patience: seconds after which a sender is told that the report could not be stored.
+    """
+
+    def __init__(self, database: Database, client: DBOSClient, clock: Clock, patience: float = PATIENCE) -> None:
+        self._database = database
+        self._client = client
+        self._clock = clock
+        self._patience = patience
+
+    async def authenticate(self, token: str) -> FeedbackToken | None:
+        """The token, and one of its reports counted; None if it is of no use.
+
+        :raises TooManyReports: it has to wait.
+        :raises DatabaseUnavailable: that could not be found out within the patience.
+        """
+        if not feedback_tokens.is_token(token):
+            return None
+        now = self._clock.now()
+
+        def look(connection: Connection) -> tuple[FeedbackToken | None, timedelta]:
+            known = feedback_tokens.authenticate(connection, token)
+            if known is None:
+                return None, timedelta()
+            return known, feedback_tokens.take_turn(connection, known.id, now).wait
+
+        known, wait = await self._run(look)
+        if wait:
+            raise TooManyReports(wait)
+        return known
+
+    async def accept(self, token: FeedbackToken, report: AnyReport) -> RecordedReport:
+        """Make a report durable.
+
+        :raises UnknownDeployment: it names a deployment that the repository does not have.
+        :raises TooManyProblems: there is no room for a problem that is new.
+        :raises DatabaseUnavailable: that did not work within the patience.
+        """
+        now = self._clock.now()
+
+        def store(connection: Connection) -> RecordedReport:
+            recorded = problems.record_report(connection, token.repository_id, report, now)
+            self._enqueue(connection, token.repository_id, recorded)
+            return recorded
+
+        return await self._run(store)
+
+    def _enqueue(self, connection: Connection, repository_id: int, recorded: RecordedReport) -> None:
+        key: dict[str, str | int] = {"problem": recorded.problem_id, "repository": repository_id}
+        if recorded.is_due:
+            options = FEEDBACK.build_options(**key, occasion=new_id())
+            self._client.enqueue_in_transaction(connection, options, recorded.problem_id)
+        if recorded.held is not None:
+            options = HOLD.build_options(**key, deployment=recorded.held)
+            self._client.enqueue_in_transaction(connection, options, recorded.problem_id, recorded.held)
+
+    async def _run(self, work: Callable[[Connection], T]) -> T:
+        async with self._limit_time():
+            return await self._database.run_in_transaction(work)
+
+    @asynccontextmanager
+    async def _limit_time(self) -> AsyncGenerator[None]:
+        try:
+            async with asyncio.timeout(self._patience):
+                yield
+        except TimeoutError:
+            raise DatabaseUnavailable(f"The report could not be stored within {self._patience:g} s.") from None

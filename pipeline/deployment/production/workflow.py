@@ -1,0 +1,162 @@
+"""Tells people of a problem in production, in one issue, as a durable workflow; and lets a deployment hold.
+
+The works of one repository run one after the other, so that a problem never gets two issues.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import structlog
+
+from domain.config.configuration import Configuration
+from domain.deployments.deployment import DeploymentState, Wish
+from domain.deployments.problems import (
+    UPDATE_INTERVAL,
+    IssueFacts,
+    NextStep,
+    Problem,
+    StepChoice,
+    choose_step,
+)
+from domain.errors import ForgeError, NotFound
+from domain.runs.run import RepositoryRef
+from memory.deployments import deployments, problems
+from messages import production as texts
+from pipeline.config import loading
+from pipeline.context import Services
+from pipeline.deployment.orders import ask_of_deployment
+from pipeline.deployment.production.issue import open_issue, update_issue
+from pipeline.deployment.production.origin import find_origin, list_suspects
+from pipeline.deployment.production.permission import find_obstacle
+from pipeline.durable.journal import WorkflowJournal
+
+log = structlog.get_logger(__name__)
+
+_GONE = "It is not known any more."
+
+
+class ProblemRun:
+    """What follows from the reports about one problem since the last time."""
+
+    def __init__(self, services: Services, problem_id: str, workflow_id: str) -> None:
+        self._services = services
+        self._database = services.database
+        self._problem_id = problem_id
+        self._journal = WorkflowJournal(services, workflow_id, pauses=services.long_pauses)
+
+    async def execute(self) -> str:
+        """Open an issue, or bring the open one up to date; how it ended."""
+        try:
+            return await self._tell()
+        except ForgeError as error:
+            log.warning("production.not_told", problem=self._problem_id, error=str(error))
+            await problems.note_unsaid(self._database, self._problem_id, error.message)
+            return f"failed: {error.message}"
+
+    async def _tell(self) -> str:
+        wait = await self._journal.step("how long to wait", self._find_wait)
+        if wait > timedelta():
+            await self._journal.pause(wait, "The issue about production was brought up to date a moment ago.")
+        choice = await self._journal.step("what to do", self._choose)
+        match choice.step:
+            case NextStep.open:
+                return await self._journal.step("open an issue", self._open)
+            case NextStep.update:
+                return await self._journal.step("bring it up to date", self._update)
+            case NextStep.record:
+                await problems.note_unsaid(self._database, self._problem_id, choice.why)
+                return choice.why
+
+    async def _find_wait(self) -> timedelta:
+        problem = await problems.load(self._database, self._problem_id)
+        if problem is None or problem.issue is None or problem.closed_at is not None or problem.shown_at is None:
+            return timedelta()
+        return max(timedelta(), problem.shown_at + UPDATE_INTERVAL - self._services.clock.now())
+
+    async def _choose(self) -> StepChoice:
+        problem = await problems.begin(self._database, self._problem_id)
+        repository = None if problem is None else await self._find_repository(problem)
+        if problem is None or repository is None:
+            return StepChoice(step=NextStep.record, why=_GONE)
+        facts = await self._look_at_issue(repository, problem)
+        if not facts.is_open:
+            origin = await find_origin(self._services, problem)
+            now = self._services.clock.now()
+            facts = replace(
+                facts,
+                deployed_at=None if origin.deployment is None else origin.deployment.created_at,
+                opened_lately=await problems.count_opened_lately(self._database, repository.id, now),
+                obstacle=await find_obstacle(self._services, repository, await self._load(repository)),
+            )
+        return choose_step(facts, self._services.clock.now())
+
+    async def _look_at_issue(self, repository: RepositoryRef, problem: Problem) -> IssueFacts:
+        """Whether the newest issue is open now; one that is gone counts as closed."""
+        if problem.issue is None:
+            return IssueFacts()
+        closed_at = problem.closed_at or self._services.clock.now()
+        try:
+            issue = await self._services.host.issue(repository, problem.issue)
+        except NotFound:
+            issue = None
+        if issue is not None and issue.is_open:
+            await problems.note_reopened(self._database, problem.id)
+            return IssueFacts(is_open=True)
+        if issue is not None and issue.closed_at is not None:
+            closed_at = issue.closed_at
+        await problems.note_closed(self._database, problem.id, closed_at)
+        return IssueFacts(is_open=False, closed_at=closed_at)
+
+    async def _open(self) -> str:
+        problem = await problems.load(self._database, self._problem_id)
+        repository = None if problem is None else await self._find_repository(problem)
+        if problem is None or repository is None:
+            return _GONE
+        origin = await find_origin(self._services, problem)
+        deployment_id = None
+        if origin.deployment is not None:
+            deployment_id = origin.deployment.run_id
+            suspects = await list_suspects(self._services, repository, problem, origin.deployment)
+            origin = replace(origin, compared=suspects is not None)
+            problem = problem.model_copy(update={"suspects": tuple(suspects or ())})
+        await problems.keep_origin(self._database, problem.id, deployment_id, problem.suspects)
+        label = (await self._load(repository)).deploy.feedback.label
+        number = await open_issue(self._services, repository, problem, origin, () if label is None else (label,))
+        trace = deployment_id or f"{repository.id}"
+        await problems.keep_issue(self._database, problem, number, trace, self._services.clock.now())
+        return f"opened #{number}"
+
+    async def _update(self) -> str:
+        problem = await problems.load(self._database, self._problem_id)
+        repository = None if problem is None else await self._find_repository(problem)
+        if problem is None or repository is None or problem.issue is None:
+            return _GONE
+        await update_issue(self._services, repository, problem, problem.issue)
+        await problems.note_shown(self._database, problem.id, self._services.clock.now())
+        return f"updated #{problem.issue}"
+
+    async def _find_repository(self, problem: Problem) -> RepositoryRef | None:
+        return await problems.find_repository(self._database, problem.repository_id)
+
+    async def _load(self, repository: RepositoryRef) -> Configuration:
+        ceilings = self._services.ceilings.of_configuration
+        loaded = await loading.load(self._services.host, self._database, repository, ceilings)
+        return loaded.configuration
+
+
+async def hold_deployment(services: Services, problem_id: str, deployment_id: str, workflow_id: str) -> str:
+    """Ask a deployment under way to hold, because monitoring says that something is not as usual."""
+    journal = WorkflowJournal(services, workflow_id, pauses=services.long_pauses)
+    return await journal.step("ask it to hold", _ask_to_hold, services, problem_id, deployment_id)
+
+
+async def _ask_to_hold(services: Services, problem_id: str, deployment_id: str) -> str:
+    """What people asked of it goes first."""
+    deployment = await deployments.get(services.database, deployment_id)
+    if deployment is None or deployment.state is not DeploymentState.rolling_out or deployment.wish is not None:
+        return "it needs no hold"
+    if not await ask_of_deployment(services, deployment, Wish.hold, texts.ASKED_BY):
+        return "it is over"
+    now = services.clock.now()
+    await problems.record_hold(services.database, deployment.repository_id, deployment_id, problem_id, now)
+    return "asked to hold"
