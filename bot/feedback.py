@@ -5,7 +5,7 @@ See docs/feedback.md.
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 from aiohttp import ClientPayloadError, web
@@ -78,7 +78,8 @@ class FeedbackDoor:
 
     async def _receive(self, request: web.Request, kind: type[AnyReport]) -> web.Response:
         try:
-            status, content, retry_after = 202, await self._take(request, kind), None
+            content: Mapping[str, JsonValue] = await self._take(request, kind)
+            status, retry_after = 202, None
         except _Refused as refused:
             status, content, retry_after = refused.status, _describe(refused), refused.retry_after
         except TooManyReports as error:
@@ -157,7 +158,7 @@ def _describe(refused: _Refused) -> dict[str, JsonValue]:
     return {"error": refused.why, **({"fields": mistakes} if mistakes else {})}
 
 
-def _answer(status: int, content: dict[str, JsonValue], retry_after: float | None) -> web.Response:
+def _answer(status: int, content: Mapping[str, JsonValue], retry_after: float | None) -> web.Response:
     headers = {} if retry_after is None else {"Retry-After": str(max(1, math.ceil(retry_after)))}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"

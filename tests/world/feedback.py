@@ -9,9 +9,11 @@ from typing import Any
 import aiohttp
 
 from domain.deployments.problems import Problem
+from domain.ids import new_id
 from domain.runs.run import RepositoryRef
 from memory.deployments import feedback_tokens, problems
 from simulator.state import Issue, Repository
+from tests.rows import run_row
 from tests.stories.driver import Story
 
 STACK = """\
@@ -46,7 +48,7 @@ class Monitoring:
 
     @property
     def address(self) -> str:
-        return self.told.github.webhook_url.removesuffix("/webhook")
+        return (self.told.github.webhook_url or "").removesuffix("/webhook")
 
     async def send(self, kind: str, body: bytes, **headers: str) -> Told:
         """Send anything."""
@@ -90,6 +92,18 @@ class Monitoring:
         """What Forge keeps, the newest last."""
         found = await problems.list_latest(self.told.forge.services.database, self.repository.id)
         return [*reversed(found)]
+
+
+async def add_run(story: Story, repository: Repository) -> RepositoryRef:
+    """Forge ran in a repository before, on a pull request that nobody looks at any more."""
+    installation = story.github.world.installation_of(repository)
+    assert installation is not None
+    owner, _, name = repository.full_name.partition("/")
+    row = run_row(new_id(), repository.id, name, owner=owner, installation_id=installation.id)
+    row.number = 999
+    async with story.forge.services.database.transaction() as session:
+        session.add(row)
+    return row.as_run().repository
 
 
 async def open_monitoring(story: Story, repository: Repository) -> Monitoring:
