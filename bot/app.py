@@ -3,22 +3,19 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 from agents.llm.models import Models
 from bot.clock import SystemClock
-from bot.feedback import FeedbackDoor
+from bot.feedback import FeedbackDoor, open_feedback
 from bot.migration import migrate
 from bot.prometheus import Metrics
 from bot.services import build_host, build_services, hide_own_secrets
 from bot.settings import Settings
 from bot.webhook import BODY_SECONDS, Door
 from domain.ports import Clock
-from memory.db.engine import BUSY_SECONDS, Database, Engine, sync_engine
+from memory.db.engine import BUSY_SECONDS, Database, sync_engine
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
 from pipeline.deliveries.intake import PATIENCE, Intake
-from pipeline.deployment.production.intake import FeedbackIntake
-from pipeline.deployment.production.permission import explain_silence
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
@@ -116,7 +113,7 @@ async def forge(
         await workflows.start()
         stack.push_async_callback(workflows.stop)
         entrance = await _door(settings, clock, metrics, patience, stack) if door else None
-        feedback = _open_feedback(services, engine, metrics, patience) if door else None
+        feedback = open_feedback(services, build_client(engine), metrics.count_report, patience.door) if door else None
         redelivery = Redelivery(
             database, host.deliveries, clock, settings.app_id, look=patience.heartbeat, count=metrics.count_redelivery
         )
@@ -129,16 +126,6 @@ def _build_engine_settings(settings: Settings, patience: Patience) -> EngineSett
         polling=settings.queue_polling,
         concurrent_runs=settings.concurrent_runs,
         heartbeat=patience.heartbeat,
-    )
-
-
-def _open_feedback(services: Services, engine: Engine, metrics: Metrics, patience: Patience) -> FeedbackDoor:
-    return FeedbackDoor(
-        FeedbackIntake(services.database, build_client(engine), services.clock, patience.door),
-        services.clock,
-        partial(explain_silence, services),
-        body_seconds=patience.body,
-        count=metrics.count_report,
     )
 
 

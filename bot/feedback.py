@@ -6,18 +6,22 @@ See docs/feedback.md.
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import structlog
 from aiohttp import ClientPayloadError, web
+from dbos import DBOSClient
 from pydantic import JsonValue
 
 from bot.webhook import BODY_SECONDS
-from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, Mistake, parse_report
+from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.deployments.problems import TooManyProblems, UnknownDeployment
+from pipeline.context import Services
 from pipeline.deployment.production.intake import FeedbackIntake, TooManyReports
+from pipeline.deployment.production.permission import explain_silence
 
 log = structlog.get_logger(__name__)
 
@@ -37,7 +41,7 @@ class _Refused(Exception):
     """
 
     def __init__(
-        self, status: int, why: str, mistakes: tuple[Mistake, ...] = (), retry_after: float | None = None
+        self, status: int, why: str, mistakes: tuple[FieldMistake, ...] = (), retry_after: float | None = None
     ) -> None:
         super().__init__(why)
         self.status = status
@@ -106,7 +110,7 @@ class FeedbackDoor:
         try:
             recorded = await self._intake.accept(token, report)
         except UnknownDeployment:
-            mistake = Mistake(field="deployment", why="no such deployment to this environment is known")
+            mistake = FieldMistake(field="deployment", why="no such deployment to this environment is known")
             raise _Refused(404, "The deployment is not known.", (mistake,)) from None
         except TooManyProblems:
             raise _Refused(429, "Too many different problems are open.", retry_after=FULL_SECONDS) from None
@@ -151,6 +155,18 @@ class FeedbackDoor:
             return await self._explain(repository_id)
         except DatabaseUnavailable:
             return ""
+
+
+def open_feedback(
+    services: Services, client: DBOSClient, count: Callable[[int], None], patience: float
+) -> FeedbackDoor:
+    """The door to the database of a process.
+
+    :param client: a DBOS client on it.
+    :param patience: seconds until a report must be stored.
+    """
+    intake = FeedbackIntake(services.database, client, services.clock, patience)
+    return FeedbackDoor(intake, services.clock, partial(explain_silence, services), count=count)
 
 
 def _describe(refused: _Refused) -> dict[str, JsonValue]:

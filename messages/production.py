@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.deployments.deployment import Deployment
-from domain.deployments.problems import Problem, Suspect
+from domain.deployments.problems import ProductionProblem, Suspect
 from domain.deployments.stack import StackTrace, parse_stack
 from domain.text.escaping import code_block, inline_code, inline_path, strip_invisible
 
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[^\w./$<>:-]+")
 
 
 @dataclass(frozen=True)
-class Origin:
+class ProblemOrigin:
     """With what a problem came, as far as Forge knows.
 
     :param is_named: the sender named the deployment or its commit; otherwise it is what the environment runs.
@@ -32,7 +32,7 @@ class Origin:
     compared: bool = False
 
 
-def title_problem(problem: Problem) -> str:
+def title_problem(problem: ProductionProblem) -> str:
     """The title of its issue: nothing in it is more than letters, digits and a few signs."""
     anomaly, where = problem.anomaly, _plain(problem.report.environment)
     if anomaly is not None:
@@ -40,7 +40,7 @@ def title_problem(problem: Problem) -> str:
     return f"Production: {_name_error(_read(problem))} in {where}"[:LONGEST_TITLE]
 
 
-def render_issue(problem: Problem, origin: Origin, marker: str) -> str:
+def render_issue(problem: ProductionProblem, origin: ProblemOrigin, marker: str) -> str:
     """The body of its issue."""
     parts = [
         _tell(problem),
@@ -54,7 +54,7 @@ def render_issue(problem: Problem, origin: Origin, marker: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def render_counters(problem: Problem, marker: str) -> str:
+def render_counters(problem: ProductionProblem, marker: str) -> str:
     """The comment that is kept up to date below the issue."""
     rows = ["| environment | seen | last |", "| --- | --- | --- |"]
     for name, seen in sorted(problem.environments.items()):
@@ -67,7 +67,7 @@ def render_counters(problem: Problem, marker: str) -> str:
     return "\n\n".join(part for part in (told, "\n".join(rows), figures, marker) if part)
 
 
-def list_problem(problem: Problem, repository: str) -> str:
+def list_problem(problem: ProductionProblem, repository: str) -> str:
     """One line about a problem for a terminal."""
     shown = "no issue" if problem.issue is None else f"#{problem.issue}{' (closed)' if problem.closed_at else ''}"
     seen = f"{problem.occurrences:,} times since {_since(problem)}, last {problem.last_seen:%Y-%m-%d %H:%M} UTC"
@@ -90,7 +90,7 @@ def explain_pause(paused_by: str) -> str:
     return f"Only recorded. {paused_by} paused Forge in this repository."
 
 
-def describe_lesson(problem: Problem, fixed: Sequence[str]) -> tuple[str, str]:
+def describe_lesson(problem: ProductionProblem, fixed: Sequence[str]) -> tuple[str, str]:
     """What is learned from a problem that a merged pull request solved: what to know, and when it matters.
 
     Only what Forge found out itself, and names without white space of the sender's.
@@ -111,7 +111,7 @@ def describe_lesson(problem: Problem, fixed: Sequence[str]) -> tuple[str, str]:
     return content, context[:200]
 
 
-def _tell(problem: Problem) -> str:
+def _tell(problem: ProductionProblem) -> str:
     where = inline_code(problem.report.environment)
     anomaly, error = problem.anomaly, problem.error
     if anomaly is not None:
@@ -125,7 +125,7 @@ def _tell(problem: Problem) -> str:
     )
 
 
-def _describe_evidence(problem: Problem) -> str:
+def _describe_evidence(problem: ProductionProblem) -> str:
     anomaly, error = problem.anomaly, problem.error
     if anomaly is not None:
         rows = ["| usual | now | at |", "| --- | --- | --- |"]
@@ -135,7 +135,7 @@ def _describe_evidence(problem: Problem) -> str:
     return "" if error is None else code_block(_cut_middle(error.stack.rstrip()))
 
 
-def _describe_origin(origin: Origin) -> str:
+def _describe_origin(origin: ProblemOrigin) -> str:
     deployment = origin.deployment
     if deployment is None:
         return "Forge does not know which deployment it came with."
@@ -148,7 +148,7 @@ def _describe_origin(origin: Origin) -> str:
     return f"Since {deployment.finished_at or deployment.created_at:%Y-%m-%d %H:%M} UTC the environment runs {of}."
 
 
-def _describe_suspects(problem: Problem, origin: Origin) -> str:
+def _describe_suspects(problem: ProductionProblem, origin: ProblemOrigin) -> str:
     if problem.error is None or origin.deployment is None:
         return ""
     if problem.suspects:
@@ -165,13 +165,13 @@ def _describe_suspect(suspect: Suspect) -> str:
     return f"{inline_path(place)}{within}{': this line was changed' if suspect.is_changed else ''}"
 
 
-def _describe_earlier(problem: Problem) -> str:
+def _describe_earlier(problem: ProductionProblem) -> str:
     if problem.issue is None:
         return ""
     return f"The same problem was in #{problem.issue}, which was closed. It is back."
 
 
-def _explain_next(problem: Problem, origin: Origin) -> str:
+def _explain_next(problem: ProductionProblem, origin: ProblemOrigin) -> str:
     told = f"{inline_code('/forge run')} lets Forge look for a correction and propose it."
     if origin.deployment is not None:
         back = inline_code(f"/forge rollback {origin.deployment.environment}")
@@ -179,7 +179,7 @@ def _explain_next(problem: Problem, origin: Origin) -> str:
     return f"**What to do**: {told} Closing this issue ends it; Forge opens another one if the problem comes back."
 
 
-def _read(problem: Problem) -> StackTrace:
+def _read(problem: ProductionProblem) -> StackTrace:
     return StackTrace() if problem.error is None else parse_stack(problem.error.stack)
 
 
@@ -197,7 +197,7 @@ def _plain(text: str) -> str:
     return _PLAIN.sub("", text)[:80].strip(".:-/<>")
 
 
-def _since(problem: Problem) -> str:
+def _since(problem: ProductionProblem) -> str:
     return f"{problem.first_seen:%Y-%m-%d %H:%M} UTC"
 
 

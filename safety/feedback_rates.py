@@ -9,7 +9,7 @@ _EACH = timedelta(minutes=1) / PER_MINUTE
 
 
 @dataclass(frozen=True)
-class Allowance:
+class ReportAllowance:
     """So many reports may be made at once.
 
     :param at: as of then, in UTC.
@@ -27,10 +27,10 @@ class ReportTurn:
     """
 
     wait: timedelta
-    allowance: Allowance
+    allowance: ReportAllowance
 
 
-def take_report(allowance: Allowance, now: datetime) -> ReportTurn:
+def take_report(allowance: ReportAllowance, now: datetime) -> ReportTurn:
     """Ask for one report.
 
     :param now: UTC. A clock that was set back adds nothing, and takes nothing away.
@@ -39,5 +39,5 @@ def take_report(allowance: Allowance, now: datetime) -> ReportTurn:
     left = min(float(BURST), allowance.left + passed / _EACH)
     at = max(now, allowance.at)
     if left < 1:
-        return ReportTurn((1 - left) * _EACH, Allowance(left, at))
-    return ReportTurn(timedelta(), Allowance(left - 1, at))
+        return ReportTurn((1 - left) * _EACH, ReportAllowance(left, at))
+    return ReportTurn(timedelta(), ReportAllowance(left - 1, at))

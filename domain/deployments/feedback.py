@@ -94,7 +94,7 @@ class ErrorReport(_Report):
 AnyReport = AnomalyReport | ErrorReport
 
 
-class Mistake(BaseModel):
+class FieldMistake(BaseModel):
     """What is wrong with a report; never with what was sent in it.
 
     :param field: empty if it is about the whole.
@@ -104,7 +104,7 @@ class Mistake(BaseModel):
     why: str
 
 
-def parse_report(kind: type[AnyReport], body: bytes, now: datetime) -> AnyReport | Sequence[Mistake]:
+def parse_report(kind: type[AnyReport], body: bytes, now: datetime) -> AnyReport | Sequence[FieldMistake]:
     """A report, or what is wrong with it.
 
     :param body: JSON.
@@ -115,16 +115,16 @@ def parse_report(kind: type[AnyReport], body: bytes, now: datetime) -> AnyReport
         return [_explain(kind, each["type"], each["loc"], each["msg"]) for each in error.errors(include_input=False)]
     name = "at" if isinstance(report, AnomalyReport) else "first_seen"
     moment = report.at if isinstance(report, AnomalyReport) else report.first_seen
-    return [Mistake(field=name, why="lies in the future")] if moment > now + _AHEAD else report
+    return [FieldMistake(field=name, why="lies in the future")] if moment > now + _AHEAD else report
 
 
-def _explain(kind: type[AnyReport], code: str, place: Sequence[int | str], why: str) -> Mistake:
+def _explain(kind: type[AnyReport], code: str, place: Sequence[int | str], why: str) -> FieldMistake:
     if code == "extra_forbidden":
-        return Mistake(field="", why=f"a field is not known; known are {', '.join(kind.model_fields)}")
+        return FieldMistake(field="", why=f"a field is not known; known are {', '.join(kind.model_fields)}")
     if code == "json_invalid" or not place:
-        return Mistake(field="", why="is not a JSON object")
+        return FieldMistake(field="", why="is not a JSON object")
     field = str(place[0])
-    return Mistake(field=field if field in kind.model_fields else "", why=why.removeprefix("Value error, "))
+    return FieldMistake(field=field if field in kind.model_fields else "", why=why.removeprefix("Value error, "))
 
 
 # --- fingerprints ------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class Sightings(BaseModel):
     last: datetime
 
 
-class Problem(BaseModel):
+class ProductionProblem(BaseModel):
     """A problem as the database keeps it.
 
     :param occurrences: how often it happened: the frequencies of its errors, or the reports of its anomaly.
@@ -91,7 +91,7 @@ class Problem(BaseModel):
         return self.report if isinstance(self.report, AnomalyReport) else None
 
 
-class NextStep(StrEnum):
+class ReportStep(StrEnum):
     """What Forge does after a report."""
 
     open = "open"  # an issue
@@ -122,7 +122,7 @@ class StepChoice(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    step: NextStep
+    step: ReportStep
     why: str = ""
 
 
@@ -134,14 +134,14 @@ def choose_step(facts: IssueFacts, now: datetime) -> StepChoice:
     when the issue was closed, the problem is expected to go on, and nothing is opened for a day.
     """
     if facts.is_open:
-        return StepChoice(step=NextStep.update)
+        return StepChoice(step=ReportStep.update)
     if facts.obstacle:
-        return StepChoice(step=NextStep.record, why=facts.obstacle)
+        return StepChoice(step=ReportStep.record, why=facts.obstacle)
     if facts.closed_at is not None and not _is_over(facts, facts.closed_at, now):
-        return StepChoice(step=NextStep.record, why="Its issue was closed, and nothing was deployed since.")
+        return StepChoice(step=ReportStep.record, why="Its issue was closed, and nothing was deployed since.")
     if facts.opened_lately >= MOST_ISSUES:
-        return StepChoice(step=NextStep.record, why=f"{MOST_ISSUES} issues were opened within a day.")
-    return StepChoice(step=NextStep.open)
+        return StepChoice(step=ReportStep.record, why=f"{MOST_ISSUES} issues were opened within a day.")
+    return StepChoice(step=ReportStep.open)
 
 
 def _is_over(facts: IssueFacts, closed_at: datetime, now: datetime) -> bool:

@@ -18,7 +18,7 @@ from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database
 from memory.db.tables.production import FeedbackTokenRow
 from memory.ledger import ledger
-from safety.feedback_rates import BURST, Allowance, ReportTurn, take_report
+from safety.feedback_rates import BURST, ReportAllowance, ReportTurn, take_report
 
 PREFIX = "forge_fb_"
 MOST_TOKENS = 10
@@ -127,8 +127,8 @@ def take_turn(connection: Connection, key: str, now: datetime) -> ReportTurn:
     held = update(table).where(table.id == key).values(id=table.id).returning(table.allowance, table.allowed_at)
     kept = connection.execute(held).one_or_none()  # changes nothing, but takes the lock before anything is decided
     if kept is None:  # deleted a moment ago, with its repository
-        return take_report(Allowance(0.0, now), now)
-    turn = take_report(Allowance(kept.allowance, kept.allowed_at), now)
+        return take_report(ReportAllowance(0.0, now), now)
+    turn = take_report(ReportAllowance(kept.allowance, kept.allowed_at), now)
     if not turn.wait:
         values = {"allowance": turn.allowance.left, "allowed_at": turn.allowance.at, "used_at": now}
         connection.execute(update(table).where(table.id == key).values(**values))

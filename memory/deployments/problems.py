@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, Select, case, delete, func, select, u
 
 from domain.deployments.deployment import DeploymentState
 from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, ProblemKind, make_fingerprint
-from domain.deployments.problems import ISSUE_WINDOW, MOST_OPEN, Problem, Suspect
+from domain.deployments.problems import ISSUE_WINDOW, MOST_OPEN, ProductionProblem, Suspect
 from domain.events import EventType
 from domain.ids import new_id
 from domain.runs.run import RepositoryRef
@@ -181,14 +181,14 @@ async def find_repository(database: Database, repository_id: int) -> RepositoryR
         return None if row is None else row.as_run().repository
 
 
-async def load(database: Database, problem_id: str) -> Problem | None:
+async def load(database: Database, problem_id: str) -> ProductionProblem | None:
     """The problem; None if it gave way to others, or its repository was lost."""
     async with database.transaction() as session:
         row = await session.get(ProblemRow, problem_id)
         return None if row is None else _parse(row)
 
 
-async def begin(database: Database, problem_id: str) -> Problem | None:
+async def begin(database: Database, problem_id: str) -> ProductionProblem | None:
     """The problem as it is now. A report after this queues another workflow."""
     begun = update(ProblemRow).where(ProblemRow.id == problem_id).values(queued_at=None)
     async with database.transaction() as session:
@@ -206,7 +206,7 @@ async def keep_origin(
         await session.execute(update(ProblemRow).where(ProblemRow.id == problem_id).values(**values))
 
 
-async def keep_issue(database: Database, problem: Problem, number: int, trace: str, now: datetime) -> None:
+async def keep_issue(database: Database, problem: ProductionProblem, number: int, trace: str, now: datetime) -> None:
     """Keep the issue that was opened about a problem; may be repeated."""
     values = {
         "issue": number,
@@ -247,7 +247,9 @@ async def note_reopened(database: Database, problem_id: str) -> None:
     await _update(database, problem_id, closed_at=None)
 
 
-async def note_solved(database: Database, problem: Problem, pull_number: int, trace: str, now: datetime) -> None:
+async def note_solved(
+    database: Database, problem: ProductionProblem, pull_number: int, trace: str, now: datetime
+) -> None:
     """Keep which pull request solved a problem, once; the merge closes its issue."""
     table = ProblemRow
     unsolved = table.id == problem.id, table.learned_from.is_(None)
@@ -280,7 +282,9 @@ async def count_opened_lately(database: Database, repository_id: int, now: datet
         return await session.scalar(select(func.count()).where(*lately)) or 0
 
 
-async def list_with_issues(database: Database, repository_id: int, numbers: Sequence[int] = ()) -> Sequence[Problem]:
+async def list_with_issues(
+    database: Database, repository_id: int, numbers: Sequence[int] = ()
+) -> Sequence[ProductionProblem]:
     """The problems of a repository that have an issue and were not solved.
 
     :param numbers: only those with one of these issues; empty: all.
@@ -294,7 +298,9 @@ async def list_with_issues(database: Database, repository_id: int, numbers: Sequ
         return [_parse(row) for row in await session.scalars(query.order_by(ProblemRow.id))]
 
 
-async def list_latest(database: Database, repository_id: int | None = None, limit: int = 50) -> Sequence[Problem]:
+async def list_latest(
+    database: Database, repository_id: int | None = None, limit: int = 50
+) -> Sequence[ProductionProblem]:
     """The problems that were seen last, newest first.
 
     :param repository_id: None: of all repositories.
@@ -336,10 +342,10 @@ def _select_row(*conditions: ColumnElement[bool]) -> Select[Any]:
     return select(*ProblemRow.__table__.columns).where(*conditions)
 
 
-_COUNTED = (*Problem.model_fields.keys() - {"report"},)
+_COUNTED = (*ProductionProblem.model_fields.keys() - {"report"},)
 
 
-def _parse(row: ProblemRow) -> Problem:
+def _parse(row: ProblemRow) -> ProductionProblem:
     known: dict[str, Any] = {name: getattr(row, name) for name in _COUNTED}
     kind = AnomalyReport if row.kind == ProblemKind.anomaly.value else ErrorReport
-    return Problem(report=kind.model_validate(row.report), **known)
+    return ProductionProblem(report=kind.model_validate(row.report), **known)

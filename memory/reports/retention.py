@@ -26,7 +26,6 @@ from memory.db.tables.findings import FalseAlarmRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
-from memory.db.tables.production import FeedbackTokenRow, ProblemRow
 from memory.db.tables.repositories import ConfigurationRow, PurgeRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
@@ -177,18 +176,6 @@ def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
             CheckpointRow.run_id,
             select(CheckpointRow.run_id).where(
                 CheckpointRow.run_id.in_(ended), group.matches_run(CheckpointRow.run_id)
-            ),
-        ),
-        (
-            ProblemRow,
-            ProblemRow.id,
-            select(ProblemRow.id).where(ProblemRow.last_seen < until, group.matches(ProblemRow.repository_id)),
-        ),
-        (
-            FeedbackTokenRow,
-            FeedbackTokenRow.id,
-            select(FeedbackTokenRow.id).where(
-                FeedbackTokenRow.revoked_at < until, group.matches(FeedbackTokenRow.repository_id)
             ),
         ),
         (

@@ -9,7 +9,7 @@ import structlog
 from dbos import DBOS
 
 from domain.errors import CodeAccessError
-from memory.reports import lost_repositories, retention
+from memory.reports import lost_repositories, old_problems, retention
 from memory.reports.retention import CODE_RETENTION
 from memory.repositories import purges
 from pipeline.context import Services
@@ -63,7 +63,9 @@ async def remove_copies(services: Services, repository_ids: Sequence[int]) -> No
 
 async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     """Remove data whose time is over; how much of each kind."""
-    removed = await retention.remove(services.database, await retention.load_terms(services.database), now)
+    terms = await retention.load_terms(services.database)
+    removed = await retention.remove(services.database, terms, now)
+    removed |= await old_problems.remove(services.database, terms, now)
     mirrors = len(await services.mirrors.purge(now - MIRRORS))
     filling = services.toolbox.cache_warmer
     downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)

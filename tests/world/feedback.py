@@ -8,7 +8,7 @@ from typing import Any
 
 import aiohttp
 
-from domain.deployments.problems import Problem
+from domain.deployments.problems import ProductionProblem
 from domain.ids import new_id
 from domain.runs.run import RepositoryRef
 from memory.deployments import feedback_tokens, problems
@@ -88,7 +88,7 @@ class Monitoring:
         bot = self.told.github.app.bot
         return [each for each in self.repository.issues.values() if each.user is bot]
 
-    async def problems(self) -> list[Problem]:
+    async def problems(self) -> list[ProductionProblem]:
         """What Forge keeps, the newest last."""
         found = await problems.list_latest(self.told.forge.services.database, self.repository.id)
         return [*reversed(found)]

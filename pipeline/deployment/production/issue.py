@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from domain.deployments.problems import Problem
+from domain.deployments.problems import ProductionProblem
 from domain.errors import NotFound
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import production as texts
-from messages.production import Origin
+from messages.production import ProblemOrigin
 from pipeline.context import Services
 from pipeline.publishing.publisher import answer_once
 
@@ -20,7 +20,11 @@ _STEP, _KIND = "answer", "comment"  # under which the outbox keeps the answers o
 
 
 async def open_issue(
-    services: Services, repository: RepositoryRef, problem: Problem, origin: Origin, labels: Sequence[str]
+    services: Services,
+    repository: RepositoryRef,
+    problem: ProductionProblem,
+    origin: ProblemOrigin,
+    labels: Sequence[str],
 ) -> int:
     """Open an issue about a problem, unless an earlier attempt did; its number."""
     key = f"{_MARK} {problem.id}/{problem.opened}"
@@ -41,7 +45,7 @@ async def open_issue(
     return number
 
 
-async def update_issue(services: Services, repository: RepositoryRef, problem: Problem, number: int) -> None:
+async def update_issue(services: Services, repository: RepositoryRef, problem: ProductionProblem, number: int) -> None:
     """Say below an issue how often its problem was seen by now: in one comment, which is edited.
 
     The body stays as it is: a run reads it as its order, and people may have changed it.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from domain.deployments.problems import Problem
+from domain.deployments.problems import ProductionProblem
 from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.github.pull_requests import PullRequest
 from domain.memories.memory import MemoryKind, Origin, create_memory
@@ -78,7 +78,7 @@ async def _list_fixed(services: Services, repository: RepositoryRef, live: PullR
 
 
 async def _learn(
-    services: Services, repository: RepositoryRef, problem: Problem, pull_number: int, fixed: Sequence[str]
+    services: Services, repository: RepositoryRef, problem: ProductionProblem, pull_number: int, fixed: Sequence[str]
 ) -> None:
     now, trace = services.clock.now(), problem.deployment_id or f"{repository.id}"
     configuration = await loading.load_stored(services.database, repository, services.ceilings.of_configuration)

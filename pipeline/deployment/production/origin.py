@@ -5,19 +5,19 @@ from collections.abc import Sequence
 import structlog
 
 from domain.deployments.deployment import Deployment
-from domain.deployments.problems import Problem, Suspect, find_suspects
+from domain.deployments.problems import ProductionProblem, Suspect, find_suspects
 from domain.deployments.stack import parse_stack
 from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.runs.run import RepositoryRef
 from memory.deployments import deployments, problems
-from messages.production import Origin
+from messages.production import ProblemOrigin
 from pipeline.checkout import fetch_commits
 from pipeline.context import Services
 
 log = structlog.get_logger(__name__)
 
 
-async def find_origin(services: Services, problem: Problem) -> Origin:
+async def find_origin(services: Services, problem: ProductionProblem) -> ProblemOrigin:
     """The deployment that the sender names, or the newest of the commit it names, or what the environment runs.
 
     A deployment that is under way has reached a part of the people already, so it goes before what was there.
@@ -25,14 +25,14 @@ async def find_origin(services: Services, problem: Problem) -> Origin:
     database, report = services.database, problem.report
     named = await _find_named(services, problem)
     if named is not None:
-        return Origin(named, is_named=True)
+        return ProblemOrigin(named, is_named=True)
     for each in await deployments.list_open(database, problem.repository_id, report.environment):
         if not each.state.is_untouched:
-            return Origin(each, is_under_way=True)
-    return Origin(await deployments.find_there(database, problem.repository_id, report.environment))
+            return ProblemOrigin(each, is_under_way=True)
+    return ProblemOrigin(await deployments.find_there(database, problem.repository_id, report.environment))
 
 
-async def _find_named(services: Services, problem: Problem) -> Deployment | None:
+async def _find_named(services: Services, problem: ProductionProblem) -> Deployment | None:
     database, repository_id = services.database, problem.repository_id
     anomaly, commit = problem.anomaly, problem.report.commit
     run_id = None
@@ -44,7 +44,7 @@ async def _find_named(services: Services, problem: Problem) -> Deployment | None
 
 
 async def list_suspects(
-    services: Services, repository: RepositoryRef, problem: Problem, deployment: Deployment
+    services: Services, repository: RepositoryRef, problem: ProductionProblem, deployment: Deployment
 ) -> Sequence[Suspect] | None:
     """The places of a stack that are in files which a deployment changed; None if they cannot be compared.
 

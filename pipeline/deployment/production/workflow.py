@@ -13,8 +13,8 @@ from domain.deployments.deployment import DeploymentState, Wish
 from domain.deployments.problems import (
     UPDATE_INTERVAL,
     IssueFacts,
-    NextStep,
-    Problem,
+    ProductionProblem,
+    ReportStep,
     StepChoice,
     choose_step,
 )
@@ -59,11 +59,11 @@ class ProblemRun:
             await self._journal.pause(wait, "The issue about production was brought up to date a moment ago.")
         choice = await self._journal.step("what to do", self._choose)
         match choice.step:
-            case NextStep.open:
+            case ReportStep.open:
                 return await self._journal.step("open an issue", self._open)
-            case NextStep.update:
+            case ReportStep.update:
                 return await self._journal.step("bring it up to date", self._update)
-            case NextStep.record:
+            case ReportStep.record:
                 await problems.note_unsaid(self._database, self._problem_id, choice.why)
                 return choice.why
 
@@ -77,7 +77,7 @@ class ProblemRun:
         problem = await problems.begin(self._database, self._problem_id)
         repository = None if problem is None else await self._find_repository(problem)
         if problem is None or repository is None:
-            return StepChoice(step=NextStep.record, why=_GONE)
+            return StepChoice(step=ReportStep.record, why=_GONE)
         facts = await self._look_at_issue(repository, problem)
         if not facts.is_open:
             origin = await find_origin(self._services, problem)
@@ -90,7 +90,7 @@ class ProblemRun:
             )
         return choose_step(facts, self._services.clock.now())
 
-    async def _look_at_issue(self, repository: RepositoryRef, problem: Problem) -> IssueFacts:
+    async def _look_at_issue(self, repository: RepositoryRef, problem: ProductionProblem) -> IssueFacts:
         """Whether the newest issue is open now; one that is gone counts as closed."""
         if problem.issue is None:
             return IssueFacts()
@@ -135,7 +135,7 @@ class ProblemRun:
         await problems.note_shown(self._database, problem.id, self._services.clock.now())
         return f"updated #{problem.issue}"
 
-    async def _find_repository(self, problem: Problem) -> RepositoryRef | None:
+    async def _find_repository(self, problem: ProductionProblem) -> RepositoryRef | None:
         return await problems.find_repository(self._database, problem.repository_id)
 
     async def _load(self, repository: RepositoryRef) -> Configuration:
