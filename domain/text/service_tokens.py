@@ -79,6 +79,7 @@ SERVICE_TOKENS = (
     ServiceToken("Figma token", "figd_", r"figd_[\w-]{38,42}"),
     ServiceToken("Flutterwave key", "flwseck-", r"FLWSECK-[a-z0-9]{32}-\w{0,14}X"),
     ServiceToken("Fly.io token", "flyv1 fm2_", r"(?:FlyV1 )?fm[12][ar]?_[A-Za-z0-9+/]{100,}={0,3}"),
+    ServiceToken("Forge feedback token", "forge_fb_", r"forge_fb_[a-z2-7]{8}_[\w-]{43}"),
     ServiceToken("Frame.io token", "fio-u-", r"fio-u-[\w=-]{64}"),
     ServiceToken(
         "Grafana token", "glc_ glsa_", r"glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_eyJ[A-Za-z0-9+/]{37,150}={0,2}"

@@ -135,3 +135,20 @@ async def test_a_title_that_github_does_not_take(stage: Stage, title: str) -> No
         await stage.ann.open_issue(stage.shelf, title)
     with pytest.raises(Refusal, match="title"):
         await stage.ann.edit(issue, title=title)
+
+
+async def test_the_apps_own_issue_is_found_by_its_marker(stage: Stage) -> None:
+    before = stage.clock.now()
+    marker = "<!-- forge:production:1 -->"
+    assert await stage.host.find_own_issue(stage.repository, marker, before) is None
+    await stage.ann.open_issue(stage.shelf, "Mine", f"I copied {marker}")
+    number = await stage.host.create_issue(stage.repository, "Production: no", f"It fails.\n\n{marker}", ["new", "bug"])
+    second = await stage.host.create_issue(stage.repository, "Production: no", f"Again.\n\n{marker}", [])
+    assert await stage.host.find_own_issue(stage.repository, marker, before) == number < second
+    shown = await stage.host.issue(stage.repository, number)
+    assert (shown.title, shown.labels, shown.is_open, shown.closed_at) == ("Production: no", ("new", "bug"), True, None)
+    stage.sim.grant(stage.shelf, stage.ann, "maintain")
+    await stage.ann.close(stage.shelf.issues[number])
+    assert await stage.host.find_own_issue(stage.repository, marker, before) == number
+    closed = await stage.host.issue(stage.repository, number)
+    assert closed.closed_at is not None

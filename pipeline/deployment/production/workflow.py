@@ -33,6 +33,7 @@ from pipeline.durable.journal import WorkflowJournal
 log = structlog.get_logger(__name__)
 
 _GONE = "It is not known any more."
+_SHOWN = "The issue says all of it already."
 
 
 class ProblemRun:
@@ -64,7 +65,8 @@ class ProblemRun:
             case ReportStep.update:
                 return await self._journal.step("bring it up to date", self._update)
             case ReportStep.record:
-                await problems.note_unsaid(self._database, self._problem_id, choice.why)
+                if choice.why != _SHOWN:
+                    await problems.note_unsaid(self._database, self._problem_id, choice.why)
                 return choice.why
 
     async def _find_wait(self) -> timedelta:
@@ -79,6 +81,8 @@ class ProblemRun:
         if problem is None or repository is None:
             return StepChoice(step=ReportStep.record, why=_GONE)
         facts = await self._look_at_issue(repository, problem)
+        if facts.is_open and problem.shown_at is not None and problem.shown_at > problem.last_seen:
+            return StepChoice(step=ReportStep.record, why=_SHOWN)
         if not facts.is_open:
             origin = await find_origin(self._services, problem)
             now = self._services.clock.now()
@@ -108,6 +112,7 @@ class ProblemRun:
         return IssueFacts(is_open=False, closed_at=closed_at)
 
     async def _open(self) -> str:
+        now = self._services.clock.now()  # what is reported from here on may be left out of the issue
         problem = await problems.load(self._database, self._problem_id)
         repository = None if problem is None else await self._find_repository(problem)
         if problem is None or repository is None:
@@ -123,16 +128,17 @@ class ProblemRun:
         label = (await self._load(repository)).deploy.feedback.label
         number = await open_issue(self._services, repository, problem, origin, () if label is None else (label,))
         trace = deployment_id or f"{repository.id}"
-        await problems.keep_issue(self._database, problem, number, trace, self._services.clock.now())
+        await problems.keep_issue(self._database, problem, number, trace, now)
         return f"opened #{number}"
 
     async def _update(self) -> str:
+        now = self._services.clock.now()  # as in _open
         problem = await problems.load(self._database, self._problem_id)
         repository = None if problem is None else await self._find_repository(problem)
         if problem is None or repository is None or problem.issue is None:
             return _GONE
         await update_issue(self._services, repository, problem, problem.issue)
-        await problems.note_shown(self._database, problem.id, self._services.clock.now())
+        await problems.note_shown(self._database, problem.id, now)
         return f"updated #{problem.issue}"
 
     async def _find_repository(self, problem: ProductionProblem) -> RepositoryRef | None:

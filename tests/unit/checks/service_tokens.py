@@ -39,6 +39,7 @@ TOKENS = [
     ("figma-token", f"figd_{draw(40)}"),
     ("flutterwave-key", f"FLWSECK-{draw(32, HEX)}-X"),
     ("fly-io-token", f"FlyV1 fm2_{draw(180)}"),
+    ("forge-feedback-token", f"forge_fb_{draw(8, 'abcdefghijklmnopqrstuvwxyz')}_{draw(43)}"),
     ("frame-io-token", f"fio-u-{draw(64)}"),
     ("grafana-token", f"glsa_{draw(32)}_{draw(8, HEX)}"),
     ("grafana-token", f"glc_eyJ{draw(120)}="),
