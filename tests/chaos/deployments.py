@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from memory.deployments import deployments
 from simulator import User
 from tests.chaos.driver import PATIENCE, ChaosStage, Chooser, never
-from tests.chaos.scenes import PINNED, Scene, normalize
+from tests.chaos.scenes import Scene, normalize
 from tests.world.deployments import DEPLOY
 from tests.world.toy_service import ToyService
 
 _CONFIGURED = f"""\
-{PINNED}review: {{on_pull_request: false}}
+ladder: {{pinned: 1}}
+review: {{on_pull_request: false}}
 deploy:
   environments:
     staging:

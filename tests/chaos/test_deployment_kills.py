@@ -23,6 +23,7 @@ async def test_killed_at_every_step_of_a_deployment(scene: str, tmp_path: Path) 
         await Sweep(there, "deployed").rehearse()  # so that there is something to go back to
         sweep = Sweep(there, scene)
         points = await sweep.rehearse()
+        assert sweep.result.wrong == []
         result = await sweep.kill_at(_choose(points))
         print(scene, len(points), result.played, result.kills, *result.missed, *result.wrong, sep="\n")
         assert result.wrong == []
