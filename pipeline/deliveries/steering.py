@@ -3,6 +3,7 @@
 from domain.commands import Sender, SteerDeployment
 from domain.deployments.deployment import Deployment, DeploymentState, Wish
 from domain.gates import Choice, Gate
+from domain.runs.run import Run
 from domain.slash.commands import Deploy
 from memory.deployments import deployments
 from memory.gates import gates
@@ -51,6 +52,9 @@ async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, 
     is_under_way = await context.journal.step("ask it", _ask, context, deployment, wish, sender.login)
     if not is_under_way:
         return texts.refuse_no_deployment(deployment.environment)
+    if deployment.state is DeploymentState.asking:
+        run = await context.journal.step("whose run waits", _load_run, context, deployment)
+        await enqueue_resume(run, context.guid)
     return texts.confirm_wish(wish, deployment)
 
 
@@ -92,9 +96,12 @@ async def _find_hold(context: DeliveryContext, deployment: Deployment) -> Gate |
 
 
 async def _ask(context: DeliveryContext, deployment: Deployment, wanted: Wish, by: str) -> bool:
-    """Ask it, and wake its run also where that waits for a person."""
-    is_under_way = await ask_of_deployment(context.services, deployment, wanted, by)
-    run = await runs.get(context.services.database, deployment.run_id)
-    if is_under_way and run is not None and deployment.state is DeploymentState.asking:
-        await enqueue_resume(run, context.guid)
-    return is_under_way
+    return await ask_of_deployment(context.services, deployment, wanted, by)
+
+
+async def _load_run(context: DeliveryContext, deployment: Deployment) -> Run:
+    """The run of a deployment; it waits for a person, and nothing else wakes it."""
+    found = await runs.get(context.services.database, deployment.run_id)
+    if found is None:
+        raise LookupError(f"run {deployment.run_id} is gone")
+    return found
