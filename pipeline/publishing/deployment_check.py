@@ -17,7 +17,7 @@ from pipeline.context import Services
 from pipeline.publishing.checks import complete_check, ensure_check, update_check
 from pipeline.publishing.comments import ensure_comment
 
-_CONCLUSIONS = {
+CONCLUSIONS = {
     DeploymentState.asking: Conclusion.action_required,
     DeploymentState.holding: Conclusion.action_required,
     DeploymentState.healthy: Conclusion.success,
@@ -84,7 +84,7 @@ class DeploymentCheck:
 
     def _build(self, report: DeploymentReport) -> CheckRun:
         text, state = texts.render_check(report), report.deployment.state
-        conclusion = _CONCLUSIONS.get(state)
+        conclusion = CONCLUSIONS.get(state)
         return _build_check(self.run, self._external_id, report.deployment.environment, text).model_copy(
             update={
                 "conclusion": conclusion,

@@ -8,9 +8,13 @@ from urllib.parse import unquote
 import pytest
 
 from bot.settings import Settings
+from domain.config.deploy import ErrorRate, Latency, RolloutStrategy, Throughput, WatchSettings
+from domain.deployments.deployment import DeploymentState
 from domain.gates import STANDARD_GATES, GateState
 from domain.review.review import Conclusion, Decision
 from domain.runs.run import Phase, ReasonCode, RunState
+from pipeline.publishing.deployment_check import CONCLUSIONS
+from pipeline.publishing.deployment_record import REPORTED
 from safety.authorization import ROLES
 
 ROOT = Path(__file__).parents[2]
@@ -78,3 +82,41 @@ def test_the_contract_says_who_decides_a_gate_and_how_long_that_takes() -> None:
 def test_the_contract_has_githubs_roles_in_their_order() -> None:
     page = (DOCS / "contract.md").read_text(encoding="utf-8")
     assert ", ".join(f"`{role}`" for role in ROLES[1:]) in page
+
+
+@pytest.mark.parametrize("state", DeploymentState)
+def test_the_page_of_deployments_says_what_each_state_shows(state: DeploymentState) -> None:
+    page = (DOCS / "deployments.md").read_text(encoding="utf-8")
+    [row] = re.findall(rf"^\| `{state}`.*? \| (.*?) \| (.*) \|$", page, re.MULTILINE)
+    conclusion, reported = row
+    running = "queued" if state is DeploymentState.queued else "in progress"
+    assert conclusion == (f"`{CONCLUSIONS[state].value}`" if state in CONCLUSIONS else running)
+    assert (f"`{REPORTED[state].value}`" in reported) if state in REPORTED else (reported == "none")
+
+
+def test_the_page_of_deployments_has_the_gates_as_they_are() -> None:
+    page = (DOCS / "deployments.md").read_text(encoding="utf-8")
+    for name in ("production_deploy", "staging_deploy", "deploy_hold"):
+        [(role, time)] = re.findall(rf"^\| `{name}` \| .*? \| (.*?) \| (.*?) \|", page, re.MULTILINE)
+        gate = STANDARD_GATES[name]
+        assert role.startswith(gate.role)
+        assert time == f"{gate.timeout.total_seconds() / 3600:g} h"
+
+
+def test_the_page_of_deployments_has_the_defaults_as_they_are() -> None:
+    page = (DOCS / "deployments.md").read_text(encoding="utf-8")
+    words, strategy, watch = " ".join(page.split()), RolloutStrategy(), WatchSettings()
+    for steps in (strategy.low, strategy.medium, strategy.high):
+        assert f"| {', '.join(map(str, steps))} |" in page
+    for name in ("interval", "window", "bake"):
+        assert f"`{name}` seconds ({getattr(watch, name)})" in words
+    assert f"`patience` times ({watch.patience})" in words
+    for metric in (ErrorRate, Latency, Throughput):
+        [row] = [line for line in page.splitlines() if line.startswith(f"| `{_snake(metric)}`: ")]
+        fields = metric.model_fields
+        assert f" {fields['degraded'].default:g} |" in row
+        assert f" {fields['unhealthy'].default:g} |" in row
+
+
+def _snake(metric: type[ErrorRate | Latency | Throughput]) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", metric.__name__).lower()
