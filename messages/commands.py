@@ -129,7 +129,7 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
     """How a line is named above its answer."""
     if isinstance(asked, SlashMistake):
         return asked.written
-    named = (getattr(asked, part, None) for part in ("finding", "gate", "checkpoint"))
+    named = (getattr(asked, part, None) for part in ("finding", "gate", "checkpoint", "environment", "wish"))
     return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
 
 
@@ -142,7 +142,7 @@ def render_help() -> str:
         "Write a command at the start of a line, one per line. In a reply to a finding you can leave out "
         "its F-ID. Edited comments, quotes and code are ignored."
     )
-    return "\n".join([intro, "", *head, *working, "", f"<sub>Not available yet: {later}</sub>"])
+    return "\n".join([intro, "", *head, *working, *(["", f"<sub>Not available yet: {later}</sub>"] if later else [])])
 
 
 def render_status(

@@ -76,11 +76,10 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge accept` | write | at a guard or budget: end with what there is so far |
 | `/forge abort` | write | end the run and clean up |
 | `/forge missed description` | write | report a critical bug Forge did not see |
-| `/forge rollback C-ID [PATH …] or ENV` | write; production: maintain | take an agent's work back to a checkpoint, all of it or only these files; an environment: not available yet |
+| `/forge rollback C-ID [PATH …] or ENV` | write; production: maintain | take an agent's work back to a checkpoint, all of it or only these files; or an environment to what ran there before |
+| `/forge deploy ENV [hold, go-on or cancel]` | write; production: maintain | deploy what was merged, on an issue the default branch; or hold what is being deployed, let it go on, end it |
 | `/forge pause` | admin | stop everything in this repository now |
-| `/forge unpause` | admin | let Forge work again |
-
-<sub>Not available yet: `deploy`</sub>\
+| `/forge unpause` | admin | let Forge work again |\
 """
         ]
     )
