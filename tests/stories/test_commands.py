@@ -483,7 +483,7 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
     assert "ruff/F821" in explained.body
 
 
-async def test_unknown_and_unavailable_verbs(story: Story) -> None:
+async def test_unknown_verbs_and_environments(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     await carol.comment(pull, "/forge reveiw\n/forge deploy staging")
@@ -496,9 +496,9 @@ async def test_unknown_and_unavailable_verbs(story: Story) -> None:
 
 `/forge reveiw` is not a command. Did you mean `/forge review [full]`?
 
-**`/forge deploy`**
+**`/forge deploy staging`**
 
-`/forge deploy` is not available yet.\
+Refused: `/forge deploy` needs the role maintain; `carol` has write.\
 """
         ]
     )

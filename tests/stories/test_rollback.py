@@ -82,7 +82,7 @@ async def test_a_roll_back_that_would_have_no_effect_is_refused(story_with_model
 
     assert "needs the role write; `bob` has triage" in await asked.comment(bob, f"/forge rollback {first}")
     assert "There is no checkpoint `C-000000` here" in await asked.comment(asked.alice, "/forge rollback C-000000")
-    assert "`/forge rollback ENV` is not available yet." in await asked.comment(asked.alice, "/forge rollback staging")
+    assert "needs the role maintain; `alice` has write" in await asked.comment(asked.alice, "/forge rollback staging")
     said = await asked.comment(asked.alice, f"/forge rollback {first} shop/cart.py @carol 'a'")
     assert f"`@carol`, `'a'` are changed neither now nor at `{first}`" in said
     assert f"as at `{third}` already" in await asked.comment(asked.alice, f"/forge rollback {third}")
