@@ -123,6 +123,7 @@ async def check(
     """
     versions, compared = await code.versions(change.files), await dependencies()
     origin = find_origin(author.from_fork, trusted)
+    avoided = avoided or AvoidanceCheck(configuration.avoidance, owned=owned)
     checked = await run_checks(
         change,
         versions,
@@ -133,7 +134,7 @@ async def check(
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
         origin=origin,
-        avoided=(avoided or AvoidanceCheck(configuration.avoidance, owned=owned)).with_tests(code, change),
+        avoided=await avoided.look_around(code, change),
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
     impacts = assess_impact(change.touched, parsed, is_compared=compared is not None)

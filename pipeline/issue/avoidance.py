@@ -4,7 +4,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
-from agents.review.avoidance.nearby_tests import build_test_reader
+from agents.review.avoidance.surroundings import load_surroundings, look_around
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -48,8 +48,8 @@ async def find_avoidance(context: RunContext, mirror: Mirror, change: Change, as
 
     :param asked: what people asked for; it excuses what it names.
     """
-    versions, tests = await mirror.versions(change.files), build_test_reader(mirror, change)
-    return (await detect(change, versions, _build_budget(context), asked, tests)).found
+    versions, around = await mirror.versions(change.files), await look_around(mirror, change)
+    return (await detect(change, versions, _build_budget(context), asked, around)).found
 
 
 async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[HiddenFailure, ...] | None:
@@ -59,7 +59,9 @@ async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[
     """
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
     asked = await load_request(context.database, context.run)
-    done = await detect_in_pairs(pairs, _build_budget(context), asked)
+    paths, base = [file.path for file in change.files], context.run.base_sha
+    around = await load_surroundings(await context.fetch_mirror(), paths, base, base)
+    done = await detect_in_pairs(pairs, _build_budget(context), asked, around)
     found = list_certain_failures(done.found)
     if done.problem is not None and not found:
         log.warning("avoidance.not_looked", run=context.run.id, problem=done.problem)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agents.review.avoidance import code_comparison, command_comparison, line_comparison, test_comparison
 from agents.review.avoidance.pairs import ChangedFacts
+from agents.review.avoidance.surroundings import UNKNOWN, Surroundings
 from domain.review.avoidance import Avoidance, AvoidanceKind
 
 MOST = 20
@@ -13,17 +14,17 @@ MOST = 20
 
 
 def find_avoidance(
-    files: Sequence[ChangedFacts], asked: str = "", tested: frozenset[str] = frozenset()
+    files: Sequence[ChangedFacts], asked: str = "", around: Surroundings = UNKNOWN
 ) -> tuple[Avoidance, ...]:
     """Where a change gives up in disguise, the gravest first.
 
     :param files: every changed file whose facts are known.
     :param asked: what people asked for, such as the text of the issue; never the words of the change itself.
-    :param tested: literals of tests that the change leaves alone.
+    :param around: what the repository says of its tests besides.
     """
     found = [
-        *test_comparison.compare_tests(files, asked),
-        *code_comparison.compare_code(files, asked, tested),
+        *test_comparison.compare_tests(files, asked, around),
+        *code_comparison.compare_code(files, asked, around.tested),
         *line_comparison.compare_lines(files),
         *command_comparison.compare_commands(files),
     ]

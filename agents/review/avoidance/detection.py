@@ -1,8 +1,8 @@
 """Has the warm workers read both versions of each changed file, and says where the change gives up in disguise."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from agents.review.avoidance.fast_paths import FastPaths
 from agents.review.avoidance.lines import is_configuration, is_script
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
+from agents.review.avoidance.surroundings import UNKNOWN, Surroundings
 from agents.review.checks.paths import is_machine_made
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import find_language
@@ -50,42 +51,37 @@ class Detection:
     problem: str | None = None
 
 
-TestReader = Callable[[], Awaitable[Mapping[str, bytes]]]
-"""Reads some tests of the repository as they were: path → content."""
-
-
 async def detect(
     change: Change,
     versions: Mapping[str, FileVersions],
     shift: WorkerBudget,
     asked: str = "",
-    read_tests: TestReader | None = None,
+    around: Surroundings = UNKNOWN,
 ) -> Detection:
     """Where a change gives up in disguise.
 
     :param versions: path at head → both versions of the changed files.
     :param asked: what people asked for; never the words of the change itself.
-    :param read_tests: is asked where only tests that did not change can tell what a table is for.
+    :param around: what the repository says of its tests besides.
     """
     pairs = [
         VersionPair(file.path, file.old_path or file.path, there.base, there.head)
         for file in change.files
         if file.kind is ContentKind.text and (there := versions.get(file.path)) is not None
     ]
-    return await detect_in_pairs(pairs, shift, asked, read_tests)
+    return await detect_in_pairs(pairs, shift, asked, around)
 
 
 async def detect_in_pairs(
-    pairs: Sequence[VersionPair], shift: WorkerBudget, asked: str = "", read_tests: TestReader | None = None
+    pairs: Sequence[VersionPair], shift: WorkerBudget, asked: str = "", around: Surroundings = UNKNOWN
 ) -> Detection:
     """The same of files whose versions are at hand."""
     files = [pair for pair in pairs if _is_read(pair)]
     answers, problem = await run_each(files, _build_request, lambda pair: pair.path, "avoidance", shift)
     read = [_parse(pair, answer) for pair, answer in answers]
-    tested = frozenset[str]()
-    if read_tests is not None and FastPaths(read).need_tests:
-        tested = await _list_tested(await read_tests(), shift)
-    found = await asyncio.to_thread(find_avoidance, read, asked, tested)
+    if around.read_tests is not None and FastPaths(read).need_tests:
+        around = replace(around, tested=await _list_tested(await around.read_tests(), shift))
+    found = await asyncio.to_thread(find_avoidance, read, asked, around)
     unread = [each.path for each in read if each.is_unread]
     if unread:
         lacking = f"These tests are too large, or have too long lines, to be compared: {', '.join(unread[:3])}."

@@ -59,6 +59,10 @@ class TestFact(_Fact):
     :param words: the names and literals in it.
     :param calls: the last names of what it calls, as often as it does.
     :param is_collected: whether a runner finds its class.
+    :param shadowed_by: the line of a later definition that replaces it; 0: it stays.
+    :param inverted: how it passes only if an assertion of its own fails; empty if it does not.
+    :param groups: the marks, tags and categories by which runners choose it.
+    :param needs: the conditions under which it is there at all.
     """
 
     name: str
@@ -72,6 +76,10 @@ class TestFact(_Fact):
     signature: int = 0
     calls: tuple[str, ...] = ()
     is_collected: bool = True
+    shadowed_by: int = 0
+    inverted: str = ""
+    groups: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     @property
     def short_name(self) -> str:
@@ -154,6 +162,19 @@ class CommandFact(_Fact):
     text: str
 
 
+class ChoiceFact(_Fact):
+    """What a runner is set to leave out, or is told to run.
+
+    :param kind: ``group``: a mark, tag or category. ``set``: a tag, feature or symbol of the compiler. ``variable``: of
+        the environment. ``path``: where it does not look. ``root``: where it looks. ``named``: a path in a command.
+    :param is_run: whether it is run; else it is left out.
+    """
+
+    kind: str
+    name: str
+    is_run: bool
+
+
 class SourceFacts(_Fact):
     """What one version of a file holds.
 
@@ -173,6 +194,8 @@ class SourceFacts(_Fact):
     :param triggers: events that start a workflow.
     :param mocks: what tests put a substitute for; its text is the name.
     :param tables: those of the program that have a name.
+    :param needs: the conditions under which the whole file is compiled.
+    :param choices: which tests its settings and commands leave out, and which they run.
     """
 
     is_test: bool
@@ -193,6 +216,8 @@ class SourceFacts(_Fact):
     triggers: frozenset[str] = frozenset()
     mocks: tuple[PlaceFact, ...] = ()
     tables: tuple[TableFact, ...] = ()
+    choices: tuple[ChoiceFact, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 FunctionFact.model_rebuild()

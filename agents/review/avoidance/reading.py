@@ -12,8 +12,10 @@ from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
 from agents.review.avoidance.lookups import list_tables
 from agents.review.avoidance.masking import MaskedText, mask_literals
+from agents.review.avoidance.selection import find_choices
 from agents.review.avoidance.tables import list_rows
 from agents.review.avoidance.test_inventory import find_tests
+from agents.review.avoidance.test_surroundings import complete, list_file_needs
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.trees import ParsedSource, parse
 from domain.paths import is_test
@@ -36,7 +38,7 @@ _SCRIPT = frozenset({"javascript", "typescript", "tsx"})
 def read_facts(path: str, text: str) -> SourceFacts:
     """What one version of a file holds. Of a file that cannot be parsed, only what its lines tell."""
     language = find_language(path) or _find_by_content(path, text)
-    is_a_test = is_test(path) or _TEST_NAME.search(path) is not None
+    is_a_test = _is_a_test(path)
     is_support = is_a_test or lines.is_support(path)
     is_no_program = language is None or language in DATA or language == "bash" or lines.is_script(path)
     parsed = None if language is None or language in DATA else parse(_rewrite(text, language), language)
@@ -58,14 +60,19 @@ def read_facts(path: str, text: str) -> SourceFacts:
         thresholds=lines.find_thresholds(path, text),
         commands=find_commands(path, text),
         triggers=find_triggers(path, text),
+        choices=find_choices(path, text) if is_support or is_no_program else (),
     )
     told = _add_embedded(told, path, text)
     if language is None or language in DATA:
         return told
     if parsed is None:
         return told.model_copy(update={"is_read": False})
-    own = _read_tree(parsed, language, masked, is_a_test)
+    own = _read_tree(parsed, language, path, masked)
     return told.model_copy(update={**own, "functions": (*own["functions"], *told.functions)})
+
+
+def _is_a_test(path: str) -> bool:
+    return is_test(path) or _TEST_NAME.search(path) is not None
 
 
 def _add_embedded(told: SourceFacts, path: str, text: str) -> SourceFacts:
@@ -88,9 +95,11 @@ def _find_by_content(path: str, text: str) -> str | None:
     return None if first is None else "python" if first[1].startswith("python") else "bash"
 
 
-def _read_tree(parsed: ParsedSource, language: str, masked: MaskedText, is_a_test: bool) -> dict[str, Any]:
+def _read_tree(parsed: ParsedSource, language: str, path: str, masked: MaskedText) -> dict[str, Any]:
+    is_a_test = _is_a_test(path)
     holds_tests = is_a_test or language == "rust"
     tests = find_tests(parsed.tree, language) if holds_tests else ()
+    tests = complete(tests, parsed.tree, language, path, masked.text)
     functions = find_functions(parsed.tree, language)
     if language in _SCRIPT:
         functions = _keep_exported(functions, masked.text)
@@ -105,6 +114,7 @@ def _read_tree(parsed: ParsedSource, language: str, masked: MaskedText, is_a_tes
         "rows": rows,
         "tables": () if is_a_test else list_tables(parsed.tree),
         "literals": frozenset(list_literals(parsed.tree)),
+        "needs": tuple(list_file_needs(path, masked.text)),
         "options": lines.find_options(bare),
         "environment": lines.find_environment(told),
         "left_out": lines.find_left_out(masked.text, masked.code) if not is_a_test else (),
@@ -142,11 +152,14 @@ def _rewrite_php(text: str) -> str:
     parts = text.split("/**")
     for index, part in enumerate(parts[1:], 1):
         comment, closing, rest = part.partition("*/")
-        is_mark = bool(closing) and _MARKS_A_TEST.search(comment) is not None
-        parts[index] = f"#[Test]{comment.count(chr(10)) * chr(10)}{rest}" if is_mark else f"/**{part}"
+        marks = [f'Group("{name}")' for name in _GROUPS_OF_PHP.findall(comment)] if closing else []
+        marks += ["Test"] if closing and _MARKS_A_TEST.search(comment) else []
+        attribute = f"#[{', '.join(marks)}]{comment.count(chr(10)) * chr(10)}{rest}"
+        parts[index] = attribute if marks else f"/**{part}"
     return "".join(parts)
 
 
 _MARKS_A_TEST = re.compile(r"(?:^|\s|\*)@test\b")
+_GROUPS_OF_PHP = re.compile(r"(?:^|\s|\*)@group[ \t]+([\w.-]+)")
 _REWRITES: Mapping[str, Callable[[str], str]] = {"bash": _rewrite_bats, "php": _rewrite_php}
 """How a text is changed before it is parsed, so that its tests are functions or have marks."""

@@ -33,7 +33,7 @@ class TestChange:
 
     @cached_property
     def matches(self) -> PairedTests:
-        before = [PlacedTest(file.path, test) for file in self.files for test in file.old.tests]
+        before = [PlacedTest(file.path, test) for file in self.files for test in file.old.tests if not test.shadowed_by]
         after = [PlacedTest(file.path, test) for file in self.files for test in file.new.tests]
         return pair_tests(before, after)
 

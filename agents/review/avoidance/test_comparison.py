@@ -7,22 +7,26 @@ from agents.review.avoidance.mocked_subjects import MockedSubjects
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.removed_tests import RemovedTests
 from agents.review.avoidance.skipped_tests import SkippedTests
+from agents.review.avoidance.surroundings import Surroundings
 from agents.review.avoidance.table_cases import TableCases
 from agents.review.avoidance.test_change import TestChange
+from agents.review.avoidance.unrun_tests import UnrunTests
 from agents.review.avoidance.weakened_assertions import WeakenedAssertions
 from domain.review.avoidance import ASSERTIONS, CERTAIN, Avoidance
 
 
-def compare_tests(files: Sequence[ChangedFacts], asked: str) -> list[Avoidance]:
+def compare_tests(files: Sequence[ChangedFacts], asked: str, around: Surroundings) -> list[Avoidance]:
     """What the tests of a change check no longer.
 
     :param asked: what people asked for.
+    :param around: what the repository says of its tests besides.
     """
     change = TestChange(files, asked)
     removed = RemovedTests(change)
     weakened = [*WeakenedAssertions(change).find_weakened(), *WeakenedAssertions(change).find_weakened_helpers()]
     told = {(each.path, each.line) for each in weakened if each.kind in ASSERTIONS and each.confidence >= CERTAIN}
     return [
+        *UnrunTests(change, around).find_unrun(),
         *removed.find_removed(),
         *removed.find_uncollected(),
         *SkippedTests(change).find_skipped(),

@@ -4,8 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agents.review.avoidance.detection import TestReader, detect
-from agents.review.avoidance.nearby_tests import build_test_reader
+from agents.review.avoidance.detection import detect
+from agents.review.avoidance.surroundings import UNKNOWN, Surroundings, look_around
 from agents.review.checks.inputs import ToolReport
 from agents.review.checks.results import ToolExecution
 from agents.review.checks.worker_pool import WorkerBudget
@@ -30,18 +30,18 @@ class AvoidanceCheck:
     :param asked: what people asked for; it excuses what it names.
     :param owned: Forge proposed the change: its agent takes back what is certain before a person is bothered.
     :param records: how each detector did in this repository, by its rule.
-    :param read_tests: reads some tests of the repository as they were.
+    :param around: what the repository says of its tests besides.
     """
 
     settings: AvoidanceSettings = _USUAL
     asked: str = ""
     owned: bool = False
     records: Mapping[str, DetectorRecord] = field(default_factory=dict[str, DetectorRecord])
-    read_tests: TestReader | None = None
+    around: Surroundings = UNKNOWN
 
-    def with_tests(self, code: Code, change: Change) -> "AvoidanceCheck":
-        """The same with the tests that the repository had before a change."""
-        return replace(self, read_tests=build_test_reader(code, change))
+    async def look_around(self, code: Code, change: Change) -> "AvoidanceCheck":
+        """The same with what surrounds a change in its repository."""
+        return replace(self, around=await look_around(code, change))
 
 
 async def check(
@@ -61,7 +61,7 @@ async def check(
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=where.refusal), 0.0, where.refusal)
     try:
         budget = WorkerBudget(toolbox.pool, toolbox.seconds)
-        done = await detect(change, versions, budget, how.asked, how.read_tests)
+        done = await detect(change, versions, budget, how.asked, how.around)
     except ToolError as error:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=str(error)), time.monotonic() - started)
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]

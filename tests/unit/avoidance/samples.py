@@ -6,14 +6,17 @@ from agents.review.avoidance.comparison import find_avoidance
 from agents.review.avoidance.facts import SourceFacts
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
+from agents.review.avoidance.surroundings import UNKNOWN, Surroundings
 from domain.review.avoidance import Avoidance, AvoidanceKind, list_certain
 
 
-def compare(before: Mapping[str, str], after: Mapping[str, str], asked: str = "") -> tuple[Avoidance, ...]:
+def compare(
+    before: Mapping[str, str], after: Mapping[str, str], asked: str = "", around: Surroundings = UNKNOWN
+) -> tuple[Avoidance, ...]:
     """What is found in a change of these files."""
     paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
     files = [ChangedFacts(path, _read(path, before), _read(path, after)) for path in paths]
-    return find_avoidance(files, asked)
+    return find_avoidance(files, asked, around)
 
 
 def _read(path: str, side: Mapping[str, str]) -> SourceFacts | None:

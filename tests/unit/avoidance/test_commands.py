@@ -18,6 +18,7 @@ jobs:
 """
 PATH = ".github/workflows/ci.yml"
 DESELECTED, IGNORED = AvoidanceKind.test_deselected, AvoidanceKind.failure_ignored
+GO = "package a\n\nfunc TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Fatal()\n\t}\n}\n"
 NO_TESTS = CI.replace("      - run: pytest -q\n", "")
 HOOK = """\
 def pytest_sessionfinish(session, exitstatus):
@@ -50,7 +51,7 @@ SKIPS = 'def pytest_collection_modifyitems(items):\n    items[:] = [i for i in i
         ("test/a.test.js", "run();\n", "run();\nprocess.exit(0);\n", IGNORED),
         ("tests/run_tests.py", "run()\n", "run()\nsys.exit(0)\n", IGNORED),
         ("phpunit.xml", "<a>\n</a>\n", "<a>\n<exclude>\n</a>\n", DESELECTED),
-        ("a_test.go", "package a\n", "//go:build flaky\n\npackage a\n", DESELECTED),
+        ("a_test.go", GO, f"//go:build flaky\n\n{GO}", DESELECTED),
         (".rspec", "--color\n", "--color\n--exclude-pattern spec/pay_spec.rb\n", DESELECTED),
     ],
 )
