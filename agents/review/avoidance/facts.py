@@ -175,6 +175,19 @@ class ChoiceFact(_Fact):
     is_run: bool
 
 
+class ReplacementFact(_Fact):
+    """A function or method that a hook puts something else in place of, for many tests.
+
+    :param target: the module that it is from, and its name.
+    :param origin: the package; a dot if it is named by its place.
+    """
+
+    line: int
+    name: str
+    target: str
+    origin: str
+
+
 class SourceFacts(_Fact):
     """What one version of a file holds.
 
@@ -194,6 +207,7 @@ class SourceFacts(_Fact):
     :param triggers: events that start a workflow.
     :param mocks: what tests put a substitute for; its text is the name.
     :param tables: those of the program that have a name.
+    :param replaced: what hooks replace for many tests.
     :param needs: the conditions under which the whole file is compiled.
     :param choices: which tests its settings and commands leave out, and which they run.
     """
@@ -217,6 +231,7 @@ class SourceFacts(_Fact):
     mocks: tuple[PlaceFact, ...] = ()
     tables: tuple[TableFact, ...] = ()
     choices: tuple[ChoiceFact, ...] = ()
+    replaced: tuple[ReplacementFact, ...] = ()
     needs: tuple[str, ...] = ()
 
 

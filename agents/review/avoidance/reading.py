@@ -10,6 +10,7 @@ from agents.review.avoidance.commands import find_commands, find_triggers
 from agents.review.avoidance.embedded import find_embedded
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
+from agents.review.avoidance.hooks import find_replacements
 from agents.review.avoidance.lookups import list_tables
 from agents.review.avoidance.masking import MaskedText, mask_literals
 from agents.review.avoidance.selection import find_choices
@@ -115,6 +116,9 @@ def _read_tree(parsed: ParsedSource, language: str, path: str, masked: MaskedTex
         "tables": () if is_a_test else list_tables(parsed.tree),
         "literals": frozenset(list_literals(parsed.tree)),
         "needs": tuple(list_file_needs(path, masked.text)),
+        "replaced": find_replacements(parsed.tree, language, path, masked.text)
+        if is_a_test or lines.is_support(path)
+        else (),
         "options": lines.find_options(bare),
         "environment": lines.find_environment(told),
         "left_out": lines.find_left_out(masked.text, masked.code) if not is_a_test else (),

@@ -15,7 +15,7 @@ from workspace.objects import Code
 
 SETTINGS = (
     "**/{pytest.ini,tox.ini,setup.cfg,pyproject.toml,noxfile.py,conftest.py,package.json,composer.json,Cargo.toml}",
-    "**/{phpunit*.xml,phpunit*.xml.dist,pom.xml,build.gradle,build.gradle.kts,.rspec,spec_helper.rb,rails_helper.rb}",
+    "**/{phpunit*.xml,phpunit*.xml.dist,pom.xml,build.gradle,build.gradle.kts,.rspec,spec_helper.rb,rails_helper.rb,*.gemspec}",
     "**/{jest,vitest,vite,playwright,mocha,karma,ava}.{config,conf}.*",
     "**/{.mocharc*,*.runsettings,*.csproj,Directory.Build.props,Makefile,justfile,Justfile,Rakefile,Taskfile.yml}",
     ".github/workflows/*.{yml,yaml}",
@@ -83,10 +83,10 @@ def read_settings(settings: Mapping[str, bytes], packages: Collection[str] = ())
     return Surroundings(tuple(dict.fromkeys(choices)), frozenset([*packages, *named]), is_known=True)
 
 
-_NAMED = re.compile(r"^\s*[\"']?name[\"']?\s*[:=]\s*[\"']([\w@./-]+)[\"']", re.MULTILINE)
+_NAMED = re.compile(r"^\s*(?:\w+\.)?[\"']?name[\"']?\s*[:=]\s*[\"']([\w@./-]+)[\"']", re.MULTILINE)
 
 
 def _find_own_names(path: str, text: str) -> Iterator[str]:
     """The names of the package that a manifest describes, as code imports it."""
-    if PurePosixPath(path).name in {"pyproject.toml", "package.json", "Cargo.toml"}:
+    if PurePosixPath(path).name in {"pyproject.toml", "Cargo.toml"} or path.endswith(".gemspec"):
         yield from (name.replace("-", "_") for name in _NAMED.findall(text)[:1])

@@ -6,6 +6,7 @@ from agents.review.avoidance.blurred_comparisons import BlurredComparisons
 from agents.review.avoidance.mocked_subjects import MockedSubjects
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.removed_tests import RemovedTests
+from agents.review.avoidance.replaced_subjects import ReplacedSubjects
 from agents.review.avoidance.skipped_tests import SkippedTests
 from agents.review.avoidance.surroundings import Surroundings
 from agents.review.avoidance.table_cases import TableCases
@@ -34,4 +35,5 @@ def compare_tests(files: Sequence[ChangedFacts], asked: str, around: Surrounding
         *weakened,
         *(each for each in BlurredComparisons(change).find_blurred() if (each.path, each.line) not in told),
         *MockedSubjects(change).find_mocked(),
+        *ReplacedSubjects(change, around).find_replaced(),
     ]
