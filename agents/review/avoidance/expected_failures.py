@@ -29,6 +29,8 @@ _CLOSURES = frozenset(
         "closure_expression",
     ]
 )
+_SIGNS = ("aise", "hrow", "eject", "uppress", "xpectException")
+"""Parts of the words by which a test says that something is to fail."""
 _LONGEST = 400
 """Characters of what tells of an expected error."""
 _PANICS = re.compile(r"\bshould_panic\b")
@@ -41,7 +43,9 @@ def find_expected_failure(node: SyntaxNode, language: str, marks: Sequence[Synta
     :param marks: what stands above it.
     """
     texts = [join_text(mark)[:_LONGEST] for mark in marks]
-    found = [*(_judge_mark(text) for text in texts), *_list_inside(node, language)]
+    found = [_judge_mark(text) for text in texts]
+    if any(sign in each.text for each in node.walk() if not each.children for sign in _SIGNS):
+        found += _list_inside(node, language)
     how = next((each for each in found if each), "")
     return how if how and any(each.strength for each in read_assertions(node, language)) else ""
 

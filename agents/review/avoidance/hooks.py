@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from agents.review.avoidance.assertions import CALLS, find_callee, is_literal, join_text
@@ -53,7 +54,10 @@ class _Python:
     def __init__(self, tree: SyntaxNode, *, is_shared: bool) -> None:
         self._tree = tree
         self._is_shared = is_shared
-        self._imported = dict(_list_imports(tree))
+
+    @cached_property
+    def _bindings(self) -> dict[str, str]:
+        return dict(_list_imports(self._tree))
 
     def find(self) -> Iterator[ReplacementFact]:
         yield from self._walk(self._tree, is_for_many=self._is_shared, decorators="")
@@ -106,7 +110,7 @@ class _Python:
         self, node: SyntaxNode, target: str, value: SyntaxNode | None, *, is_path: bool = False
     ) -> ReplacementFact | None:
         root, _, rest = target.partition(".")
-        module = root if is_path else self._imported.get(root, "")
+        module = root if is_path else self._bindings.get(root, "")
         name = target.rpartition(".")[2]
         is_plain = value is not None and (value.kind in _VALUES or is_literal(value))
         if not module or not rest or is_plain or not _NAME.match(name) or name.isupper():
